@@ -1,0 +1,71 @@
+// Where the names of one side begin. A server's root is a jail: every name is resolved by openat2
+// with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS, a leading '/' means the root itself. A client's
+// root is the machine: names are as the shell gave them.
+// Errors carry the name as it was asked for, never the place of the jail. Thread-safe: no state but
+// the directory's descriptor.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+
+namespace lambda::io {
+
+// A file descriptor with one owner.
+class Descriptor {
+  public:
+    Descriptor() = default;
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    ~Descriptor();
+    int get() const { return fd_; }
+    int release() {
+        const int fd = fd_;
+        fd_ = -1;
+        return fd;
+    }
+    explicit operator bool() const { return fd_ >= 0; }
+
+  private:
+    int fd_ = -1;
+};
+
+class Root {
+  public:
+    static Root machine();
+    static Result<Root> jail(const std::string& directory, bool read_only, bool allow_null);
+
+    Root duplicate() const;
+    bool read_only() const { return read_only_; }
+    bool allow_null() const { return allow_null_; }
+
+    // openat2 below the root. `flags` as open(2); O_CLOEXEC and O_NOCTTY are added.
+    Result<Descriptor> open(const std::string& name, int flags, mode_t mode = 0) const;
+    // The directory that holds `name`, opened with O_PATH, and the last component. Where `make` is
+    // set, missing directories are made (0777 & ~umask).
+    struct Place {
+        Descriptor directory;
+        std::string leaf;
+    };
+    Result<Place> place(const std::string& name, bool make) const;
+
+    Result<struct stat> stat(const std::string& name, bool follow) const;
+    Result<void> make_directory(const std::string& name) const;
+    Result<void> remove_file(const std::string& name) const;
+    Result<void> remove_directory(const std::string& name) const;
+    Result<void> rename(const std::string& from, const std::string& to) const;
+
+  private:
+    Root(Descriptor directory, bool beneath, bool read_only, bool allow_null);
+    Descriptor directory_;
+    bool beneath_ = false;
+    bool read_only_ = false;
+    bool allow_null_ = false;
+};
+
+}  // namespace lambda::io

@@ -1,0 +1,46 @@
+// The datagram seam: one UDP socket. Virtual at burst granularity (up to 64 packets), never per
+// packet. All calls on the engine thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/base/address.h"
+#include "common/base/cursor.h"
+
+namespace lambda::ports {
+
+enum class SendOutcome {
+    sent,
+    would_block,  // nothing left the machine: the identical bytes go again later
+    too_large,    // the path's interface carries no segment of this size; nothing left
+    refused,      // the route or the peer's host refuses (ICMP, unreachable); nothing left
+};
+
+struct Arrival {
+    ByteSpan bytes;  // one datagram; valid, and the receiver's to scribble on, until the next receive()
+    Address from;
+};
+
+class DatagramSocket {
+  public:
+    virtual ~DatagramSocket() = default;
+
+    // Sends `burst` as datagrams of `segment_bytes` each, the last one as long as what is left.
+    // At most max_segments() of them and 65,507 bytes in all. All of the burst goes, or none.
+    virtual SendOutcome send(ByteView burst, std::size_t segment_bytes, const Address& to) = 0;
+
+    // Takes what has arrived, up to out.size() datagrams. 0 when there is nothing now.
+    virtual std::size_t receive(std::span<Arrival> out) = 0;
+
+    // Datagrams that the kernel threw away because the receive buffer was full, since the start.
+    virtual std::uint64_t dropped() const = 0;
+    // What the receive buffer really holds of payload, in bytes (half of SO_RCVBUF's answer).
+    virtual std::size_t receive_buffer_bytes() const = 0;
+    // The largest UDP payload that the first hop towards `to` carries in one piece.
+    virtual std::size_t largest_datagram(const Address& to) = 0;
+    virtual std::size_t max_segments() const = 0;
+};
+
+}  // namespace lambda::ports
