@@ -12,6 +12,9 @@ if(LAMBDA_SANITIZE)
     target_compile_options(lambda_options INTERFACE -fsanitize=${LAMBDA_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(lambda_options INTERFACE -fsanitize=${LAMBDA_SANITIZE})
 endif()
+if(LAMBDA_FUZZ)
+    target_compile_options(lambda_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # lambda_room(NAME LINKS...): the static library lambda_NAME from every .cpp below this folder.
 function(lambda_room name)
