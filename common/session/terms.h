@@ -24,14 +24,14 @@ using Nonce = std::array<std::byte, 16>;
 
 struct Terms {
     Direction direction = Direction::put;
-    std::uint16_t stripes = 4;             // 1 to kMaxStripes
-    std::uint32_t payload = 65475;         // the most file bytes in one packet; the path may allow less
+    std::uint16_t stripes = 4;      // 1 to kMaxStripes
+    std::uint32_t payload = 65475;  // the most file bytes in one packet; the path may allow less
     Duration syn = std::chrono::milliseconds(10);
-    BitRate initial_rate{100e6};           // all stripes together
-    BitRate highest_rate{0};               // payload of the whole transfer; 0: no limit
-    std::uint64_t window = 0;              // the most bytes in flight, all stripes; 0: no limit
-    std::uint32_t block = 1 << 20;         // a multiple of 1 MiB
-    std::uint64_t memory = 176ull << 20;   // the receiver's ring, bytes
+    BitRate initial_rate{100e6};          // all stripes together
+    BitRate highest_rate{0};              // payload of the whole transfer; 0: no limit
+    std::uint64_t window = 0;             // the most bytes in flight, all stripes; 0: no limit
+    std::uint32_t block = 1 << 20;        // a multiple of 1 MiB
+    std::uint64_t memory = 176ull << 20;  // the receiver's ring, bytes
     Protection protection = Protection::private_;
     Cipher cipher = Cipher::aes_128_gcm;
     std::string congestion = "sabul";
@@ -41,6 +41,8 @@ struct Terms {
 
 constexpr std::uint16_t kMaxStripes = 64;
 constexpr std::uint32_t kMinPayload = 512;
+constexpr std::uint64_t kMinRingBlocks = 4;
+constexpr std::uint64_t kMinMemory = kMinRingBlocks * MiB;  // a ring of the smallest blocks
 constexpr std::uint32_t kMaxPayload = 65475;  // 65,535 - IPv4 20 - UDP 8 - header 16 - tag 16
 
 const char* to_string(Direction direction);
@@ -53,18 +55,18 @@ Result<Cipher> parse_cipher(std::string_view text);
 struct Offer {
     Terms terms;
     Nonce nonce{};
-    bool several = false;     // put: more than one source, so the target is a directory
-    std::string path;         // put: the target, raw bytes; get: empty (names come as WANT records)
+    bool several = false;  // put: more than one source, so the target is a directory
+    std::string path;      // put: the target, raw bytes; get: empty (names come as WANT records)
 };
 
 // What the server answers.
 struct Agreement {
     Terms terms;
     Nonce nonce{};
-    std::uint64_t transfer = 0;              // the server's counter; never the same twice for one server key
-    std::string token;                       // 32 hex digits; what JOIN presents
-    std::vector<std::uint16_t> ports;        // UDP; stripe i uses ports[i % size]
-    bool into_directory = false;             // put: names are appended to the target
+    std::uint64_t transfer = 0;  // the server's counter; never the same twice for one server key
+    std::string token;           // 32 hex digits; what JOIN presents
+    std::vector<std::uint16_t> ports;  // UDP; stripe i uses ports[i % size]
+    bool into_directory = false;       // put: names are appended to the target
 };
 
 // "direction=put;stripes=4;...; path": facts as in RFC 3659 §7.2, unknown ones ignored when parsed.
@@ -76,12 +78,14 @@ Result<Agreement> parse_agreement(std::string_view text);
 // What one server allows. The agreed terms are the lesser of both wherever there is an order.
 struct Limits {
     std::uint16_t stripes = kMaxStripes;
-    BitRate highest_rate{0};                 // 0: no limit
+    BitRate highest_rate{0};  // 0: no limit
     std::uint64_t memory = 176ull << 20;
-    std::vector<std::string> laws;           // congestion laws that this build knows
+    std::vector<std::string> laws;  // congestion laws that this build knows
     bool allow_safe = true;
     bool allow_clear = true;
 };
+// Fault::unsupported (504) for an unknown law, naming those there are, and for a protection that is
+// not allowed. A block shrinks until kMinRingBlocks of them fit into the memory.
 Result<Terms> agree(const Terms& offered, const Limits& limits);
 
 }  // namespace lambda::session

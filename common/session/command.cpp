@@ -1,0 +1,101 @@
+#include "common/session/command.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/session/facts.h"
+#include "common/session/line.h"
+#include "common/session/terms.h"
+
+namespace lambda::session {
+namespace {
+
+constexpr std::size_t kMaxVerb = 16;
+constexpr std::uint64_t kMaxOffset = INT64_MAX;  // what an off_t holds
+
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// The word before the next blank, which is taken off with it.
+std::string_view take_word(std::string_view& left) {
+    const std::size_t blank = std::min(left.find(' '), left.size());
+    const std::string_view word = left.substr(0, blank);
+    left.remove_prefix(std::min(blank + 1, left.size()));
+    return word;
+}
+
+}  // namespace
+
+Result<Command> parse_command(std::string_view line) {
+    std::string_view argument = line;
+    const std::string_view verb = take_word(argument);
+    if (verb.empty() || verb.size() > kMaxVerb ||
+        !std::all_of(verb.begin(), verb.end(), is_letter)) {
+        return usage_error("this is not a command");
+    }
+    Command command{.verb = std::string(verb), .argument = std::string(argument)};
+    for (char& c : command.verb) c = static_cast<char>(c & ~0x20);
+    return command;
+}
+
+Result<std::string> format_command(const Command& command) {
+    const std::string text =
+        command.argument.empty() ? command.verb : command.verb + " " + command.argument;
+    if (fits_line(text)) return format_line(text);
+    const bool broken =
+        command.argument.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
+    Error error = usage_error(broken ? "the name holds a line break or NUL, which the control "
+                                       "session cannot carry"
+                                     : "the name is too long for the control session",
+                              broken ? "rename it" : "use a shorter path");
+    error.path = command.argument;
+    return error;
+}
+
+std::string format_join(const JoinRequest& request) {
+    return Facts()
+        .add("token", request.token)
+        .add("stripe", request.stripe)
+        .add("epoch", request.epoch)
+        .text();
+}
+
+Result<JoinRequest> parse_join(std::string_view argument) {
+    Result<ParsedFacts> parsed = Facts::parse(argument);
+    if (!parsed) return parsed.error();
+    if (parsed->rest) return usage_error("JOIN takes facts alone");
+    FactReader reader(parsed->facts);
+    JoinRequest request;
+    std::array<std::byte, 16> token{};
+    reader.hex("token", token);
+    request.token = to_hex(token);
+    request.stripe = static_cast<std::uint16_t>(reader.number("stripe", 0, kMaxStripes - 1));
+    request.epoch = static_cast<std::uint32_t>(reader.number("epoch", 1, UINT32_MAX));
+    if (reader.error()) return *reader.error();
+    return request;
+}
+
+std::string format_checksum(const ChecksumRequest& request) {
+    return request.algorithm + " " + std::to_string(request.offset) + " " +
+           (request.length ? std::to_string(*request.length) : "-1") + " " + request.path;
+}
+
+Result<ChecksumRequest> parse_checksum(std::string_view argument) {
+    std::string_view left = argument;
+    ChecksumRequest request;
+    request.algorithm = lower_case(take_word(left));
+    const std::optional<std::uint64_t> offset = parse_number(take_word(left));
+    const std::string_view length_text = take_word(left);
+    const std::optional<std::uint64_t> length = parse_number(length_text);
+    const bool good = offset && *offset <= kMaxOffset &&
+                      (length_text == "-1" || (length && *length <= kMaxOffset)) &&
+                      !request.algorithm.empty() && !left.empty();
+    if (!good) return usage_error("CKSM takes an algorithm, an offset, a length or -1, and a path");
+    request.offset = *offset;
+    request.length = length;
+    request.path = std::string(left);
+    return request;
+}
+
+}  // namespace lambda::session
