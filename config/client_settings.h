@@ -43,4 +43,8 @@ struct ClientSettings {
 Result<ClientSettings> load_client_settings(const std::string& file);
 Result<ClientSettings> parse_client_settings(std::string_view text, const std::string& file);
 
+// The table of keys; it writes into `into`, which must outlive it.
+class Schema;
+Schema client_schema(ClientSettings& into);
+
 }  // namespace lambda::config

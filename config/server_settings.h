@@ -62,4 +62,8 @@ struct ServerSettings {
 Result<ServerSettings> load_server_settings(const std::string& file);
 Result<ServerSettings> parse_server_settings(std::string_view text, const std::string& file);
 
+// The table of keys; it writes into `into`, which must outlive it.
+class Schema;
+Schema server_schema(ServerSettings& into);
+
 }  // namespace lambda::config

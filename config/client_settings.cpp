@@ -1,0 +1,107 @@
+#include "config/client_settings.h"
+
+#include "config/schema.h"
+
+namespace lambda::config {
+namespace {
+
+constexpr BitRate kLeastRate{100e3};
+constexpr BitRate kMostRate{1e12};
+
+void add_flow(Schema& schema, ClientSettings& into) {
+    schema.count({"stripes", "Parallel flows of a transfer; the server may allow fewer."},
+                 into.stripes, {1, session::kMaxStripes});
+    schema.word({"congestion",
+                 "The congestion control law; the server answers an unknown one with "
+                 "the list of those it knows."},
+                into.congestion);
+    schema.rate({"initial_rate", "What a transfer starts at, over all stripes."}, into.initial_rate,
+                {kLeastRate, kMostRate});
+    schema.optional_rate(
+        {"rate_limit", "The most payload a second of a transfer, over all stripes."},
+        into.rate_limit, {kLeastRate, kMostRate});
+    schema.optional_size({"window", "The most bytes in flight, over all stripes."}, into.window,
+                         {64 * KiB, 64 * GiB});
+    schema.duration({"syn", "The interval of rate control and acknowledgements."}, into.syn,
+                    {std::chrono::milliseconds(1), std::chrono::seconds(1)});
+    schema.size({"payload", "The most file bytes in one packet; the path may allow less."},
+                into.payload, {session::kMinPayload, session::kMaxPayload});
+    schema.size(
+        {"block_size", "The unit in which files are read, written and shared out to stripes."},
+        into.block_size, {1 * MiB, 16 * MiB}, 1 * MiB);
+}
+
+void add_machine(Schema& schema, ClientSettings& into) {
+    schema.size(
+        {"memory", "Bound of the whole process, of which the ring of blocks is at most 176MiB."},
+        into.memory, {64 * MiB, 64 * GiB});
+    schema.size({"socket_buffer",
+                 "Receive and send buffer of each UDP socket. The kernel's net.core.rmem_max and "
+                 "wmem_max must allow it."},
+                into.socket_buffer, {64 * KiB, 1 * GiB});
+    schema.flag(
+        {"io_uring", "Read and write by io_uring where the kernel allows it; else by threads."},
+        into.io_uring);
+    schema.choice({"log_level", "The least important messages that are shown."}, into.log_level,
+                  {"trace", "debug", "info", "warning", "error"});
+}
+
+void add_trust(Schema& schema, ClientSettings& into) {
+    schema.choice<session::Protection>(
+        {"protection",
+         "private: encrypted and authenticated; safe: authenticated, readable on the "
+         "path; clear: only checked for errors."},
+        into.protection,
+        {{"private", session::Protection::private_},
+         {"safe", session::Protection::safe},
+         {"clear", session::Protection::clear}});
+    schema.choice<std::optional<session::Cipher>>(
+        {"cipher", "auto takes the one that is faster on this machine."}, into.cipher,
+        {{"auto", std::nullopt},
+         {"aes-128-gcm", session::Cipher::aes_128_gcm},
+         {"chacha20-poly1305", session::Cipher::chacha20_poly1305}});
+    schema.flag({"trust_new_host",
+                 "Accept and remember the key of a server that was never seen, without asking. A "
+                 "changed key is refused in any case."},
+                into.trust_new_host);
+    schema.path({"ca", "Authorities (PEM) that vouch for servers. Empty: those of the system."},
+                into.ca, true);
+}
+
+}  // namespace
+
+Schema client_schema(ClientSettings& into) {
+    Schema schema;
+    add_flow(schema, into);
+    add_trust(schema, into);
+    add_machine(schema, into);
+    return schema;
+}
+
+Result<ClientSettings> parse_client_settings(std::string_view text, const std::string& file) {
+    const Result<std::vector<Entry>> entries = parse_document(text, file);
+    if (!entries) return entries.error();
+    ClientSettings settings;
+    if (const auto applied = client_schema(settings).apply(*entries, file); !applied) {
+        return applied.error();
+    }
+    const auto related =
+        check_relations({{.holds = settings.rate_limit.bits_per_second == 0 ||
+                                   settings.initial_rate <= settings.rate_limit ||
+                                   settings.initial_rate == ClientSettings{}.initial_rate,
+                          .keys = {"initial_rate", "rate_limit"},
+                          .what = "initial_rate (" + exact_rate(settings.initial_rate) +
+                                  ") is more than rate_limit (" + exact_rate(settings.rate_limit) +
+                                  "); allowed: at most as much"}},
+                        *entries, file);
+    if (!related) return related.error();
+    return settings;
+}
+
+Result<ClientSettings> load_client_settings(const std::string& file) {
+    const Result<std::string> text = read_document(file);
+    if (!text) return text.error();
+    return parse_client_settings(*text, file);
+}
+
+}  // namespace lambda::config
