@@ -78,7 +78,8 @@ struct DiskOptions {
 };
 // io_uring where it is allowed, else the thread pool, said once in the log. Slots are reserved, and
 // touched and registered only when first used.
-Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root root, Reactor& reactor);
+Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root root,
+                                               Reactor& reactor);
 
 enum class FlowDirection : std::uint8_t { data = 0, reverse = 1 };
 struct CipherSpec {

@@ -43,11 +43,14 @@ class Root {
     Root duplicate() const;
     bool read_only() const { return read_only_; }
     bool allow_null() const { return allow_null_; }
+    bool jailed() const { return beneath_; }
 
-    // openat2 below the root. `flags` as open(2); O_CLOEXEC and O_NOCTTY are added.
+    // openat2 below the root. `flags` as open(2); O_CLOEXEC and O_NOCTTY are added. Opening a pipe
+    // may block: give O_NONBLOCK where the name may be one.
     Result<Descriptor> open(const std::string& name, int flags, mode_t mode = 0) const;
-    // The directory that holds `name`, opened with O_PATH, and the last component. Where `make` is
-    // set, missing directories are made (0777 & ~umask).
+    // The directory that holds `name`, opened with O_PATH, and the last component (slashes behind
+    // it are dropped), which is not followed where it is a link. Where `make` is set, missing
+    // directories are made (0777 & ~umask).
     struct Place {
         Descriptor directory;
         std::string leaf;
@@ -62,6 +65,8 @@ class Root {
 
   private:
     Root(Descriptor directory, bool beneath, bool read_only, bool allow_null);
+    // A descriptor, or -errno.
+    int open_raw(const std::string& name, int flags, mode_t mode) const;
     Descriptor directory_;
     bool beneath_ = false;
     bool read_only_ = false;

@@ -1,6 +1,10 @@
 // TLS 1.3 on a non-blocking TCP socket (OpenSSL 3), readiness-driven: no thread, no event loop of
 // its own. It uses a socket BIO, so that no byte of the connection hides in a buffer of ours and a
 // stream can pass from the session's loop to an engine thread. One thread at a time.
+//
+// A write to a connection that the peer has reset raises SIGPIPE: programs that use this ignore it.
+// After a read of less than was asked for, bytes may wait inside the record: read until want_read
+// before waiting for the socket.
 #pragma once
 
 #include <openssl/types.h>
@@ -21,28 +25,30 @@ enum class IoStatus {
     ok,
     want_read,   // wait for the socket to be readable, then call again
     want_write,  // likewise writable
-    closed,      // the peer ended the connection in order
-    failed,      // error() tells why
+    closed,      // the peer ended the connection in order (close_notify)
+    failed,      // error() tells why; an end without close_notify is a failure too
 };
 
 // "SHA256:" and 43 characters of base64, as ssh prints them; over the certificate's public key.
 using Fingerprint = std::string;
 
 struct ClientTrust {
-    std::string ca_file;                       // empty: the system's authorities
+    std::string ca_file;  // empty: the system's authorities
     // Set where the server is pinned in known_hosts: nothing but this key is accepted.
     std::optional<Fingerprint> pinned;
     // Accept any certificate here; the caller looks at TlsStream::peer_fingerprint() before it says
     // a secret.
     bool accept_unknown = false;
-    std::string certificate_file, key_file;    // the client's own, both empty if none
+    std::string certificate_file, key_file;  // the client's own, both empty if none
 };
 
 class TlsContext {
   public:
-    // The server's: certificate chain and key (PEM), client certificates asked for, checked against
-    // `client_ca_file` where that is not empty.
-    static Result<TlsContext> server(const std::string& certificate_file, const std::string& key_file,
+    // The server's: certificate chain and key (PEM). Where `client_ca_file` is not empty, client
+    // certificates are asked for; one that does not verify against it ends the handshake, none is
+    // well.
+    static Result<TlsContext> server(const std::string& certificate_file,
+                                     const std::string& key_file,
                                      const std::string& client_ca_file);
     static Result<TlsContext> client(const ClientTrust& trust);
 
@@ -76,8 +82,10 @@ class TlsStream {
 
     int fd() const;
     const std::string& error() const;
-    Fingerprint peer_fingerprint() const;                  // empty if the peer showed no certificate
-    std::optional<std::string> verified_client_name() const; // the subject's common name, if it verified
+    // Empty if the peer showed no certificate; also there after a handshake that refused it.
+    Fingerprint peer_fingerprint() const;
+    // The subject's one common name, if the certificate verified.
+    std::optional<std::string> verified_client_name() const;
     std::string cipher_name() const;
     // RFC 8446 §7.5.
     Result<std::array<std::byte, 32>> export_key(const std::string& label, ByteView context) const;

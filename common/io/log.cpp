@@ -1,0 +1,113 @@
+#include "common/io/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+namespace lambda::io {
+namespace {
+
+constexpr std::array<std::string_view, 5> kNames{"debug", "info", "warning", "error", "off"};
+constexpr std::array<spdlog::level::level_enum, 5> kLevels{spdlog::level::debug,
+                                                           spdlog::level::info, spdlog::level::warn,
+                                                           spdlog::level::err, spdlog::level::off};
+
+// sd-daemon(3): the priority of syslog(3) in angle brackets.
+class JournalPriority final : public spdlog::custom_flag_formatter {
+  public:
+    void format(const spdlog::details::log_msg& message, const std::tm&,
+                spdlog::memory_buf_t& out) override {
+        const char priority = message.level >= spdlog::level::err    ? '3'
+                              : message.level == spdlog::level::warn ? '4'
+                              : message.level == spdlog::level::info ? '6'
+                                                                     : '7';
+        out.push_back('<');
+        out.push_back(priority);
+        out.push_back('>');
+    }
+    std::unique_ptr<custom_flag_formatter> clone() const override {
+        return std::make_unique<JournalPriority>();
+    }
+};
+
+// JOURNAL_STREAM is the device and inode of the stream to the journal (systemd.exec(5)); stderr may
+// have been redirected since.
+bool stderr_is_journal() {
+    const char* stream = std::getenv("JOURNAL_STREAM");
+    struct stat status {};
+    if (stream == nullptr || ::fstat(STDERR_FILENO, &status) != 0) return false;
+    return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) == stream;
+}
+
+std::shared_ptr<spdlog::logger> make_logger() {
+    auto logger = std::make_shared<spdlog::logger>(
+        "lambda", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    if (stderr_is_journal()) {
+        formatter->add_flag<JournalPriority>('*').set_pattern("%*%v");
+    } else {
+        formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l: %v");
+    }
+    logger->set_formatter(std::move(formatter));
+    logger->set_level(spdlog::level::warn);
+    return logger;
+}
+
+spdlog::logger& logger() {
+    // Never destroyed: threads may still log while the process ends.
+    static auto& instance = *new std::shared_ptr<spdlog::logger>(make_logger());
+    return *instance;
+}
+
+std::string printable(std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string out;
+    out.reserve(text.size());
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte != 0x7f) {
+            out += c;
+        } else {
+            out += "\\x";
+            out += digits[byte >> 4];
+            out += digits[byte & 0xf];
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<LogLevel> parse_log_level(std::string_view name) {
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+        if (kNames[i] == name) return static_cast<LogLevel>(i);
+    }
+    return Error{.fault = Fault::usage,
+                 .message = "unknown log level \"" + std::string(name) + "\"",
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "use debug, info, warning, error or off"};
+}
+
+void open_log(LogLevel level) {
+    logger().set_level(kLevels[static_cast<std::size_t>(level)]);
+}
+
+bool log_enabled(LogLevel level) {
+    return logger().should_log(kLevels[static_cast<std::size_t>(level)]);
+}
+
+void log(LogLevel level, std::string_view text) {
+    if (log_enabled(level)) {
+        logger().log(kLevels[static_cast<std::size_t>(level)], printable(text));
+    }
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,198 @@
+#include "common/io/root.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace lambda::io {
+namespace {
+
+// A rename in the jail while the kernel resolves ".." makes it answer EAGAIN (openat2(2)).
+constexpr int kResolveTries = 64;
+
+Error name_error(const char* what, const std::string& name, int error_number) {
+    if (error_number == EXDEV) {
+        return Error{.fault = Fault::file,
+                     .message = std::string(what) + ": it leads out of the root",
+                     .path = name,
+                     .side = Side::local,
+                     .remedy = {}};
+    }
+    return errno_error(Fault::file, what, name, error_number);
+}
+
+Error read_only_error(const std::string& name) {
+    return Error{.fault = Fault::file,
+                 .message = "this account may only read",
+                 .path = name,
+                 .side = Side::local,
+                 .remedy = {}};
+}
+
+bool writes(int flags) {
+    return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
+}
+
+// -1 and errno, as open(2).
+int open_beneath(int directory, const std::string& name, int flags, mode_t mode) {
+    const std::size_t start = name.find_first_not_of('/');
+    const std::string relative = start == std::string::npos ? "." : name.substr(start);
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(flags);
+    how.mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? mode : 0;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    long fd = -1;
+    for (int i = 0; i < kResolveTries; ++i) {
+        fd = ::syscall(SYS_openat2, directory, relative.c_str(), &how, sizeof how);
+        if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
+    }
+    return static_cast<int>(fd);
+}
+
+// "a/b/" to "a" and "b"; "b" to "." and "b"; "/b" to "/" and "b".
+std::pair<std::string, std::string> split(const std::string& name) {
+    const std::size_t end = name.find_last_not_of('/');
+    if (end == std::string::npos) return {name, {}};
+    const std::size_t slash = name.find_last_of('/', end);
+    if (slash == std::string::npos) return {".", name.substr(0, end + 1)};
+    const std::size_t parent_end = name.find_last_not_of('/', slash);
+    return {parent_end == std::string::npos ? "/" : name.substr(0, parent_end + 1),
+            name.substr(slash + 1, end - slash)};
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = other.release();
+    }
+    return *this;
+}
+
+Descriptor::~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+Root::Root(Descriptor directory, bool beneath, bool read_only, bool allow_null)
+    : directory_(std::move(directory)),
+      beneath_(beneath),
+      read_only_(read_only),
+      allow_null_(allow_null) {}
+
+Root Root::machine() {
+    return Root(Descriptor{}, false, false, false);
+}
+
+Result<Root> Root::jail(const std::string& directory, bool read_only, bool allow_null) {
+    Descriptor opened(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!opened) return errno_error(Fault::usage, "cannot open the root", directory, errno);
+    const Descriptor probe(open_beneath(opened.get(), ".", O_PATH | O_CLOEXEC, 0));
+    if (!probe) {
+        return errno_error(Fault::unsupported, "cannot confine names to the root", directory,
+                           errno);
+    }
+    return Root(std::move(opened), true, read_only, allow_null);
+}
+
+Root Root::duplicate() const {
+    Descriptor copy;
+    if (beneath_) {
+        copy = Descriptor(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0));
+        // Without a descriptor every name in the copy fails with EBADF: closed, not open.
+    }
+    return Root(std::move(copy), beneath_, read_only_, allow_null_);
+}
+
+int Root::open_raw(const std::string& name, int flags, mode_t mode) const {
+    if (name.empty()) return -ENOENT;
+    if (name.find('\0') != std::string::npos) return -EINVAL;
+    flags |= O_CLOEXEC;
+    if ((flags & O_PATH) == 0) flags |= O_NOCTTY;
+    const int fd = beneath_ ? open_beneath(directory_.get(), name, flags, mode)
+                            : ::open(name.c_str(), flags, mode);
+    return fd >= 0 ? fd : -errno;
+}
+
+Result<Descriptor> Root::open(const std::string& name, int flags, mode_t mode) const {
+    if (read_only_ && writes(flags)) return read_only_error(name);
+    const int fd = open_raw(name, flags, mode);
+    if (fd < 0) return name_error("cannot open", name, -fd);
+    return Descriptor(fd);
+}
+
+Result<Root::Place> Root::place(const std::string& name, bool make) const {
+    if (make && read_only_) return read_only_error(name);
+    auto [parent, leaf] = split(name);
+    if (leaf.empty() || leaf == "." || leaf == "..") {
+        return name_error("cannot use the name", name, name.empty() ? ENOENT : EISDIR);
+    }
+    int directory = open_raw(parent, O_PATH | O_DIRECTORY, 0);
+    if (directory == -ENOENT && make) {
+        const auto outer = place(parent, true);
+        if (outer && ::mkdirat(outer->directory.get(), outer->leaf.c_str(), 0777) != 0 &&
+            errno != EEXIST) {
+            return name_error("cannot make its directory", name, errno);
+        }
+        directory = open_raw(parent, O_PATH | O_DIRECTORY, 0);
+    }
+    if (directory < 0) return name_error("cannot reach its directory", name, -directory);
+    return Place{Descriptor(directory), std::move(leaf)};
+}
+
+Result<struct stat> Root::stat(const std::string& name, bool follow) const {
+    const auto opened = open(name, O_PATH | (follow ? 0 : O_NOFOLLOW));
+    if (!opened) return opened.error();
+    struct stat status {};
+    if (::fstat(opened->get(), &status) != 0) return name_error("cannot look at", name, errno);
+    return status;
+}
+
+Result<void> Root::make_directory(const std::string& name) const {
+    if (read_only_) return read_only_error(name);
+    const auto at = place(name, false);
+    if (!at) return at.error();
+    if (::mkdirat(at->directory.get(), at->leaf.c_str(), 0777) != 0) {
+        return name_error("cannot make the directory", name, errno);
+    }
+    return {};
+}
+
+Result<void> Root::remove_file(const std::string& name) const {
+    if (read_only_) return read_only_error(name);
+    const auto at = place(name, false);
+    if (!at) return at.error();
+    if (::unlinkat(at->directory.get(), at->leaf.c_str(), 0) != 0) {
+        return name_error("cannot remove", name, errno);
+    }
+    return {};
+}
+
+Result<void> Root::remove_directory(const std::string& name) const {
+    if (read_only_) return read_only_error(name);
+    const auto at = place(name, false);
+    if (!at) return at.error();
+    if (::unlinkat(at->directory.get(), at->leaf.c_str(), AT_REMOVEDIR) != 0) {
+        return name_error("cannot remove the directory", name, errno);
+    }
+    return {};
+}
+
+Result<void> Root::rename(const std::string& from, const std::string& to) const {
+    if (read_only_) return read_only_error(to);
+    const auto source = place(from, false);
+    if (!source) return source.error();
+    const auto target = place(to, false);
+    if (!target) return target.error();
+    if (::renameat(source->directory.get(), source->leaf.c_str(), target->directory.get(),
+                   target->leaf.c_str()) != 0) {
+        return name_error("cannot rename", from, errno);
+    }
+    return {};
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,129 @@
+#include "common/io/root.h"
+
+#include <sys/stat.h>
+
+#include "tests/support/catch.h"
+#include "tests/unit/io/loopback.h"
+
+using namespace lambda;
+using namespace lambda::io;
+using namespace lambda::io::testing;
+
+namespace {
+
+struct Jail {
+    Folder folder;
+    std::string inside = folder / "jail";
+
+    Jail() {
+        std::filesystem::create_directories(inside + "/a/b");
+        write_file(folder / "secret", "secret");
+        write_file(inside + "/a/file", "inside");
+        std::filesystem::create_symlink("../secret", inside + "/out");
+        std::filesystem::create_symlink(folder / "secret", inside + "/absolute");
+        std::filesystem::create_symlink("..", inside + "/up");
+        std::filesystem::create_symlink("a/file", inside + "/within");
+        std::filesystem::create_symlink("/proc/self/root", inside + "/magic");
+    }
+    Root root(bool read_only = false) const { return Root::jail(inside, read_only, false).value(); }
+};
+
+}  // namespace
+
+TEST_CASE("root: a jail's names begin at its directory") {
+    const Jail jail;
+    const Root root = jail.root();
+    for (const std::string name :
+         {"a/file", "/a/file", "//a/file", "a/b/../file", "within", "./a/file"}) {
+        INFO(name);
+        CHECK(root.open(name, O_RDONLY).ok());
+        CHECK(root.stat(name, true).ok());
+    }
+    CHECK(S_ISDIR(root.stat("/", true)->st_mode));
+    CHECK(S_ISLNK(root.stat("within", false)->st_mode));
+    CHECK(root.duplicate().open("a/file", O_RDONLY).ok());
+}
+
+TEST_CASE("root: no name leads out of a jail") {
+    const Jail jail;
+    const Root root = jail.root();
+    const std::string absolute = jail.folder / "secret";
+    for (const std::string& name :
+         {std::string("../secret"), std::string("/../secret"), std::string("a/../../secret"),
+          absolute, std::string("out"), std::string("absolute"), std::string("up/secret"),
+          std::string("magic"), std::string("magic/etc/passwd"),
+          std::string("a/file\0/../../secret", 20), std::string()}) {
+        INFO(name);
+        const auto opened = root.open(name, O_RDONLY);
+        REQUIRE_FALSE(opened.ok());
+        CHECK(opened.error().path == name);
+        CHECK(opened.error().fault == Fault::file);
+        CHECK(opened.error().sentence().find(jail.inside) == std::string::npos);
+        CHECK_FALSE(root.stat(name, true).ok());
+    }
+    for (const std::string name : {"../new", "up/new", "up/deep/new", "a/../../new"}) {
+        INFO(name);
+        CHECK_FALSE(root.place(name, true).ok());
+        CHECK_FALSE(root.make_directory(name).ok());
+        CHECK_FALSE(root.remove_file(name).ok());
+        CHECK_FALSE(root.rename("a/file", name).ok());
+        CHECK_FALSE(root.open(name, O_WRONLY | O_CREAT, 0600).ok());
+    }
+    CHECK_FALSE(root.remove_file("up/secret").ok());
+    CHECK(read_file(jail.folder / "secret") == "secret");
+    CHECK_FALSE(std::filesystem::exists(jail.folder / "new"));
+}
+
+TEST_CASE("root: links as such are removed and renamed, never what they show") {
+    const Jail jail;
+    const Root root = jail.root();
+    CHECK(root.rename("out", "still-out").ok());
+    CHECK(root.remove_file("still-out").ok());
+    CHECK(read_file(jail.folder / "secret") == "secret");
+}
+
+TEST_CASE("root: places make their directories") {
+    const Jail jail;
+    const Root root = jail.root();
+    CHECK_FALSE(root.place("x/y/z/file", false).ok());
+    const auto place = root.place("/x/y//z/file", true);
+    REQUIRE(place.ok());
+    CHECK(place->leaf == "file");
+    CHECK(std::filesystem::is_directory(jail.inside + "/x/y/z"));
+    CHECK_FALSE(root.place("a/file/below", true).ok());
+    CHECK_FALSE(root.place("/", true).ok());
+    CHECK_FALSE(root.place("a/..", true).ok());
+    CHECK(root.make_directory("made/").ok());
+    CHECK_FALSE(root.make_directory("made").ok());
+    CHECK(root.remove_directory("made/").ok());
+    CHECK_FALSE(root.remove_directory("a").ok());
+    CHECK_FALSE(root.remove_file("a").ok());
+}
+
+TEST_CASE("root: a read-only account changes nothing") {
+    const Jail jail;
+    const Root root = jail.root(true);
+    CHECK(root.open("a/file", O_RDONLY).ok());
+    const auto opened = root.open("a/file", O_RDWR);
+    REQUIRE_FALSE(opened.ok());
+    CHECK(opened.error().message == "this account may only read");
+    CHECK_FALSE(root.open("new", O_RDONLY | O_CREAT, 0600).ok());
+    CHECK_FALSE(root.place("x/new", true).ok());
+    CHECK_FALSE(root.make_directory("x").ok());
+    CHECK_FALSE(root.remove_file("a/file").ok());
+    CHECK_FALSE(root.remove_directory("a/b").ok());
+    CHECK_FALSE(root.rename("a/file", "b").ok());
+    CHECK_FALSE(root.duplicate().make_directory("x").ok());
+    CHECK(read_file(jail.inside + "/a/file") == "inside");
+}
+
+TEST_CASE("root: the machine's names are as the shell gave them") {
+    const Folder folder;
+    const Root root = Root::machine();
+    write_file(folder / "file", "x");
+    CHECK(root.open(folder / "file", O_RDONLY).ok());
+    CHECK(root.open(folder / "../" + folder.path().substr(5) + "/file", O_RDONLY).ok());
+    CHECK_FALSE(root.open("", O_RDONLY).ok());
+    CHECK_FALSE(Root::jail(folder / "file", false, false).ok());
+    CHECK_FALSE(Root::jail(folder / "missing", false, false).ok());
+}
