@@ -6,15 +6,12 @@ left behind on the machine. Nothing here sleeps for a while and hopes: wait_for(
 with a deadline.
 """
 
-import glob
-import hashlib
 import json
 import os
 import random
 import re
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -93,13 +90,14 @@ def status_kib(pid, field):
 class Process:
     """A child whose two outputs are gathered by threads, and which is reaped with its peak memory."""
 
-    def __init__(self, arguments, env=None, network=None, launcher=(), stdin=subprocess.DEVNULL, user=None):
+    def __init__(self, arguments, env=None, network=None, launcher=(), stdin=subprocess.DEVNULL, user=None,
+                 cwd=None):
         command = [*launcher, *map(os.fsencode, arguments)]
         if network:
             command = [need_program("ip"), "netns", "exec", network, *command]
         self.command = command
         self.child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      env=env, user=user, group=user,
+                                      env=env, cwd=cwd, user=user, group=user,
                                       extra_groups=[] if user is not None else None)
         self.pid = self.child.pid
         self.peak_mib = None
@@ -219,6 +217,19 @@ def parts_below(folder):
     return found
 
 
+def data_ranges(file):
+    """Where a file has data, by SEEK_DATA: (first, last + 1)."""
+    ranges, at, size = [], 0, os.fstat(file.fileno()).st_size
+    while at < size:
+        try:
+            first = os.lseek(file.fileno(), at, os.SEEK_DATA)
+        except OSError:
+            break
+        at = os.lseek(file.fileno(), first, os.SEEK_HOLE)
+        ranges.append((first, at))
+    return ranges
+
+
 class Result:
     """How a client's run ended."""
 
@@ -245,9 +256,10 @@ class Case(unittest.TestCase):
     """A test with a scratch folder and a user of its own."""
 
     maxDiff = 2000
+    scratch_in = None  # where the scratch folder lies; None: as `run` was told
 
     def setUp(self):
-        self.scratch = tempfile.mkdtemp(prefix="lambda-test-", dir=Settings.scratch)
+        self.scratch = tempfile.mkdtemp(prefix="lambda-test-", dir=self.scratch_in or Settings.scratch)
         os.chmod(self.scratch, 0o755)
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
         self.home = self.folder("home")
@@ -302,19 +314,28 @@ class Case(unittest.TestCase):
                     self.fail(f"{one} and {other} differ within 4 MiB from {at}")
                 at += len(piece)
 
+    def assert_same_sparse(self, one, other):
+        """As assert_same(), but reads only where either has data."""
+        self.assertEqual(os.path.getsize(one), os.path.getsize(other))
+        with open(one, "rb") as a, open(other, "rb") as b:
+            for first, last in sorted(data_ranges(a) + data_ranges(b)):
+                for at in range(first, last, 4 * MIB):
+                    size = min(4 * MIB, last - at)
+                    if os.pread(a.fileno(), size, at) != os.pread(b.fileno(), size, at):
+                        self.fail(f"{one} and {other} differ within 4 MiB from {at}")
+
     # Programs
 
     def server(self, *options, **how):
         return Server(self, *options, **how)
 
-    def start(self, *arguments, network=None, launcher=(), password=True, trust=True, user=None, json=True):
+    def start(self, *arguments, password=True, trust=True, json=True, **how):
         """A client in the background."""
         command = [os.path.join(Settings.bin_dir, "lambda-ftp"), *arguments[:1]]
         command += ["--json"] if json else []
         command += ["--password-file", self.client_password] if password else []
         command += ["--trust-new-host"] if trust else []
-        process = Process([*command, *arguments[1:]], env=self.environment, network=network, launcher=launcher,
-                          user=user)
+        process = Process([*command, *arguments[1:]], env=self.environment, **how)
         self.addCleanup(process.kill)
         return process
 

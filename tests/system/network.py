@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 
 from harness import Process, need, need_isolation, need_program, support_program, wait_for
 
@@ -98,6 +99,14 @@ class Path:
         """Until this many bytes of UDP payload have gone left_to_right or right_to_left."""
         wait_for(lambda: self.stats()[direction]["udp_bytes"] >= size, f"{size} bytes {direction}",
                  alive=process.running)
+
+    def wait_for_silence(self, process, seconds=2):
+        """Until the path has swallowed packets for this long."""
+        began = time.monotonic()
+        wait_for(lambda: time.monotonic() - began > seconds, "the silence to pass", alive=process.running)
+        dead = sum(count["dead"] for count in self.stats().values())
+        if dead == 0:
+            raise AssertionError("nobody tried to send")
 
 
 class Datagram:

@@ -1,0 +1,70 @@
+"""Small file systems on loop devices."""
+
+import os
+import subprocess
+
+from harness import MIB, need, need_isolation, need_program
+
+
+def run(*command):
+    result = subprocess.run(command, capture_output=True)
+    if result.returncode != 0:
+        raise AssertionError(f"{command}: {result.stderr.decode()}")
+
+
+class Image:
+    """A file with a file system in it, mounted while it is wanted."""
+
+    def __init__(self, case, mkfs, size):
+        need_isolation()
+        need(os.path.exists("/dev/loop-control"), "no loop devices")
+        self.file = os.path.join(case.scratch, "image")
+        self.folder = case.folder("mounted")
+        with open(self.file, "wb") as file:
+            file.truncate(size)
+        run(need_program(mkfs[0]), *mkfs[1:], self.file)
+        self.mounted = False
+        case.addCleanup(self.unmount)
+        self.mount()
+
+    def mount(self):
+        result = subprocess.run([need_program("mount"), "-o", "loop", self.file, self.folder], capture_output=True)
+        need(result.returncode == 0, f"cannot mount: {result.stderr.decode().strip()}")
+        self.mounted = True
+
+    def unmount(self):
+        if self.mounted:
+            # Lazily: a server that is being killed may still hold a file.
+            run(need_program("umount"), "-l", self.folder)
+            self.mounted = False
+
+    def unmount_wholly(self):
+        run(need_program("umount"), self.folder)
+        self.mounted = False
+
+
+def small_ext4(case, size=8 * MIB):
+    return Image(case, ["mkfs.ext4", "-q", "-m", "0"], size)
+
+
+def btrfs(case, size=128 * MIB):
+    return Image(case, ["mkfs.btrfs", "-q", "--data", "single", "--metadata", "single"], size)
+
+
+def limit_by_qgroup(image, size):
+    program = need_program("btrfs")
+    run(program, "quota", "enable", image.folder)
+    run(program, "qgroup", "limit", str(size), "0/5", image.folder)
+
+
+def damage(image, content):
+    """Flips a byte of the file data that reads `content`, below the file system's checksums."""
+    image.unmount_wholly()
+    with open(image.file, "r+b") as file:
+        import mmap
+        with mmap.mmap(file.fileno(), 0) as raw:
+            at = raw.find(content)
+            if at < 0:
+                raise AssertionError("the content is not in the image")
+            raw[at] ^= 1
+    image.mount()

@@ -1,0 +1,200 @@
+"""What must not work does not, and says why."""
+
+import os
+import re
+
+from harness import DONE, FILE_FAILED, NO_SESSION, PASSWORD, Case, need, need_isolation
+
+NOBODY = 65534
+
+
+class Sessions(Case):
+    def test_a_wrong_password(self):
+        server = self.server()
+        source = self.random_file("source", 100)
+        right, self.client_password = self.client_password, self.secret("wrong", "something else")
+        wrong = self.client("put", source, server.url("x"))
+        self.assert_failed(wrong, NO_SESSION)
+        stranger = self.client("put", source, server.url("x", user="nobody-here"))
+        self.assert_failed(stranger, NO_SESSION)
+        self.assertEqual(wrong.said().replace("nobody-here", "X"),
+                         stranger.said().replace("nobody-here", "X").replace("nobody-here", "X"),
+                         "the answers tell which users exist")
+        self.assertNotIn(PASSWORD, server.stdout + server.stderr)
+        self.assertNotIn("something else", server.stdout + server.stderr)
+        self.assertFalse(os.path.exists(server.path("x")))
+        self.client_password = right
+        self.assert_serving(server)
+
+    def test_the_password_from_the_environment(self):
+        server = self.server()
+        source = self.random_file("source", 100)
+        self.environment["LAMBDA_FTP_PASSWORD"] = PASSWORD
+        self.transfer("put", source, server.url("x"), password=False)
+
+    def test_no_password_and_no_terminal(self):
+        server = self.server()
+        self.assert_failed(self.client("ls", server.url(), password=False), NO_SESSION)
+
+    def test_an_unknown_host_key(self):
+        server = self.server()
+        source = self.random_file("source", 100)
+        result = self.client("put", source, server.url("x"), trust=False)
+        self.assert_failed(result, NO_SESSION)
+        self.assertFalse(os.path.exists(server.path("x")))
+        self.transfer("put", source, server.url("x"))
+        self.transfer("put", source, server.url("y"), trust=False)  # known from now on
+
+    def test_a_changed_host_key(self):
+        first = self.server()
+        source = self.random_file("source", 100)
+        self.transfer("put", source, first.url("x"))
+        first.kill()
+        second = self.server(state=self.folder("other-state"), root=self.folder("other-root"),
+                             listen=f"{first.host}:{first.port}")
+        result = self.client("put", source, second.url("x"))
+        self.assert_failed(result, NO_SESSION)
+        prints = set(re.findall(r"SHA256:[A-Za-z0-9+/=]{40,}|\b(?:[0-9A-Fa-f]{2}:){19,}[0-9A-Fa-f]{2}\b|"
+                                r"\b[0-9a-f]{64}\b", result.said()))
+        self.assertEqual(len(prints), 2, "both fingerprints: " + result.said())
+        self.assertFalse(os.path.exists(second.path("x")))
+
+    def test_nobody_listens(self):
+        server = self.server()
+        server.kill()
+        self.assert_failed(self.client("ls", server.url()), NO_SESSION)
+
+    def test_a_host_without_a_name(self):
+        self.assert_failed(self.client("ls", f"lambda://tester@does-not-exist.invalid/"), NO_SESSION)
+
+    def test_a_server_that_is_none(self):
+        import socket
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+            process = self.start("ls", f"lambda://tester@127.0.0.1:{port}/")
+            connection = listener.accept()[0]
+            connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n" * 10)
+            process.wait()
+            connection.close()
+        self.assertEqual(process.wait(), NO_SESSION, process.stderr)
+        self.assertTrue(process.stderr.strip())
+
+
+class Jail(Case):
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.server()
+        self.outside = self.folder("outside")
+        self.secret_file = self.file_with(os.path.join(self.outside, "secret"), b"nobody may read this")
+        self.source = self.random_file("source", 1000)
+
+    def refused(self, *arguments):
+        result = self.client(*arguments)
+        self.assert_failed(result, FILE_FAILED)
+
+    def assert_untouched(self):
+        self.assertEqual(os.listdir(self.outside), ["secret"])
+        with open(self.secret_file, "rb") as file:
+            self.assertEqual(file.read(), b"nobody may read this")
+        self.assertEqual(os.listdir(self.folder("back")), [])
+
+    def test_dots(self):
+        back = self.folder("back")
+        for way in ("../outside/secret", "a/../../outside/secret", "%2e%2e/outside/secret",
+                    "..%2foutside%2fsecret", "./../outside/secret"):
+            with self.subTest(way=way):
+                url = f"{self.daemon.url()}{way}"
+                self.refused("get", url, back)
+                self.refused("stat", url)
+                self.refused("put", self.source, url)
+                self.refused("rm", url)
+                self.assert_untouched()
+        self.assertTrue(self.daemon.running())
+
+    def test_absolute_paths_start_at_the_root(self):
+        back = self.folder("back")
+        url = f"{self.daemon.url()}{self.outside}/secret"  # two slashes: an absolute path
+        self.refused("get", url, back)
+        self.refused("get", self.daemon.url("/etc/passwd"), back)
+        self.assert_untouched()
+        os.mkdir(self.daemon.path("etc"))
+        self.file_with(self.daemon.path("etc/passwd"), b"the root's own")
+        self.transfer("get", self.daemon.url("/etc/passwd"), os.path.join(self.folder("mine"), "passwd"))
+        with open(os.path.join(self.folder("mine"), "passwd"), "rb") as file:
+            self.assertEqual(file.read(), b"the root's own")
+
+    def test_symbolic_links(self):
+        back = self.folder("back")
+        os.symlink(self.secret_file, self.daemon.path("to-file"))
+        os.symlink(self.outside, self.daemon.path("to-folder"))
+        os.symlink("../outside/secret", self.daemon.path("relative"))
+        os.symlink("/proc/self/cwd", self.daemon.path("magic"))
+        for name in ("to-file", "to-folder/secret", "relative", "magic/etc/passwd"):
+            with self.subTest(name=name):
+                self.refused("get", self.daemon.url(name), back)
+        self.refused("put", self.source, self.daemon.url("to-folder/new"))
+        self.refused("mkdir", self.daemon.url("to-folder/new"))
+        self.assert_untouched()
+        # A link as the target is replaced or refused, never followed.
+        self.client("put", self.source, self.daemon.url("to-file"))
+        self.assert_untouched()
+        self.assert_serving(self.daemon)
+
+
+class Rights(Case):
+    def test_a_read_only_account(self):
+        server = self.server(settings={"log_level": "info"})
+        need(hasattr(server, "add_user"), "no way to add accounts")
+        server.add_user("reader", PASSWORD, read_only=True)
+        self.file_with(server.path("readable"), b"content")
+        source = self.random_file("source", 1000)
+        back = self.folder("back")
+        self.transfer("get", server.url("readable", user="reader"), back)
+        for arguments in (["put", source, server.url("x", user="reader")],
+                          ["mkdir", server.url("d", user="reader")],
+                          ["rm", server.url("readable", user="reader")],
+                          ["mv", server.url("readable", user="reader"), server.url("y", user="reader")]):
+            with self.subTest(command=arguments[0]):
+                self.assert_failed(self.client(*arguments), FILE_FAILED)
+        self.assertEqual(os.listdir(server.root), ["readable"])
+        self.assertEqual(os.listdir(back), ["readable"])
+
+    def test_an_unwritable_target(self):
+        need_isolation()  # root, to serve as somebody else
+        server = self.server(user=NOBODY)
+        os.makedirs(server.path("closed"), mode=0o755)
+        self.file_with(server.path("closed/mine"), b"content")
+        os.chmod(server.path("closed/mine"), 0o600)
+        source = self.random_file("source", 3_000_000)
+        self.assert_failed(self.client("put", source, server.url("closed/x")), FILE_FAILED)
+        self.assert_failed(self.client("get", server.url("closed/mine"), self.folder("back")), FILE_FAILED)
+        self.assert_failed(self.client("mkdir", server.url("closed/d")), FILE_FAILED)
+        self.assertEqual(os.listdir(server.path("closed")), [b"mine"])
+        self.assertEqual(os.listdir(self.folder("back")), [])
+        self.assert_serving(server)
+
+    def test_an_unwritable_local_folder(self):
+        need_isolation()
+        server = self.server()
+        self.file_with(server.path("file"), self.random.randbytes(100_000))
+        closed = self.folder("closed")
+        os.chown(self.home, NOBODY, NOBODY)
+        os.chown(self.client_password, NOBODY, NOBODY)
+        result = self.client("get", server.url("file"), closed, user=NOBODY)
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual(os.listdir(closed), [])
+
+    def test_a_directory_is_in_the_way(self):
+        server = self.server()
+        os.makedirs(server.path("target/source"))
+        source = self.random_file("source", 1000)
+        self.assert_failed(self.client("put", source, server.url("target")), FILE_FAILED)
+        self.assertTrue(os.path.isdir(server.path("target/source")))
+        self.assert_failed(self.client("get", server.url("target"), self.folder("back")), FILE_FAILED)
+
+    def test_a_file_is_in_the_way_of_a_directory(self):
+        server = self.server()
+        self.file_with(server.path("file"), b"x")
+        source = self.random_file("source", 1000)
+        self.assert_failed(self.client("put", source, server.url("file/below")), FILE_FAILED)
+        self.assertEqual(self.client("stat", server.url("file")).code, DONE)

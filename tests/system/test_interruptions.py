@@ -1,0 +1,113 @@
+"""Either end is killed or told to stop in mid-transfer."""
+
+import os
+import signal
+
+from harness import CUT, DONE, FILE_FAILED, MIB, Case
+
+
+class Interruptions(Case):
+    SIZE = 24 * MIB
+    SLOWLY = ("--rate-limit", "40Mbit/s")
+
+    def put_under_way(self, server, name="file"):
+        source = os.path.join(os.fsencode(self.folder("local")), os.fsencode(name))
+        if not os.path.exists(source):
+            self.random_file(name, self.SIZE)
+        client = self.start("put", *self.SLOWLY, source, server.url(name))
+        self.wait_for_part(server.root, client, MIB)
+        return source, client
+
+    def get_under_way(self, server, name="file"):
+        source = self.random_file(name, self.SIZE, folder="root")
+        back = self.folder("back")
+        client = self.start("get", *self.SLOWLY, server.url(name), back)
+        self.wait_for_part(back, client, MIB)
+        return source, os.path.join(os.fsencode(back), os.fsencode(name)), client
+
+    def assert_cut(self, client):
+        self.assertEqual(client.wait(), CUT, client.stdout + client.stderr)
+        self.assertIn("summary", client.stdout.splitlines()[-1] if client.stdout else "")
+
+    def again(self, server):
+        return self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}")
+
+    def test_a_killed_server_under_put(self):
+        server = self.server()
+        source, client = self.put_under_way(server)
+        server.kill()
+        self.assert_cut(client)
+        self.assertFalse(os.path.exists(server.path("file")))
+        server = self.again(server)
+        self.transfer("put", source, server.url("file"))
+        self.assert_same(source, server.path("file"))
+        self.assertEqual(server.parts(), [])
+
+    def test_a_killed_server_under_get(self):
+        server = self.server()
+        source, target, client = self.get_under_way(server)
+        server.kill()
+        self.assert_cut(client)
+        self.assertFalse(os.path.exists(target))
+        server = self.again(server)
+        self.transfer("get", server.url("file"), self.folder("back"))
+        self.assert_same(source, target)
+        self.assertEqual(os.listdir(self.folder("back")), ["file"])
+
+    def test_a_killed_client_under_put(self):
+        server = self.server()
+        source, client = self.put_under_way(server)
+        client.kill()
+        self.assertFalse(os.path.exists(server.path("file")))
+        self.assert_serving(server)
+        self.assertFalse(os.path.exists(server.path("file")))
+        self.transfer("put", source, server.url("file"))
+        self.assert_same(source, server.path("file"))
+
+    def test_a_killed_client_under_get(self):
+        server = self.server()
+        source, target, client = self.get_under_way(server)
+        client.kill()
+        self.assertFalse(os.path.exists(target))
+        self.assert_serving(server)
+        self.transfer("get", server.url("file"), self.folder("back"))
+        self.assert_same(source, target)
+
+    def test_ctrl_c_under_put(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                server = self.server(root=self.folder(f"root-{number}"), state=self.folder(f"state-{number}"))
+                _, client = self.put_under_way(server)
+                client.signal(number)
+                self.assert_cut(client)
+                self.assertFalse(os.path.exists(server.path("file")))
+                self.assert_serving(server)
+
+    def test_ctrl_c_under_get(self):
+        server = self.server()
+        _, target, client = self.get_under_way(server)
+        client.signal(signal.SIGINT)
+        self.assert_cut(client)
+        self.assertFalse(os.path.exists(target))
+        self.assert_serving(server)
+
+    def test_a_server_that_is_told_to_stop(self):
+        server = self.server()
+        _, client = self.put_under_way(server)
+        server.signal(signal.SIGTERM)
+        self.assert_cut(client)
+        self.assertEqual(server.wait(), DONE, server.stderr)
+        self.assertFalse(os.path.exists(server.path("file")))
+
+    def test_an_idle_server_that_is_told_to_stop(self):
+        server = self.server()
+        server.signal(signal.SIGTERM)
+        self.assertEqual(server.wait(), DONE, server.stderr)
+
+    def test_a_second_writer_is_refused(self):
+        server = self.server()
+        source, client = self.put_under_way(server)
+        other = self.random_file("other", 1000)
+        self.assert_failed(self.client("put", other, server.url("file")), FILE_FAILED)
+        self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assert_same(source, server.path("file"))

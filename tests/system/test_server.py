@@ -1,0 +1,105 @@
+"""The server over its life: settings, certificate, several transfers."""
+
+import os
+import subprocess
+
+from harness import DONE, MIB, USAGE, Case, Process, Settings
+
+
+class Life(Case):
+    def test_a_restart_keeps_the_certificate(self):
+        server = self.server()
+        source = self.random_file("source", 1000)
+        self.transfer("put", source, server.url("x"))
+        for _ in range(2):
+            server.kill()
+            server = self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}")
+            self.transfer("put", source, server.url("x"), trust=False)
+
+    def test_the_key_is_nobody_elses(self):
+        server = self.server()
+        for name in os.listdir(server.state):
+            path = os.path.join(server.state, name)
+            if "key" in name and os.path.isfile(path):
+                self.assertEqual(os.stat(path).st_mode & 0o077, 0, name)
+
+    def test_six_transfers_in_a_row(self):
+        server = self.server()
+        before = None
+        for number in range(6):
+            source = self.random_file("source", 12 * MIB + number)
+            stripes = str(1 + number % 4)
+            self.transfer("put", "--stripes", stripes, source, server.url(f"file-{number}"))
+            self.assert_same(source, server.path(f"file-{number}"))
+            target = os.path.join(self.folder("back"), "file")
+            self.transfer("get", "--stripes", stripes, server.url(f"file-{number}"), target)
+            self.assert_same(source, target)
+            handles = len(os.listdir(f"/proc/{server.pid}/fd"))
+            before = before or handles
+            self.assertLessEqual(handles, before + 2, "descriptors leak")
+        self.assertEqual(server.parts(), [])
+
+    def test_transfers_side_by_side(self):
+        server = self.server()
+        sources = [self.random_file(f"file-{number}", 10 * MIB) for number in range(4)]
+        clients = [self.start("put", source, server.url(f"file-{number}")) for number, source in enumerate(sources)]
+        for number, client in enumerate(clients):
+            self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+            self.assert_same(sources[number], server.path(f"file-{number}"))
+
+    def test_one_data_port(self):
+        server = self.server(data_ports="51234-51234")
+        source = self.random_file("source", 24 * MIB)
+        target = os.path.join(self.folder("back"), "file")
+        for stripes in ("1", "4"):
+            self.transfer("put", "--stripes", stripes, source, server.url("file"))
+            self.assert_same(source, server.path("file"))
+            self.transfer("get", "--stripes", stripes, server.url("file"), target)
+            self.assert_same(source, target)
+
+    def test_no_data_port_is_free(self):
+        server = self.server(data_ports="51234-51234")
+        source = self.random_file("source", 24 * MIB)
+        client = self.start("put", "--rate-limit", "40Mbit/s", source, server.url("file"))
+        self.wait_for_part(server.root, client)
+        other = self.client("put", source, server.url("other"))
+        self.assertNotEqual(other.code, DONE)
+        self.assertRegex(other.said(), "port")
+        self.assertEqual(client.wait(), DONE, client.stderr)
+
+    def check_config(self, content):
+        path = os.path.join(self.scratch, "server.yaml")
+        self.file_with(path, content.encode())
+        process = Process([os.path.join(Settings.bin_dir, "lambda-ftpd"), "check-config", path],
+                          env=self.environment)
+        self.addCleanup(process.kill)
+        return process.wait(), process.stdout + process.stderr, path
+
+    def test_settings_are_checked(self):
+        code, said, _ = self.check_config("data_ports: 50000-50010\nmemory: 512MiB\n")
+        self.assertEqual(code, DONE, said)
+        for line in ("no_such_key: 1", "memory: 5 parsecs", "data_ports: 70000-80000", "stripes_max: 1000"):
+            with self.subTest(line=line):
+                code, said, path = self.check_config("log_level: info\n" + line + "\n")
+                self.assertEqual(code, USAGE, said)
+                self.assertIn(f"{path}:2", said)
+                self.assertIn(line.split(":")[0], said)
+
+    def test_a_port_that_is_taken(self):
+        server = self.server()
+        process = Process([os.path.join(Settings.bin_dir, "lambda-ftpd"), "--root", server.root, "--listen",
+                           f"{server.host}:{server.port}", "--user", "x", "--password-file", server.password_file,
+                           "--state", self.folder("other")], env=self.environment)
+        self.addCleanup(process.kill)
+        self.assertNotEqual(process.wait(), DONE)
+        self.assertIn(str(server.port), process.stderr)
+
+
+class Programs(Case):
+    def test_version_and_help(self):
+        for program in ("lambda-ftp", "lambda-ftpd"):
+            for arguments in (["--help"], ["version"] if program == "lambda-ftp" else ["--version"]):
+                result = subprocess.run([os.path.join(Settings.bin_dir, program), *arguments], capture_output=True,
+                                        env=self.environment)
+                self.assertEqual(result.returncode, DONE, (program, arguments, result.stderr))
+                self.assertTrue(result.stdout.strip())
