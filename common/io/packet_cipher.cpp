@@ -1,0 +1,333 @@
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <xxhash.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+
+#include "common/io/machine.h"
+
+// docs/protocol.md §5.
+namespace lambda::io {
+namespace {
+
+constexpr std::string_view kLabel = "lambda-ftp key";
+constexpr unsigned kAgeShift = 22;
+constexpr std::size_t kNonceBytes = 12;
+constexpr std::size_t kTagBytes = 16;
+constexpr std::size_t kClearTagBytes = 8;
+constexpr std::size_t kMostKeyBytes = 32;
+
+// The numbers of CipherSpec, which are session::Protection's and session::Cipher's.
+enum class Protection : std::uint8_t { encrypted = 0, authenticated = 1, checked = 2 };
+enum class Cipher : std::uint8_t { aes_128_gcm = 0, chacha20_poly1305 = 1 };
+
+std::size_t key_bytes(Cipher cipher) {
+    return cipher == Cipher::aes_128_gcm ? 16 : 32;
+}
+
+unsigned char* raw(std::byte* bytes) {
+    return reinterpret_cast<unsigned char*>(bytes);
+}
+const unsigned char* raw(const std::byte* bytes) {
+    return reinterpret_cast<const unsigned char*>(bytes);
+}
+
+// Where the bytes end in `to`.
+std::byte* append(std::byte* to, ByteView bytes) {
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    return to + bytes.size();
+}
+
+struct FlowKey {
+    std::array<std::byte, kMostKeyBytes> key{};
+    std::array<std::byte, kNonceBytes> iv{};
+};
+
+// HKDF-Expand-SHA256 of the transfer's secret for one flow.
+class KeySchedule {
+  public:
+    explicit KeySchedule(const CipherSpec& spec) : spec_(spec) {
+        EVP_KDF* hkdf = EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_HKDF, nullptr);
+        context_ = hkdf != nullptr ? EVP_KDF_CTX_new(hkdf) : nullptr;
+        EVP_KDF_free(hkdf);
+    }
+    KeySchedule(const KeySchedule&) = delete;
+    KeySchedule& operator=(const KeySchedule&) = delete;
+    ~KeySchedule() { EVP_KDF_CTX_free(context_); }
+
+    bool usable() const { return context_ != nullptr; }
+
+    FlowKey derive(std::uint64_t age) const {
+        std::array<std::byte, kLabel.size() + 2 + 1 + 1 + 1 + 8> info;
+        std::memcpy(info.data(), kLabel.data(), kLabel.size());
+        std::byte* rest = info.data() + kLabel.size();
+        store_u16(rest, spec_.stripe);
+        rest[2] = static_cast<std::byte>(spec_.direction);
+        rest[3] = static_cast<std::byte>(spec_.cipher);
+        rest[4] = static_cast<std::byte>(spec_.protection);
+        store_u64(rest + 5, age);
+
+        int mode = EVP_KDF_HKDF_MODE_EXPAND_ONLY;
+        auto secret = spec_.secret;
+        char digest[] = "SHA256";
+        const OSSL_PARAM parameters[] = {
+            OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
+            OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+            OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, secret.data(), secret.size()),
+            OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info.data(), info.size()),
+            OSSL_PARAM_construct_end()};
+        std::array<unsigned char, kMostKeyBytes + kNonceBytes> out;
+        const std::size_t length = key_bytes(static_cast<Cipher>(spec_.cipher));
+        LAMBDA_ASSERT(EVP_KDF_derive(context_, out.data(), length + kNonceBytes, parameters) == 1);
+        FlowKey key;
+        std::memcpy(key.key.data(), out.data(), length);
+        std::memcpy(key.iv.data(), out.data() + length, kNonceBytes);
+        return key;
+    }
+
+  private:
+    const CipherSpec spec_;
+    EVP_KDF_CTX* context_ = nullptr;
+};
+
+// The keys of the ages in use. Numbers may arrive from the age before and, within the window that a
+// receiver accepts, from the one after: consecutive ages never share a place, so that packets
+// around a boundary derive each key once.
+template <typename Key>
+class KeyRing {
+  public:
+    template <typename Install>
+    Key& at(std::uint64_t age, const KeySchedule& schedule, Install install) {
+        Place& place = places_[age % places_.size()];
+        if (!place.used || place.age != age) {
+            install(place.key, schedule.derive(age));
+            place.age = age;
+            place.used = true;
+        }
+        return place.key;
+    }
+
+  private:
+    struct Place {
+        Key key{};
+        std::uint64_t age = 0;
+        bool used = false;
+    };
+    std::array<Place, 4> places_{};
+};
+
+struct AeadKey {
+    EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
+    std::array<std::byte, kNonceBytes> iv{};
+
+    AeadKey() = default;
+    AeadKey(const AeadKey&) = delete;
+    AeadKey& operator=(const AeadKey&) = delete;
+    ~AeadKey() { EVP_CIPHER_CTX_free(context); }
+};
+
+// private and safe. One instance seals or opens, never both with the same contexts: OpenSSL keeps
+// the direction with the key.
+class AeadCipher final : public ports::PacketCipher {
+  public:
+    explicit AeadCipher(const CipherSpec& spec)
+        : schedule_(spec),
+          encrypt_(static_cast<Protection>(spec.protection) == Protection::encrypted),
+          cipher_(EVP_CIPHER_fetch(nullptr,
+                                   static_cast<Cipher>(spec.cipher) == Cipher::aes_128_gcm
+                                       ? "AES-128-GCM"
+                                       : "ChaCha20-Poly1305",
+                                   nullptr)) {}
+    AeadCipher(const AeadCipher&) = delete;
+    AeadCipher& operator=(const AeadCipher&) = delete;
+    ~AeadCipher() override { EVP_CIPHER_free(cipher_); }
+
+    bool usable() const { return schedule_.usable() && cipher_ != nullptr; }
+    std::size_t tag_bytes() const override { return kTagBytes; }
+
+    void seal(std::span<const ports::SealJob> jobs) override {
+        for (const ports::SealJob& job : jobs) seal_one(job);
+    }
+    void open(std::span<ports::OpenJob> jobs) override {
+        for (ports::OpenJob& job : jobs) job.ok = open_one(job);
+    }
+
+  private:
+    enum Direction : int { opening = 0, sealing = 1 };
+
+    EVP_CIPHER_CTX* start(std::uint64_t number, Direction direction) {
+        AeadKey& key = rings_[direction].at(
+            number >> kAgeShift, schedule_,
+            [this, direction](AeadKey& fresh, const FlowKey& derived) {
+                fresh.iv = derived.iv;
+                LAMBDA_ASSERT(EVP_CipherInit_ex(fresh.context, cipher_, nullptr,
+                                                raw(derived.key.data()), nullptr, direction) == 1);
+            });
+        std::array<std::byte, kNonceBytes> nonce = key.iv;
+        std::byte* tail = nonce.data() + kNonceBytes - 8;
+        store_u64(tail, load_u64(tail) ^ number);
+        LAMBDA_ASSERT(EVP_CipherInit_ex(key.context, nullptr, nullptr, nullptr, raw(nonce.data()),
+                                        direction) == 1);
+        return key.context;
+    }
+
+    static bool update(EVP_CIPHER_CTX* context, std::byte* out, const std::byte* in,
+                       std::size_t bytes) {
+        int written = 0;
+        return bytes == 0 || EVP_CipherUpdate(context, out == nullptr ? nullptr : raw(out),
+                                              &written, raw(in), static_cast<int>(bytes)) == 1;
+    }
+
+    void seal_one(const ports::SealJob& job) {
+        EVP_CIPHER_CTX* context = start(job.number, sealing);
+        std::byte* text = job.packet + ports::kHeaderBytes;
+        std::byte* trailer = text + job.text.size();
+        std::byte* tag = trailer + job.trailer.size();
+        bool ok = true;
+        if (encrypt_) {
+            ok = update(context, nullptr, job.packet, ports::kHeaderBytes) &&
+                 update(context, text, job.text.data(), job.text.size()) &&
+                 update(context, trailer, job.trailer.data(), job.trailer.size());
+        } else {
+            append(append(text, job.text), job.trailer);
+            ok = update(context, nullptr, job.packet, static_cast<std::size_t>(tag - job.packet));
+        }
+        int written = 0;
+        ok = ok && EVP_CipherFinal_ex(context, raw(tag), &written) == 1 &&
+             EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, kTagBytes, tag) == 1;
+        LAMBDA_ASSERT(ok);
+    }
+
+    bool open_one(const ports::OpenJob& job) {
+        if (job.packet.size() < ports::kHeaderBytes + kTagBytes) return false;
+        EVP_CIPHER_CTX* context = start(job.number, opening);
+        const ByteView text = job.packet.subspan(
+            ports::kHeaderBytes, job.packet.size() - ports::kHeaderBytes - kTagBytes);
+        const std::size_t associated =
+            encrypt_ ? ports::kHeaderBytes : ports::kHeaderBytes + text.size();
+        // OpenSSL takes the expected tag through a pointer to mutable bytes, and only copies it.
+        auto* tag = const_cast<std::byte*>(job.packet.data() + job.packet.size() - kTagBytes);
+        std::array<unsigned char, 16> none;
+        int written = 0;
+        const bool ok = update(context, nullptr, job.packet.data(), associated) &&
+                        (!encrypt_ || update(context, job.text, text.data(), text.size())) &&
+                        EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, kTagBytes, tag) == 1 &&
+                        EVP_CipherFinal_ex(context, none.data(), &written) == 1;
+        if (ok && !encrypt_) append(job.text, text);
+        return ok;
+    }
+
+    const KeySchedule schedule_;
+    const bool encrypt_;
+    EVP_CIPHER* cipher_;
+    std::array<KeyRing<AeadKey>, 2> rings_;  // by Direction
+};
+
+// clear: a keyed checksum.
+class ClearCipher final : public ports::PacketCipher {
+  public:
+    explicit ClearCipher(const CipherSpec& spec) : schedule_(spec), state_(XXH3_createState()) {}
+    ClearCipher(const ClearCipher&) = delete;
+    ClearCipher& operator=(const ClearCipher&) = delete;
+    ~ClearCipher() override { XXH3_freeState(state_); }
+
+    bool usable() const { return schedule_.usable() && state_ != nullptr; }
+    std::size_t tag_bytes() const override { return kClearTagBytes; }
+
+    void seal(std::span<const ports::SealJob> jobs) override {
+        for (const ports::SealJob& job : jobs) {
+            std::byte* tag =
+                append(append(job.packet + ports::kHeaderBytes, job.text), job.trailer);
+            store_u64(tag, sum(job.number, ByteView(job.packet, tag)));
+        }
+    }
+
+    void open(std::span<ports::OpenJob> jobs) override {
+        for (ports::OpenJob& job : jobs) {
+            job.ok = false;
+            if (job.packet.size() < ports::kHeaderBytes + kClearTagBytes) continue;
+            const ByteView covered = job.packet.first(job.packet.size() - kClearTagBytes);
+            if (load_u64(covered.data() + covered.size()) != sum(job.number, covered)) continue;
+            job.ok = true;
+            append(job.text, covered.subspan(ports::kHeaderBytes));
+        }
+    }
+
+  private:
+    std::uint64_t sum(std::uint64_t number, ByteView covered) {
+        const std::uint64_t seed = seeds_.at(number >> kAgeShift, schedule_,
+                                             [](std::uint64_t& fresh, const FlowKey& derived) {
+                                                 fresh = load_u64(derived.key.data());
+                                             });
+        std::array<std::byte, 8> counted;
+        store_u64(counted.data(), number);
+        XXH3_64bits_reset_withSeed(state_, seed);
+        XXH3_64bits_update(state_, covered.data(), covered.size());
+        XXH3_64bits_update(state_, counted.data(), counted.size());
+        return XXH3_64bits_digest(state_);
+    }
+
+    const KeySchedule schedule_;
+    XXH3_state_t* state_;
+    KeyRing<std::uint64_t> seeds_;
+};
+
+template <typename Kind>
+Result<std::unique_ptr<ports::PacketCipher>> checked(std::unique_ptr<Kind> cipher) {
+    if (!cipher->usable()) {
+        return Error{.fault = Fault::unsupported,
+                     .message = "OpenSSL here does not have the cipher of this transfer",
+                     .path = {},
+                     .side = Side::local,
+                     .remedy = {}};
+    }
+    return std::unique_ptr<ports::PacketCipher>(std::move(cipher));
+}
+
+// The best of a few rounds of sealing 256 KiB: the first ones meet a cold cache.
+Duration time_to_seal(Cipher cipher) {
+    CipherSpec spec;
+    spec.cipher = static_cast<std::uint8_t>(cipher);
+    AeadCipher sealer(spec);
+    if (!sealer.usable()) return Duration::max();
+    constexpr std::size_t text_bytes = 8192;
+    std::array<std::byte, text_bytes> text{};
+    std::array<std::byte, ports::kHeaderBytes + text_bytes + kTagBytes> packet{};
+    Duration best = Duration::max();
+    Clock clock;
+    for (std::uint64_t round = 0; round < 8; ++round) {
+        const Time before = clock.now();
+        for (std::uint64_t i = 0; i < 32; ++i) {
+            const ports::SealJob job{round * 32 + i, packet.data(), text, {}};
+            sealer.seal({&job, 1});
+        }
+        best = std::min(best, clock.now() - before);
+    }
+    return best;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ports::PacketCipher>> make_packet_cipher(const CipherSpec& spec) {
+    LAMBDA_ASSERT(spec.protection <= static_cast<std::uint8_t>(Protection::checked));
+    LAMBDA_ASSERT(spec.cipher <= static_cast<std::uint8_t>(Cipher::chacha20_poly1305));
+    if (static_cast<Protection>(spec.protection) == Protection::checked) {
+        return checked(std::make_unique<ClearCipher>(spec));
+    }
+    return checked(std::make_unique<AeadCipher>(spec));
+}
+
+std::uint8_t fastest_cipher() {
+    static const Cipher fastest =
+        time_to_seal(Cipher::aes_128_gcm) <= time_to_seal(Cipher::chacha20_poly1305)
+            ? Cipher::aes_128_gcm
+            : Cipher::chacha20_poly1305;
+    return static_cast<std::uint8_t>(fastest);
+}
+
+}  // namespace lambda::io

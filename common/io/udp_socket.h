@@ -1,0 +1,77 @@
+// One UDP socket with segmentation offload both ways (udp(7): UDP_SEGMENT, UDP_GRO). No allocation
+// after it was made. Engine thread.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+
+#include "common/io/machine.h"
+#include "common/io/socket_address.h"
+
+namespace lambda::io {
+
+class UdpSocket final : public ports::DatagramSocket {
+  public:
+    static Result<std::unique_ptr<UdpSocket>> make(const UdpOptions& options, Reactor& reactor,
+                                                   SocketBuffers* buffers);
+    ~UdpSocket() override;
+
+    ports::SendOutcome send(ByteView burst, std::size_t segment_bytes, const Address& to) override;
+    std::size_t receive(std::span<ports::Arrival> out) override;
+    std::uint64_t dropped() const override { return dropped_; }
+    std::size_t receive_buffer_bytes() const override { return receive_buffer_; }
+    std::size_t largest_datagram(const Address& to) override;
+    std::size_t max_segments() const override { return max_segments_; }
+
+    std::uint16_t port() const;
+
+  private:
+    // One recvmsg takes up to 64 KiB of coalesced datagrams; this many of them go in one call, so
+    // that what was received is still in the cache when it is opened.
+    static constexpr std::size_t kBatch = 8;
+    static constexpr std::size_t kBufferBytes = 65536;
+    static constexpr std::size_t kControlBytes = 64;
+
+    UdpSocket(Descriptor fd, int family, Reactor& reactor);
+    ports::SendOutcome send_one(ByteView bytes, std::size_t segment_bytes, const Address& to);
+    ports::SendOutcome send_singly(ByteView burst, std::size_t segment_bytes, const Address& to);
+    ports::SendOutcome refused_because(int error_number, bool segmented, std::size_t segment_bytes,
+                                       const Address& to);
+    bool refill();
+    std::size_t read_control(msghdr& message);
+
+    Descriptor fd_;
+    const int family_;
+    Reactor& reactor_;
+    Reactor::Readiness readiness_;
+    bool connected_ = false;
+    std::size_t max_segments_ = 1;
+    std::size_t receive_buffer_ = 0;
+
+    std::uint64_t dropped_ = 0;
+    std::uint32_t last_overflow_ = 0;  // SO_RXQ_OVFL counts in 32 bits
+
+    // Where datagrams arrive: message `next_message_` of `filled_` is being handed out, from
+    // `next_offset_` on, in pieces of segment_bytes_[...].
+    std::byte* arena_ = nullptr;
+    std::array<mmsghdr, kBatch> messages_{};
+    std::array<iovec, kBatch> vectors_{};
+    std::array<sockaddr_storage, kBatch> senders_{};
+    alignas(cmsghdr) std::array<std::array<std::byte, kControlBytes>, kBatch> controls_{};
+    std::array<std::size_t, kBatch> segment_bytes_{};
+    std::size_t filled_ = 0;
+    std::size_t next_message_ = 0;
+    std::size_t next_offset_ = 0;
+    Address next_from_;
+
+    struct HopSize {
+        Address to;
+        std::size_t bytes = 0;
+    };
+    std::array<HopSize, 8> hop_sizes_{};  // the addresses of a socket's peers are few
+    std::size_t next_hop_size_ = 0;
+};
+
+}  // namespace lambda::io

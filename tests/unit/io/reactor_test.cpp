@@ -1,0 +1,48 @@
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "common/io/machine.h"
+#include "tests/support/catch.h"
+#include "tests/unit/io/loopback.h"
+
+using namespace lambda;
+using namespace lambda::io;
+using namespace std::chrono_literals;
+
+TEST_CASE("reactor: waits until the time, and no longer than a wake from another thread") {
+    Clock clock;
+    auto reactor = std::move(Reactor::make().value());
+    const Time start = clock.now();
+    reactor->wait(start + 3ms);
+    CHECK(clock.now() >= start + 3ms);
+    reactor->wait(start);  // in the past
+    std::thread other([&] { reactor->wake(); });
+    reactor->wait(kNever);
+    other.join();
+    reactor->wake();
+    reactor->wake();
+    reactor->wait(kNever);
+}
+
+TEST_CASE("reactor: readiness is said once, at the edge") {
+    auto reactor = std::move(Reactor::make().value());
+    const auto [first_fd, second_fd] = lambda::io::testing::tcp_pair();
+    const Descriptor first(first_fd);
+    const Descriptor second(second_fd);
+    Reactor::Readiness readiness;
+    CHECK((readiness.readable && readiness.writable));
+    reactor->add(first.get(), &readiness);
+    reactor->wait(kNever);  // writable from the start
+    readiness = {false, false};
+    REQUIRE(::write(second.get(), "x", 1) == 1);
+    reactor->wait(kNever);
+    CHECK(readiness.readable);
+    readiness = {false, false};
+    reactor->wait(Clock().now() + 1ms);
+    CHECK_FALSE(readiness.readable);
+    REQUIRE(::shutdown(second.get(), SHUT_WR) == 0);
+    reactor->wait(kNever);
+    CHECK(readiness.readable);
+    reactor->remove(first.get());
+}

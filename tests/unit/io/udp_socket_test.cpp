@@ -1,0 +1,161 @@
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/io/machine.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::io;
+using namespace std::chrono_literals;
+using ports::SendOutcome;
+
+namespace {
+
+Address loopback(bool ipv6, std::uint16_t port = 0) {
+    Address address;
+    address.port = port;
+    if (ipv6) {
+        address.ip[15] = std::byte{1};
+    } else {
+        address.ip[10] = address.ip[11] = std::byte{0xff};
+        address.ip[12] = std::byte{127};
+        address.ip[15] = std::byte{1};
+    }
+    return address;
+}
+
+struct Pair {
+    std::unique_ptr<Reactor> reactor = std::move(Reactor::make().value());
+    std::unique_ptr<ports::DatagramSocket> server;
+    std::unique_ptr<ports::DatagramSocket> client;
+    Address server_address, client_address;
+    SocketBuffers buffers;
+
+    explicit Pair(bool ipv6, std::size_t buffer_bytes = 1u << 20) {
+        server = std::move(
+            make_udp_socket({loopback(ipv6), {}, buffer_bytes}, *reactor, &buffers).value());
+        server_address = loopback(ipv6, local_port(*server));
+        client = std::move(
+            make_udp_socket({loopback(ipv6), server_address, buffer_bytes}, *reactor, nullptr)
+                .value());
+        client_address = loopback(ipv6, local_port(*client));
+    }
+
+    // Copies of the next `count` datagrams, at most `batch` of them in one call.
+    std::vector<std::vector<std::byte>> take(ports::DatagramSocket& socket, std::size_t count,
+                                             const Address& from, std::size_t batch = 64) {
+        std::vector<std::vector<std::byte>> taken;
+        std::vector<ports::Arrival> arrivals(batch);
+        const Time limit = Clock().now() + 5s;
+        while (taken.size() < count && Clock().now() < limit) {
+            const std::size_t got = socket.receive(arrivals);
+            if (got == 0) reactor->wait(limit);
+            for (std::size_t i = 0; i < got; ++i) {
+                CHECK(arrivals[i].from == from);
+                taken.emplace_back(arrivals[i].bytes.begin(), arrivals[i].bytes.end());
+            }
+        }
+        return taken;
+    }
+};
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+    std::vector<std::byte> out(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::byte>(i * 2654435761u >> 23);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("udp: a burst arrives as the datagrams that it was cut into") {
+    const bool ipv6 = GENERATE(false, true);
+    const std::size_t segment = GENERATE(512u, 1200u, 1472u, 8972u);
+    const std::size_t batch = GENERATE(1u, 5u, 64u);
+    CAPTURE(ipv6, segment, batch);
+    Pair pair(ipv6);
+    CHECK(pair.server->max_segments() >= 1);
+    const std::size_t segments = std::min(pair.client->max_segments(), 60000 / segment);
+    const auto burst = numbered(segment * segments - segment / 3);
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(pair.client->send(burst, segment, pair.server_address) == SendOutcome::sent);
+        const auto taken = pair.take(*pair.server, segments, pair.client_address, batch);
+        REQUIRE(taken.size() == segments);
+        std::vector<std::byte> together;
+        for (std::size_t k = 0; k < taken.size(); ++k) {
+            CHECK(taken[k].size() == std::min(segment, burst.size() - k * segment));
+            together.insert(together.end(), taken[k].begin(), taken[k].end());
+        }
+        CHECK(together == burst);
+    }
+    // And the way back, from a socket that is not connected.
+    REQUIRE(pair.server->send(burst, segment, pair.client_address) == SendOutcome::sent);
+    CHECK(pair.take(*pair.client, segments, pair.server_address, batch).size() == segments);
+    std::array<ports::Arrival, 4> none;
+    CHECK(pair.server->receive(none) == 0);
+    CHECK(pair.server->dropped() == 0);
+}
+
+TEST_CASE("udp: the largest datagram passes, a larger one is told") {
+    const bool ipv6 = GENERATE(false, true);
+    Pair pair(ipv6);
+    const std::size_t largest = pair.client->largest_datagram(pair.server_address);
+    CHECK(largest == pair.server->largest_datagram(pair.client_address));
+    CHECK(largest >= 1232);
+    CHECK(largest <= 65507);
+    const auto bytes = numbered(65507);
+    REQUIRE(pair.client->send(ByteView(bytes).first(largest), largest, pair.server_address) ==
+            SendOutcome::sent);
+    const auto taken = pair.take(*pair.server, 1, pair.client_address);
+    REQUIRE(taken.size() == 1);
+    CHECK(taken[0].size() == largest);
+    if (largest < bytes.size()) {
+        CHECK(pair.client->send(bytes, bytes.size(), pair.server_address) ==
+              SendOutcome::too_large);
+    }
+}
+
+TEST_CASE(
+    "udp: a full receive buffer is counted, a dead port refuses, and neither ends the socket") {
+    Pair pair(false, 16384);
+    CHECK(pair.buffers.wanted == 16384);
+    CHECK(pair.buffers.given == pair.server->receive_buffer_bytes());
+    const auto burst = numbered(60000);
+    for (int i = 0; i < 20; ++i) {
+        REQUIRE(pair.client->send(burst, 1200, pair.server_address) == SendOutcome::sent);
+    }
+    std::array<ports::Arrival, 64> arrivals;
+    std::size_t total = 0;
+    while (const std::size_t got = pair.server->receive(arrivals)) total += got;
+    CHECK(total > 0);
+    CHECK(total < 20 * 50);
+    REQUIRE(pair.client->send(ByteView(burst).first(10), 10, pair.server_address) ==
+            SendOutcome::sent);
+    REQUIRE(pair.take(*pair.server, 1, pair.client_address).size() == 1);
+    CHECK(pair.server->dropped() > 0);
+
+    pair.server.reset();
+    CHECK(pair.client->send(ByteView(burst).first(10), 10, pair.server_address) ==
+          SendOutcome::sent);
+    CHECK(pair.client->send(ByteView(burst).first(10), 10, pair.server_address) ==
+          SendOutcome::refused);
+    CHECK(pair.client->receive(arrivals) == 0);
+    CHECK(pair.client->send(ByteView(burst).first(10), 10, pair.server_address) ==
+          SendOutcome::sent);
+    CHECK(pair.client->receive(arrivals) == 0);
+}
+
+TEST_CASE("udp: a port in use is an error, one socket serves both families") {
+    Pair pair(false);
+    CHECK_FALSE(make_udp_socket({pair.server_address, {}}, *pair.reactor, nullptr).ok());
+    auto dual = std::move(make_udp_socket({Address{}, {}}, *pair.reactor, nullptr).value());
+    const Address to = loopback(false, local_port(*dual));
+    auto sender = std::move(make_udp_socket({loopback(false), to}, *pair.reactor, nullptr).value());
+    const Address from = loopback(false, local_port(*sender));
+    const auto bytes = numbered(4000);
+    REQUIRE(sender->send(bytes, 1000, to) == SendOutcome::sent);
+    CHECK(pair.take(*dual, 4, from).size() == 4);
+    REQUIRE(dual->send(bytes, 1000, from) == SendOutcome::sent);
+    CHECK(pair.take(*sender, 4, to).size() == 4);
+}
