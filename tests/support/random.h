@@ -1,4 +1,4 @@
-// A seed for a randomised test: fresh on each run, or LAMBDA_TEST_SEED to repeat one. Print it with
+// A seed for a randomised test: fresh on each run, or SEED to repeat one. Print it with
 // CAPTURE, so that a failure names it.
 #pragma once
 
@@ -9,8 +9,7 @@
 namespace lambda::test {
 
 inline std::uint64_t random_seed() {
-    if (const char* given = std::getenv("LAMBDA_TEST_SEED"))
-        return std::strtoull(given, nullptr, 10);
+    if (const char* given = std::getenv("SEED")) return std::strtoull(given, nullptr, 10);
     return std::random_device{}();
 }
 
