@@ -6,6 +6,7 @@ left behind on the machine. Nothing here sleeps for a while and hopes: wait_for(
 with a deadline.
 """
 
+import functools
 import json
 import os
 import random
@@ -24,6 +25,7 @@ DONE, FILE_FAILED, USAGE, NO_SESSION, INTEGRITY, CUT = range(6)  # the client's 
 USER = "tester"
 PASSWORD = "correct horse battery staple"
 PATIENCE_S = 60.0  # for whatever takes a moment on an idle machine
+SANITIZED_SLOWER = 5  # a sanitizer's programs
 
 
 class Settings:
@@ -35,11 +37,16 @@ class Settings:
     isolated = False  # we are root, in namespaces of our own
 
 
+@functools.cache
 def sanitized():
     """Whether the binaries carry a sanitizer: memory and speed then say nothing."""
     with open(os.path.join(Settings.bin_dir, "lambda-ftpd"), "rb") as file:
         content = file.read()
     return b"__asan_init" in content or b"__tsan_init" in content
+
+
+def patience(seconds):
+    return seconds * (SANITIZED_SLOWER if sanitized() else 1)
 
 
 def need(condition, reason):
@@ -66,7 +73,7 @@ def support_program(name):
 def wait_for(condition, what, seconds=PATIENCE_S, alive=None):
     """Polls until condition() is true and returns its value. `alive` ends the wait early when it
     says no: what is awaited will not come any more."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + patience(seconds)
     while True:
         value = condition()
         if value:
