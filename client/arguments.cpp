@@ -1,0 +1,196 @@
+#include "client/arguments.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "config/schema.h"
+
+namespace lambda::client {
+namespace {
+
+struct Form {
+    Action action;
+    const char* name;
+    std::size_t least;
+    std::size_t most;
+    const char* operands;
+    const char* about;
+};
+
+constexpr std::size_t kAny = SIZE_MAX;
+
+constexpr Form kForms[] = {
+    {Action::put, "put", 2, kAny, "SOURCE... DESTINATION", "local files to a server"},
+    {Action::get, "get", 2, kAny, "SOURCE... DESTINATION", "a server's files to here"},
+    {Action::ls, "ls", 1, 1, "PLACE", "list a directory"},
+    {Action::stat, "stat", 1, kAny, "PLACE...", "type, size, time and mode"},
+    {Action::mkdir, "mkdir", 1, kAny, "PLACE...", "make directories"},
+    {Action::rm, "rm", 1, kAny, "PLACE...", "remove files"},
+    {Action::mv, "mv", 2, 2, "PLACE PLACE", "rename on one server"},
+    {Action::checksum, "checksum", 1, kAny, "PLACE...", "digests of files, here or there"},
+    {Action::ping, "ping", 1, 1, "PLACE", "round trips of a session"},
+    {Action::version, "version", 0, 0, "", "this program's version"},
+    {Action::completion, "completion", 0, 1, "[bash]", "a completion script"},
+    {Action::help, "help", 0, kAny, "", "this text"},
+};
+
+// Not from the table of settings: they are flags here, or paths relative to where the user stands.
+bool has_option_of_its_own(const std::string& key) {
+    return key == "io_uring" || key == "trust_new_host" || key == "ca";
+}
+
+std::string option_of(std::string key) {
+    std::replace(key.begin(), key.end(), '_', '-');
+    return "--" + key;
+}
+
+void add_settings(CLI::App& app, config::ClientSettings& settings) {
+    const config::Schema schema = config::client_schema(settings);
+    for (const config::Key& key : schema.keys()) {
+        if (has_option_of_its_own(key.name)) continue;
+        const std::string option = option_of(key.name);
+        app.add_option_function<std::string>(
+               option,
+               [read = key.read, option, allowed = key.allowed](const std::string& text) {
+                   const auto wrong =
+                       read({.key = option, .line = 0, .is_list = false, .items = {text}});
+                   if (wrong) throw CLI::ValidationError(option, *wrong + "; allowed: " + allowed);
+               },
+               key.documentation)
+            ->type_name(key.allowed);
+    }
+}
+
+void add_path(CLI::App& app, const char* option, std::string& into, const char* about) {
+    app.add_option_function<std::string>(
+           option,
+           [&into](const std::string& text) { into = std::filesystem::absolute(text).string(); },
+           about)
+        ->type_name("FILE");
+}
+
+std::unique_ptr<CLI::App> make_app(Arguments& into) {
+    auto app = std::make_unique<CLI::App>();
+    app->set_help_flag();
+    app->allow_extras();
+    app->add_flag_callback(
+        "-h,--help", [&into] { into.action = Action::help; }, "Show this text.");
+    add_settings(*app, into.settings);
+    app->add_flag("--trust-new-host", into.settings.trust_new_host,
+                  "Accept and remember the key of a server that was never seen.");
+    add_path(*app, "--ca", into.settings.ca,
+             "Authority (PEM) that vouches for the server, in place of a remembered key.");
+    add_path(*app, "--password-file", into.password_file,
+             "The password is its first line; else LAMBDA_FTP_PASSWORD, ~/.netrc or a prompt.");
+    add_path(*app, "--certificate", into.certificate, "Log in by this certificate (PEM).");
+    add_path(*app, "--key", into.key, "The key of --certificate (PEM).");
+    add_path(*app, "--left-over", into.left_over,
+             "Where the sources that were not done are written, each ended by a NUL.");
+    app->add_flag_callback(
+        "--no-uring", [&into] { into.settings.io_uring = false; }, "Read and write by threads.");
+    app->add_flag_callback(
+        "-v,--verbose", [&into] { into.settings.log_level = "debug"; }, "--log-level debug");
+    app->add_flag("-q,--quiet", into.quiet, "No progress, no notes; errors alone.");
+    app->add_flag("--json", into.json, "Objects on stdout, one a line, the last a summary.");
+    return app;
+}
+
+Error usage(std::string message) {
+    return Error{.fault = Fault::usage,
+                 .message = std::move(message),
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "see lambda-ftp --help"};
+}
+
+// What CLI11 leaves over: the action and its operands, and options that nobody knows.
+Result<void> take_operands(std::vector<std::string> left, std::vector<std::string> behind_dashes,
+                           Arguments& into) {
+    for (const std::string& word : left) {
+        if (word.size() > 1 && word[0] == '-') {
+            return usage("there is no option " + word + " (a name may follow after --)");
+        }
+    }
+    if (left.empty()) return usage("say what to do: put, get, ls, ...");
+    const auto form = std::find_if(std::begin(kForms), std::end(kForms),
+                                   [&](const Form& f) { return left.front() == f.name; });
+    if (form == std::end(kForms)) return usage("there is no command " + left.front());
+    into.action = form->action;
+    into.operands.assign(left.begin() + 1, left.end());
+    into.operands.insert(into.operands.end(), behind_dashes.begin(), behind_dashes.end());
+    if (into.operands.size() < form->least || into.operands.size() > form->most) {
+        return usage(std::string("it is: lambda-ftp ") + form->name + " " + form->operands);
+    }
+    if (into.certificate.empty() != into.key.empty()) {
+        return usage("--certificate and --key go together");
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Arguments> parse_arguments(std::span<const char* const> arguments,
+                                  const config::ClientSettings& defaults) {
+    Arguments parsed;
+    parsed.settings = defaults;
+    const auto dashes = std::find(arguments.begin(), arguments.end(), std::string_view("--"));
+    std::vector<std::string> before(arguments.begin(), dashes);
+    std::vector<std::string> behind(dashes == arguments.end() ? dashes : dashes + 1,
+                                    arguments.end());
+    // "++" alone would end a subcommand for CLI11; as a name it is the same as "./++".
+    std::replace(before.begin(), before.end(), std::string("++"), std::string("./++"));
+    std::reverse(before.begin(), before.end());  // as CLI11 takes a vector
+    const auto app = make_app(parsed);
+    try {
+        app->parse(std::move(before));
+    } catch (const CLI::Error& error) {
+        return usage(error.what());
+    }
+    if (app->count("--help") > 0) return parsed;
+    if (auto taken = take_operands(app->remaining(), std::move(behind), parsed); !taken) {
+        return taken.error();
+    }
+    return parsed;
+}
+
+bool wants_json(std::span<const char* const> arguments) {
+    const auto end = std::find(arguments.begin(), arguments.end(), std::string_view("--"));
+    return std::find(arguments.begin(), end, std::string_view("--json")) != end;
+}
+
+std::string help_text() {
+    std::string text =
+        "lambda-ftp moves files over parallel SABUL flows, to and from a lambda-ftpd.\n\n";
+    for (const Form& form : kForms) {
+        std::string line = std::string("  lambda-ftp ") + form.name + " " + form.operands;
+        line.resize(std::max<std::size_t>(line.size() + 2, 44), ' ');
+        text += line + form.about + "\n";
+    }
+    text +=
+        "\nA place is lambda://[user@]host[:port]/path (percent-encoded), [user@]host:path, or a\n"
+        "local path. With several sources, or where DESTINATION is a directory or ends in '/',\n"
+        "each source lands in it. Options may stand anywhere before --.\n";
+    Arguments arguments;
+    return text + make_app(arguments)->help();
+}
+
+std::vector<std::string> action_names() {
+    std::vector<std::string> names;
+    for (const Form& form : kForms) names.emplace_back(form.name);
+    return names;
+}
+
+std::vector<std::string> option_names() {
+    Arguments arguments;
+    std::vector<std::string> names;
+    const auto app = make_app(arguments);
+    for (const CLI::Option* option : app->get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return names;
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,47 @@
+// The command line: what to do, with what, and how. Options may stand anywhere before `--`; the
+// settings file gives the defaults.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/connection.h"
+#include "common/base/result.h"
+#include "config/client_settings.h"
+
+namespace lambda::client {
+
+enum class Action { put, get, ls, stat, mkdir, rm, mv, checksum, ping, version, completion, help };
+
+struct Arguments {
+    Action action = Action::help;
+    std::vector<std::string> operands;  // raw bytes, as many as the action takes
+    config::ClientSettings settings;
+    std::string password_file;
+    std::string certificate, key;
+    std::string left_over;  // empty: in the state directory
+    bool json = false;
+    bool quiet = false;
+
+    Access access() const {
+        return {.ca = settings.ca,
+                .trust_new_host = settings.trust_new_host,
+                .password_file = password_file,
+                .certificate = certificate,
+                .key = key};
+    }
+};
+
+// `defaults` are what the settings file says. Every error is Fault::usage.
+Result<Arguments> parse_arguments(std::span<const char* const> arguments,
+                                  const config::ClientSettings& defaults);
+// Whether --json stands there, for who must report that the arguments are wrong.
+bool wants_json(std::span<const char* const> arguments);
+
+std::string help_text();
+// For `completion`.
+std::vector<std::string> action_names();
+std::vector<std::string> option_names();  // with their dashes
+
+}  // namespace lambda::client

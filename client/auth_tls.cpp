@@ -1,0 +1,136 @@
+#include "client/auth_tls.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "client/waiting.h"
+#include "common/session/reply.h"
+
+namespace lambda::client {
+namespace {
+
+Error failed(std::string message, std::string remedy = {}) {
+    return Error{.fault = Fault::session,
+                 .message = std::move(message),
+                 .path = {},
+                 .side = Side::network,
+                 .remedy = std::move(remedy)};
+}
+
+Result<void> wait(int fd, short events, Time deadline) {
+    switch (wait_for(fd, events, deadline)) {
+        case Wait::ready:
+            return {};
+        case Wait::late:
+            return failed("the server does not answer in time");
+        case Wait::interrupted:
+            return interruption_error();
+    }
+    LAMBDA_ASSERT(false);
+}
+
+// OpenSSL writes a ClientHello and reads on at once, which would swallow the plain replies that
+// come before the ServerHello. So the hello goes into a pipe of our own; the connection takes the
+// place of that pipe's end when the plain part is over.
+struct Prepared {
+    io::TlsStream stream;
+    std::string hello;
+};
+
+Result<Prepared> prepare(const io::TlsContext& context, const std::string& host) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+        return errno_error(Fault::session, "cannot make a socket pair", {}, errno);
+    }
+    const io::Descriptor far_end(ends[1]);
+    Prepared prepared{io::TlsStream::client(context, ends[0], host), {}};
+    if (prepared.stream.handshake() != io::IoStatus::want_read) {
+        return failed("cannot begin TLS: " + prepared.stream.error());
+    }
+    std::array<char, 4096> chunk{};
+    for (;;) {
+        const ssize_t got = ::recv(far_end.get(), chunk.data(), chunk.size(), 0);
+        if (got <= 0) return prepared;
+        prepared.hello.append(chunk.data(), static_cast<std::size_t>(got));
+    }
+}
+
+Result<void> send_all(int fd, std::string_view bytes, Time deadline) {
+    while (!bytes.empty()) {
+        const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent > 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(sent));
+        } else if (errno == EAGAIN) {
+            if (auto ready = wait(fd, POLLOUT, deadline); !ready) return ready;
+        } else if (errno != EINTR) {
+            return errno_error(Fault::session, "cannot send", {}, errno);
+        }
+    }
+    return {};
+}
+
+// One reply, and not a byte beyond it.
+Result<session::Reply> read_plain_reply(int fd, Time deadline) {
+    session::ReplyParser parser;
+    std::array<char, 4096> chunk{};
+    for (;;) {
+        const ssize_t seen = ::recv(fd, chunk.data(), chunk.size(), MSG_PEEK);
+        if (seen == 0) return failed("the server ended the connection");
+        if (seen < 0 && errno == EAGAIN) {
+            if (auto ready = wait(fd, POLLIN, deadline); !ready) return ready.error();
+            continue;
+        }
+        if (seen < 0 && errno == EINTR) continue;
+        if (seen < 0) return errno_error(Fault::session, "cannot receive", {}, errno);
+        const std::size_t taken = parser.feed({chunk.data(), static_cast<std::size_t>(seen)});
+        if (::recv(fd, chunk.data(), taken, 0) != static_cast<ssize_t>(taken)) {
+            return failed("the connection lost bytes that had come");
+        }
+        auto reply = parser.next();
+        if (!reply) return failed(reply.error().message, "check that lambda-ftpd listens there");
+        if (*reply) return **std::move(reply);
+    }
+}
+
+Result<void> expect(int code, int fd, Time deadline) {
+    const auto reply = read_plain_reply(fd, deadline);
+    if (!reply) return reply.error();
+    if (reply->code == code) return {};
+    return failed("the server refuses the session: " + std::to_string(reply->code) + " " +
+                  reply->text());
+}
+
+}  // namespace
+
+Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& context,
+                                const std::string& host, Time deadline) {
+    auto prepared = prepare(context, host);
+    if (!prepared) return prepared.error();
+    io::TlsStream stream = std::move(prepared->stream);
+    if (::dup3(socket.get(), stream.fd(), O_CLOEXEC) < 0) {
+        return errno_error(Fault::session, "cannot hand the connection to TLS", {}, errno);
+    }
+    socket = io::Descriptor();
+
+    const int fd = stream.fd();
+    if (auto sent = send_all(fd, "AUTH TLS\r\n" + prepared->hello, deadline); !sent) {
+        return sent.error();
+    }
+    for (const int code : {220, 234}) {
+        if (auto answered = expect(code, fd, deadline); !answered) return answered.error();
+    }
+    for (;;) {
+        const io::IoStatus status = stream.handshake();
+        if (status == io::IoStatus::ok) return stream;
+        if (status == io::IoStatus::closed) return failed("the server ended the TLS handshake");
+        if (status == io::IoStatus::failed) return failed(stream.error());
+        const short events = status == io::IoStatus::want_read ? POLLIN : POLLOUT;
+        if (auto ready = wait(fd, events, deadline); !ready) return ready.error();
+    }
+}
+
+}  // namespace lambda::client

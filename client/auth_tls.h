@@ -1,0 +1,19 @@
+// How a control session begins (docs/protocol.md §1): AUTH TLS and the ClientHello in one flight,
+// the server's plain 220 and 234, then TLS. One round trip after TCP's own and TLS's.
+#pragma once
+
+#include <string>
+
+#include "client/dial.h"
+#include "common/base/result.h"
+#include "common/base/time.h"
+#include "common/io/tls.h"
+
+namespace lambda::client {
+
+// The handshake is done on return; nothing behind it has been read. Errors: Fault::session, and
+// Fault::cut when interrupted.
+Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& context,
+                                const std::string& host, Time deadline);
+
+}  // namespace lambda::client

@@ -1,0 +1,135 @@
+#include "client/destination.h"
+
+#include <sys/stat.h>
+
+#include <set>
+
+namespace lambda::client {
+namespace {
+
+Error usage(const std::string& path, std::string message, std::string remedy) {
+    return Error{.fault = Fault::usage,
+                 .message = std::move(message),
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = std::move(remedy)};
+}
+
+bool exists(const std::string& path) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0;
+}
+
+bool is_directory(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+Result<Place> remote_place(const std::string& text) {
+    auto place = parse_place(text);
+    if (place && !place->server) {
+        return usage(text, "not a place at a server", "write lambda://HOST/PATH or HOST:PATH");
+    }
+    return place;
+}
+
+// A name that exists here is local whatever it looks like.
+Result<std::string> local_path(const std::string& text) {
+    if (exists(text)) return text;
+    const auto place = parse_place(text);
+    if (!place) return place.error();
+    if (place->server) {
+        return usage(text, "a place at a server, where a local one is meant",
+                     "for a local name with a colon write ./ before it");
+    }
+    return text;
+}
+
+// Each name lands once.
+Result<void> check_names(const Plan& plan) {
+    if (!plan.several) return {};
+    std::set<std::string> names;
+    for (const Item& item : plan.items) {
+        if (!names.insert(item.name).second) {
+            return usage(item.argument, "another source would land under the same name",
+                         "move them in two runs");
+        }
+    }
+    return {};
+}
+
+bool has_line_end(const std::string& text) {
+    return text.find_first_of("\r\n") != std::string::npos;
+}
+
+// The control session cannot carry a line end, the records of the set stream can: the last
+// component of the target becomes the file's name, in its directory.
+void move_leaf_into_name(Plan& plan) {
+    const std::string leaf = base_name(plan.remote_target);
+    const std::string directory =
+        plan.remote_target.substr(0, plan.remote_target.size() - leaf.size());
+    plan.remote_target = directory.empty() ? std::string("/") : directory;
+    plan.items.front().name = leaf;
+}
+
+}  // namespace
+
+std::string base_name(const std::string& path) {
+    const std::size_t end = path.find_last_not_of('/');
+    if (end == std::string::npos) return {};
+    const std::size_t slash = path.find_last_of('/', end);
+    const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
+    return path.substr(start, end + 1 - start);
+}
+
+Result<Plan> plan_put(const std::vector<std::string>& operands) {
+    LAMBDA_ASSERT(operands.size() >= 2);
+    auto destination = remote_place(operands.back());
+    if (!destination) return destination.error();
+    Plan plan{.direction = session::Direction::put,
+              .server = *destination->server,
+              .items = {},
+              .several = operands.size() > 2,
+              .remote_target = destination->path,
+              .local_target = {}};
+    for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
+        const auto path = local_path(operands[i]);
+        if (!path) return path.error();
+        plan.items.push_back({.argument = operands[i], .path = *path, .name = base_name(*path)});
+    }
+    if (!plan.several && !plan.remote_target.ends_with('/') &&
+        has_line_end(base_name(plan.remote_target))) {
+        move_leaf_into_name(plan);
+    }
+    if (auto checked = check_names(plan); !checked) return checked.error();
+    return plan;
+}
+
+Result<Plan> plan_get(const std::vector<std::string>& operands) {
+    LAMBDA_ASSERT(operands.size() >= 2);
+    const auto target = local_path(operands.back());
+    if (!target) return target.error();
+    Plan plan{.direction = session::Direction::get,
+              .server = {},
+              .items = {},
+              .several = operands.size() > 2,
+              .remote_target = {},
+              .local_target = {}};
+    for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
+        auto source = remote_place(operands[i]);
+        if (!source) return source.error();
+        if (i == 0) plan.server = *source->server;
+        if (!(plan.server == *source->server)) {
+            return usage(operands[i], "one command gets from one server", "make it two commands");
+        }
+        plan.items.push_back(
+            {.argument = operands[i], .path = source->path, .name = base_name(source->path)});
+    }
+    plan.local_target = {
+        .path = *target,
+        .into_directory = plan.several || target->ends_with('/') || is_directory(*target)};
+    if (auto checked = check_names(plan); !checked) return checked.error();
+    return plan;
+}
+
+}  // namespace lambda::client

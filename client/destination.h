@@ -1,0 +1,40 @@
+// What a put or get moves, and where it lands: with several sources, into an existing directory, or
+// into a name that ends in '/', each source lands as DESTINATION/basename; else the one source
+// becomes DESTINATION. For a put the server applies the rule.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/place.h"
+#include "common/base/result.h"
+#include "common/mover/mover.h"
+#include "common/session/terms.h"
+
+namespace lambda::client {
+
+struct Item {
+    std::string argument;  // as the user gave it
+    std::string path;      // where it is read: here (put) or at the server (get)
+    std::string name;      // what it is called where it lands
+};
+
+struct Plan {
+    session::Direction direction = session::Direction::put;
+    Server server;
+    std::vector<Item> items;
+    bool several = false;
+    std::string remote_target;   // put: what XFER names
+    mover::Target local_target;  // get
+};
+
+// `operands`: sources, then the destination. Errors are Fault::usage: a place on the wrong side,
+// two servers in one command, two sources that would land under one name. A get looks whether
+// DESTINATION is a directory here.
+Result<Plan> plan_put(const std::vector<std::string>& operands);
+Result<Plan> plan_get(const std::vector<std::string>& operands);
+
+// The last component: "b" of "/a/b/"; empty for "/".
+std::string base_name(const std::string& path);
+
+}  // namespace lambda::client

@@ -1,0 +1,197 @@
+#include "client/dial.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "client/waiting.h"
+
+namespace lambda::client {
+namespace {
+
+// RFC 8305 §5, "Connection Attempt Delay".
+constexpr Duration kNextAttempt = std::chrono::milliseconds(250);
+constexpr std::size_t kMostAddresses = 16;
+
+// A peer that died without a word is noticed after 30 + 3 × 10 seconds.
+constexpr int kKeepAliveIdle_s = 30;
+constexpr int kKeepAliveInterval_s = 10;
+constexpr int kKeepAliveProbes = 3;
+
+bool is_ipv4(const Address& address) {
+    static constexpr unsigned char kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+    return std::memcmp(address.ip.data(), kMapped, sizeof kMapped) == 0;
+}
+
+socklen_t to_sockaddr(const Address& address, sockaddr_storage& storage) {
+    storage = {};
+    if (is_ipv4(address)) {
+        sockaddr_in v4{};
+        v4.sin_family = AF_INET;
+        v4.sin_port = htons(address.port);
+        std::memcpy(&v4.sin_addr, address.ip.data() + 12, 4);
+        std::memcpy(&storage, &v4, sizeof v4);
+        return sizeof v4;
+    }
+    sockaddr_in6 v6{};
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(address.port);
+    v6.sin6_scope_id = address.scope;
+    std::memcpy(&v6.sin6_addr, address.ip.data(), 16);
+    std::memcpy(&storage, &v6, sizeof v6);
+    return sizeof v6;
+}
+
+Address from_sockaddr(const sockaddr* generic) {
+    Address address;
+    if (generic->sa_family == AF_INET) {
+        sockaddr_in v4{};
+        std::memcpy(&v4, generic, sizeof v4);
+        address.ip[10] = address.ip[11] = std::byte{0xFF};
+        std::memcpy(address.ip.data() + 12, &v4.sin_addr, 4);
+        address.port = ntohs(v4.sin_port);
+        return address;
+    }
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, generic, sizeof v6);
+    std::memcpy(address.ip.data(), &v6.sin6_addr, 16);
+    address.port = ntohs(v6.sin6_port);
+    address.scope = v6.sin6_scope_id;
+    return address;
+}
+
+Error no_connection(const Server& server, const std::string& why, std::string remedy) {
+    return Error{.fault = Fault::session,
+                 .message = "cannot connect to " + server.endpoint() + ": " + why,
+                 .path = {},
+                 .side = Side::network,
+                 .remedy = std::move(remedy)};
+}
+
+Result<std::vector<Address>> resolve(const Server& server) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
+    addrinfo* list = nullptr;
+    const int error =
+        ::getaddrinfo(server.host.c_str(), std::to_string(server.port).c_str(), &hints, &list);
+    if (error != 0) {
+        return no_connection(server,
+                             error == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(error),
+                             "check the host's name");
+    }
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
+    std::vector<Address> addresses;
+    for (; list != nullptr && addresses.size() < kMostAddresses; list = list->ai_next) {
+        addresses.push_back(from_sockaddr(list->ai_addr));
+    }
+    return addresses;
+}
+
+Dialled standing(io::Descriptor socket, const Address& peer) {
+    sockaddr_storage storage{};
+    socklen_t length = sizeof storage;
+    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&storage), &length);
+    const Address local = from_sockaddr(reinterpret_cast<const sockaddr*>(&storage));
+    return Dialled{.socket = std::move(socket), .local = local, .peer = peer};
+}
+
+struct Attempt {
+    io::Descriptor socket;
+    Address to;
+};
+
+// Takes out of `attempts` what has been decided; a connection that stands is returned.
+std::optional<Dialled> collect(std::vector<Attempt>& attempts, std::vector<pollfd>& sockets,
+                               int& last_error) {
+    for (std::size_t i = attempts.size(); i-- > 0;) {
+        if (sockets[i].revents == 0) continue;
+        const int error = connection_error(attempts[i].socket.get());
+        if (error == 0) return standing(std::move(attempts[i].socket), attempts[i].to);
+        last_error = error;
+        attempts.erase(attempts.begin() + static_cast<std::ptrdiff_t>(i));
+        sockets.erase(sockets.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+int connection_error(int fd) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
+    return error;
+}
+
+Result<io::Descriptor> begin_connection(const Address& to) {
+    sockaddr_storage storage{};
+    const socklen_t length = to_sockaddr(to, storage);
+    io::Descriptor socket(
+        ::socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+    if (!socket) return errno_error(Fault::session, "cannot open a socket", {}, errno);
+    const auto set = [&](int level, int option, int value) {
+        ::setsockopt(socket.get(), level, option, &value, sizeof value);
+    };
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdle_s);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveInterval_s);
+    set(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 &&
+        errno != EINPROGRESS) {
+        Error error = errno_error(Fault::session, "cannot connect", {}, errno);
+        error.side = Side::network;
+        return error;
+    }
+    return socket;
+}
+
+Result<Dialled> dial(const Server& server, Time deadline) {
+    const auto addresses = resolve(server);
+    if (!addresses) return addresses.error();
+    std::vector<Attempt> attempts;
+    std::string why = "no address";
+    std::size_t next = 0;
+    for (Time next_at = now();;) {
+        if (next < addresses->size() && (attempts.empty() || now() >= next_at)) {
+            const Address& to = (*addresses)[next++];
+            next_at = now() + kNextAttempt;
+            auto socket = begin_connection(to);
+            if (socket) {
+                attempts.push_back({*std::move(socket), to});
+            } else {
+                why = socket.error().message;
+            }
+            continue;
+        }
+        if (attempts.empty()) {
+            return no_connection(server, why,
+                                 "check that lambda-ftpd runs there and the port is open");
+        }
+        std::vector<pollfd> sockets;
+        for (const Attempt& attempt : attempts) {
+            sockets.push_back({.fd = attempt.socket.get(), .events = POLLOUT, .revents = 0});
+        }
+        sockets.push_back({.fd = interruption_fd(), .events = POLLIN, .revents = 0});
+        poll_until(sockets, next < addresses->size() ? std::min(next_at, deadline) : deadline);
+        if (interrupted()) return interruption_error();
+        int error = 0;
+        if (auto dialled = collect(attempts, sockets, error)) return *std::move(dialled);
+        if (error != 0) why = std::strerror(error);
+        if (now() >= deadline) {
+            return no_connection(server, "no answer in time",
+                                 "check that a firewall lets the port through");
+        }
+    }
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,32 @@
+// TCP connections to a server by name, over all of its addresses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "client/place.h"
+#include "common/base/address.h"
+#include "common/base/result.h"
+#include "common/base/time.h"
+#include "common/io/root.h"
+
+namespace lambda::client {
+
+// A non-blocking socket with TCP_NODELAY, and the ends of its connection.
+struct Dialled {
+    io::Descriptor socket;
+    Address local;
+    Address peer;
+};
+
+// Tries the addresses in the order that the resolver gives; each next one 250 ms after the last, or
+// at once when that failed (after RFC 8305 §5). The first connection that stands is taken.
+// Errors: Fault::session with the cause of the last address; Fault::cut when interrupted.
+Result<Dialled> dial(const Server& server, Time deadline);
+
+// Begins a connection to one address; it stands, or failed, once the socket is writable.
+Result<io::Descriptor> begin_connection(const Address& to);
+// What became of it: 0, or an errno.
+int connection_error(int fd);
+
+}  // namespace lambda::client

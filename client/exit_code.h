@@ -1,0 +1,50 @@
+// The exit code of a run, from all that went wrong in it: 0 done, 1 files failed, 2 usage, 3 no
+// session, 4 integrity, 5 cut after the session stood. Where several hold: 4, 5, 3, 1. Pure.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "common/base/result.h"
+
+namespace lambda::client {
+
+class ExitCode {
+  public:
+    // From now on a lost session is a cut one.
+    void session_stands() { stands_ = true; }
+    void add(Fault fault) {
+        const int code = code_of(fault);
+        if (rank(code) < rank(code_)) code_ = code;
+    }
+    int value() const { return code_; }
+
+  private:
+    int code_of(Fault fault) const {
+        switch (fault) {
+            case Fault::usage:
+                return 2;
+            case Fault::file:
+                return 1;
+            case Fault::integrity:
+                return 4;
+            case Fault::session:
+            case Fault::cut:
+            case Fault::protocol:
+                return stands_ ? 5 : 3;
+            case Fault::unsupported:
+                return stands_ ? 1 : 3;
+        }
+        LAMBDA_ASSERT(false);
+    }
+    // Usage comes last of the errors: nothing has run when it is found.
+    static std::ptrdiff_t rank(int code) {
+        constexpr std::array kOrder{4, 5, 3, 1, 2, 0};
+        return std::find(kOrder.begin(), kOrder.end(), code) - kOrder.begin();
+    }
+
+    int code_ = 0;
+    bool stands_ = false;
+};
+
+}  // namespace lambda::client

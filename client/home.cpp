@@ -1,0 +1,100 @@
+#include "client/home.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "common/io/root.h"
+
+namespace lambda::client {
+namespace {
+
+// The specification: a value that is no absolute path is to be ignored.
+std::string base_directory(const char* variable, const char* otherwise) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && value[0] == '/') return std::string(value) + "/lambda-ftp";
+    return home_directory() + otherwise + "/lambda-ftp";
+}
+
+Result<void> write_all(int fd, std::string_view content, const std::string& path) {
+    while (!content.empty()) {
+        const ssize_t written = ::write(fd, content.data(), content.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return errno_error(Fault::file, "cannot write", path, errno);
+        content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    if (::fsync(fd) != 0) return errno_error(Fault::file, "cannot write", path, errno);
+    return {};
+}
+
+}  // namespace
+
+std::string home_directory() {
+    if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') return home;
+    const passwd* entry = ::getpwuid(::getuid());
+    return entry != nullptr ? entry->pw_dir : "/";
+}
+
+std::string config_directory() {
+    return base_directory("XDG_CONFIG_HOME", "/.config");
+}
+std::string state_directory() {
+    return base_directory("XDG_STATE_HOME", "/.local/state");
+}
+
+Result<void> make_directories(const std::string& directory) {
+    for (std::size_t at = 1; at != std::string::npos;) {
+        at = directory.find('/', at);
+        const std::string part = directory.substr(0, at);
+        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
+            return errno_error(Fault::file, "cannot make the directory", part, errno);
+        }
+        if (at != std::string::npos) ++at;
+    }
+    return {};
+}
+
+Result<std::string> read_small_file(const std::string& path, std::size_t limit, bool* missing) {
+    const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file) {
+        if (missing != nullptr) *missing = errno == ENOENT || errno == ENOTDIR;
+        return errno_error(Fault::file, "cannot open", path, errno);
+    }
+    std::string content(limit + 1, '\0');
+    std::size_t filled = 0;
+    while (filled < content.size()) {
+        const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return errno_error(Fault::file, "cannot read", path, errno);
+        if (got == 0) break;
+        filled += static_cast<std::size_t>(got);
+    }
+    if (filled > limit) {
+        return Error{.fault = Fault::file,
+                     .message = "larger than the " + std::to_string(limit) + " bytes allowed here",
+                     .path = path,
+                     .side = Side::local,
+                     .remedy = {}};
+    }
+    content.resize(filled);
+    return content;
+}
+
+Result<void> write_atomically(const std::string& path, std::string_view content) {
+    std::string temporary = path + ".XXXXXX";
+    const io::Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (!file) return errno_error(Fault::file, "cannot write", path, errno);
+    auto written = write_all(file.get(), content, path);
+    if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
+        written = errno_error(Fault::file, "cannot replace", path, errno);
+    }
+    if (!written) ::unlink(temporary.c_str());
+    return written;
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,28 @@
+// The user's own files: ~/.config/lambda-ftp and ~/.local/state/lambda-ftp, by the XDG base
+// directory specification (XDG_CONFIG_HOME, XDG_STATE_HOME).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+
+namespace lambda::client {
+
+// HOME, or what the password database says.
+std::string home_directory();
+std::string config_directory();
+std::string state_directory();
+
+// Makes the directory and its parents (0700) where they are missing.
+Result<void> make_directories(const std::string& directory);
+
+// The whole file; nothing that is larger than `limit` bytes. A missing file is Fault::file with
+// `missing` set.
+Result<std::string> read_small_file(const std::string& path, std::size_t limit,
+                                    bool* missing = nullptr);
+
+// Through a temporary file, synchronised and renamed: a reader sees the old or the new content.
+Result<void> write_atomically(const std::string& path, std::string_view content);
+
+}  // namespace lambda::client

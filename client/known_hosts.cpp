@@ -1,0 +1,85 @@
+#include "client/known_hosts.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "client/home.h"
+#include "common/io/root.h"
+
+namespace lambda::client {
+namespace {
+
+// Some 15,000 servers.
+constexpr std::size_t kFileLimit = 1 << 20;
+
+Result<std::string> read(const std::string& file) {
+    bool missing = false;
+    auto content = read_small_file(file, kFileLimit, &missing);
+    if (!content && missing) return std::string();
+    if (!content) {
+        Error error = content.error();
+        error.fault = Fault::session;
+        return error;
+    }
+    return content;
+}
+
+bool looks_like_fingerprint(std::string_view text) {
+    constexpr std::string_view kPrefix = "SHA256:";
+    constexpr std::size_t kDigits = 43;  // 32 bytes in base64 without padding
+    return text.starts_with(kPrefix) && text.size() == kPrefix.size() + kDigits &&
+           std::all_of(text.begin() + kPrefix.size(), text.end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '+' || c == '/';
+           });
+}
+
+}  // namespace
+
+KnownHosts KnownHosts::of_user() {
+    return KnownHosts(config_directory() + "/known_hosts");
+}
+
+Result<std::optional<io::Fingerprint>> KnownHosts::find(const Server& server) const {
+    const auto content = read(file_);
+    if (!content) return content.error();
+    const std::string key = server.known_hosts_key();
+    std::string_view rest = *content;
+    for (int number = 1; !rest.empty(); ++number) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (!line.starts_with(key)) continue;
+        line.remove_prefix(key.size());
+        if (line.starts_with(' ') && looks_like_fingerprint(line.substr(1))) {
+            return std::optional<io::Fingerprint>(line.substr(1));
+        }
+        if (line.empty() || line.starts_with(' ')) {
+            return Error{.fault = Fault::session,
+                         .message = "line " + std::to_string(number) +
+                                    " is damaged, so the key of " + server.endpoint() +
+                                    " cannot be checked",
+                         .path = file_,
+                         .side = Side::local,
+                         .remedy = "remove that line and trust the server anew"};
+        }
+    }
+    return std::optional<io::Fingerprint>();
+}
+
+Result<void> KnownHosts::add(const Server& server, const io::Fingerprint& fingerprint) const {
+    const std::string directory = file_.substr(0, file_.rfind('/'));
+    if (auto made = make_directories(directory); !made) return made;
+    const io::Descriptor lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock || ::flock(lock.get(), LOCK_EX) != 0) {
+        return errno_error(Fault::session, "cannot lock", directory, errno);
+    }
+    auto content = read(file_);
+    if (!content) return content.error();
+    if (!content->empty() && content->back() != '\n') *content += '\n';
+    *content += server.known_hosts_key() + " " + fingerprint + "\n";
+    return write_atomically(file_, *content);
+}
+
+}  // namespace lambda::client

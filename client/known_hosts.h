@@ -1,0 +1,34 @@
+// Which key a server showed when it was first trusted. A file of lines `[host]:port SHA256:...`;
+// blank lines and lines that start with '#' are kept.
+//
+// The file is read each time it is asked, and replaced atomically under a lock on its directory, so
+// that programs side by side lose no entry.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/place.h"
+#include "common/base/result.h"
+#include "common/io/tls.h"
+
+namespace lambda::client {
+
+class KnownHosts {
+  public:
+    explicit KnownHosts(std::string file) : file_(std::move(file)) {}
+    // In the user's configuration.
+    static KnownHosts of_user();
+
+    const std::string& file() const { return file_; }
+
+    // The key that this server is pinned to; nothing if it is unknown. A damaged line of this very
+    // server is an error (Fault::session): it must not turn a pinned server into an unknown one.
+    Result<std::optional<io::Fingerprint>> find(const Server& server) const;
+    Result<void> add(const Server& server, const io::Fingerprint& fingerprint) const;
+
+  private:
+    std::string file_;
+};
+
+}  // namespace lambda::client

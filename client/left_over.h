@@ -1,0 +1,16 @@
+// What a run did not do, for the next one: the sources as the user gave them, each ended by a NUL
+// (xargs -0 takes them).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace lambda::client {
+
+// Written to `file`, or to a fresh one in the state directory where that is empty. Returns where.
+Result<std::string> write_left_over(const std::string& file,
+                                    const std::vector<std::string>& sources);
+
+}  // namespace lambda::client

@@ -1,0 +1,79 @@
+#include "client/offer.h"
+
+#include <algorithm>
+
+#include "common/io/machine.h"
+
+namespace lambda::client {
+namespace {
+
+// What the process needs beside the ring: code, TLS, sockets' batches, send buffers and the set's
+// own state, measured with 64 stripes.
+constexpr std::uint64_t kBesideRing = 80 * MiB;
+constexpr std::uint64_t kLeastRing = 16 * MiB;
+constexpr std::uint64_t kMostRing = 176 * MiB;
+
+std::uint64_t ring_bytes(std::uint64_t memory) {
+    const std::uint64_t left = memory > kBesideRing ? memory - kBesideRing : 0;
+    return std::clamp(left, kLeastRing, kMostRing);
+}
+
+}  // namespace
+
+session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings) {
+    session::Offer offer;
+    session::Terms& terms = offer.terms;
+    terms.direction = plan.direction;
+    terms.stripes = settings.stripes;
+    terms.payload = settings.payload;
+    terms.syn = settings.syn;
+    terms.initial_rate = settings.initial_rate;
+    terms.highest_rate = settings.rate_limit;
+    if (settings.rate_limit.bits_per_second > 0) {
+        terms.initial_rate = std::min(terms.initial_rate, settings.rate_limit);
+    }
+    terms.window = settings.window;
+    terms.block = settings.block_size;
+    terms.memory = ring_bytes(settings.memory);
+    terms.protection = settings.protection;
+    terms.cipher = settings.cipher.value_or(static_cast<session::Cipher>(io::fastest_cipher()));
+    terms.congestion = settings.congestion;
+    io::fill_random(offer.nonce);
+    if (plan.direction == session::Direction::put) {
+        offer.several = plan.several;
+        offer.path = plan.remote_target;
+    }
+    return offer;
+}
+
+Result<void> check_agreement(const session::Terms& offered, const session::Terms& agreed) {
+    const char* wrong = nullptr;
+    if (agreed.direction != offered.direction) wrong = "direction";
+    if (agreed.protection != offered.protection) wrong = "protection";
+    if (agreed.cipher != offered.cipher) wrong = "cipher";
+    if (agreed.congestion != offered.congestion) wrong = "congestion";
+    if (agreed.stripes > offered.stripes) wrong = "stripes";
+    if (agreed.payload > offered.payload) wrong = "payload";
+    if (agreed.block > offered.block) wrong = "block";
+    if (agreed.memory > offered.memory) wrong = "memory";
+    if (wrong == nullptr) return {};
+    return Error{
+        .fault = Fault::protocol,
+        .message = std::string("the server agreed to something that was not offered: ") + wrong,
+        .path = {},
+        .side = Side::remote,
+        .remedy = {}};
+}
+
+Result<std::array<std::byte, 32>> transfer_secret(const Connection& connection,
+                                                  const session::Offer& offer,
+                                                  const session::Agreement& agreement) {
+    std::vector<std::byte> context;
+    ByteWriter writer(context);
+    writer.u64(agreement.transfer);
+    writer.bytes(offer.nonce);
+    writer.bytes(agreement.nonce);
+    return connection.export_key("EXPORTER-lambda-ftp-1", context);
+}
+
+}  // namespace lambda::client

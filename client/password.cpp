@@ -1,0 +1,149 @@
+#include "client/password.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "client/home.h"
+#include "client/terminal.h"
+
+namespace lambda::client {
+namespace {
+
+constexpr std::size_t kPasswordFileLimit = 64 * 1024;
+constexpr std::size_t kNetrcLimit = 1 << 20;
+constexpr std::string_view kBlanks = " \t\r\n";
+
+// The tokens of a netrc, one after the other.
+class NetrcTokens {
+  public:
+    explicit NetrcTokens(std::string_view text) : rest_(text) {}
+
+    // Empty at the end.
+    std::string next() {
+        rest_.remove_prefix(std::min(rest_.find_first_not_of(kBlanks), rest_.size()));
+        if (rest_.starts_with('"')) return quoted();
+        const std::string_view token = rest_.substr(0, rest_.find_first_of(kBlanks));
+        rest_.remove_prefix(token.size());
+        return std::string(token);
+    }
+    // A macro's body ends at an empty line.
+    void skip_macro() {
+        const std::size_t end = rest_.find("\n\n");
+        rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 2);
+    }
+    void skip_line() { rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size())); }
+
+  private:
+    std::string quoted() {
+        std::string token;
+        rest_.remove_prefix(1);
+        while (!rest_.empty() && rest_.front() != '"') {
+            if (rest_.front() == '\\' && rest_.size() > 1) rest_.remove_prefix(1);
+            token += rest_.front();
+            rest_.remove_prefix(1);
+        }
+        if (!rest_.empty()) rest_.remove_prefix(1);
+        return token;
+    }
+
+    std::string_view rest_;
+};
+
+bool readable_by_others(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
+}
+
+std::string first_line(const std::string& content) {
+    std::string line = content.substr(0, content.find('\n'));
+    if (line.ends_with('\r')) line.pop_back();
+    return line;
+}
+
+std::string local_user() {
+    const passwd* entry = ::getpwuid(::getuid());
+    return entry != nullptr ? entry->pw_name : "anonymous";
+}
+
+std::optional<Login> login_in_netrc(const Server& server, std::string& path) {
+    path = home_directory() + "/.netrc";
+    const auto content = read_small_file(path, kNetrcLimit);
+    if (!content) return std::nullopt;
+    return find_in_netrc(*content, server.host, server.user);
+}
+
+}  // namespace
+
+std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host,
+                                   std::string_view user) {
+    NetrcTokens tokens(netrc);
+    Login entry;
+    bool ours = false;
+    const auto complete = [&] {
+        return ours && !entry.password.empty() && (user.empty() || entry.user == user);
+    };
+    for (std::string token = tokens.next(); !token.empty(); token = tokens.next()) {
+        if (token == "machine" || token == "default") {
+            if (complete()) return entry;
+            ours = token == "default" || tokens.next() == host;
+            entry = {};
+        } else if (token == "login") {
+            entry.user = tokens.next();
+        } else if (token == "password") {
+            entry.password = tokens.next();
+        } else if (token == "account") {
+            tokens.next();
+        } else if (token == "macdef") {
+            tokens.skip_macro();
+        } else if (token.starts_with('#')) {
+            tokens.skip_line();
+        }
+    }
+    if (complete()) return entry;
+    return std::nullopt;
+}
+
+std::string find_user(const Server& server) {
+    if (!server.user.empty()) return server.user;
+    std::string path;
+    const auto entry = login_in_netrc(server, path);
+    return entry && !entry->user.empty() ? entry->user : local_user();
+}
+
+Result<Login> find_login(const Server& server, const std::string& password_file,
+                         const std::function<void(const std::string&)>& warn) {
+    const auto warn_if_readable = [&](const std::string& path) {
+        if (readable_by_others(path)) {
+            warn(path + " holds a password and others can read it; chmod 600 it");
+        }
+    };
+    if (!password_file.empty()) {
+        const auto content = read_small_file(password_file, kPasswordFileLimit);
+        if (!content) {
+            Error error = content.error();
+            error.fault = Fault::usage;
+            return error;
+        }
+        warn_if_readable(password_file);
+        return Login{find_user(server), first_line(*content)};
+    }
+    if (const char* variable = std::getenv("LAMBDA_FTP_PASSWORD")) {
+        return Login{find_user(server), variable};
+    }
+    std::string netrc;
+    if (auto entry = login_in_netrc(server, netrc)) {
+        warn_if_readable(netrc);
+        if (entry->user.empty()) entry->user = local_user();
+        return *std::move(entry);
+    }
+    const std::string user = find_user(server);
+    auto typed = ask_password("password of " + user + " at " + server.endpoint() + ": ");
+    if (!typed) return typed.error();
+    return Login{user, *std::move(typed)};
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,33 @@
+// Who the user is for a server: a name and a password, from --password-file, LAMBDA_FTP_PASSWORD,
+// ~/.netrc or a prompt, in this order; never from the command line.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "client/place.h"
+#include "common/base/result.h"
+
+namespace lambda::client {
+
+struct Login {
+    std::string user;
+    std::string password;
+};
+
+// The entry of ~/.netrc for a host (and a user, where that is not empty): machine, default, login,
+// password, account, macdef, as ftp(1) reads them. Nothing if there is none. Pure.
+std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host,
+                                   std::string_view user);
+
+// The user's name: the server's, else of ~/.netrc, else the one of this machine. `warn` is told of
+// password files that others can read. Errors: Fault::session where no source has a password and
+// there is no terminal to ask on; Fault::usage for an unreadable --password-file.
+Result<Login> find_login(const Server& server, const std::string& password_file,
+                         const std::function<void(const std::string&)>& warn);
+// The name alone, for a login by client certificate.
+std::string find_user(const Server& server);
+
+}  // namespace lambda::client

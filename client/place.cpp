@@ -1,0 +1,154 @@
+#include "client/place.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace lambda::client {
+namespace {
+
+constexpr std::string_view kScheme = "lambda://";
+
+Error bad_place(std::string_view text, std::string message, std::string remedy) {
+    return Error{.fault = Fault::usage,
+                 .message = std::move(message),
+                 .path = std::string(text),
+                 .side = Side::local,
+                 .remedy = std::move(remedy)};
+}
+
+int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+// Nothing for a '%' without two digits, and for %00: no file has a name with a NUL.
+std::optional<std::string> percent_decode(std::string_view text) {
+    std::string decoded;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            decoded += text[i];
+            continue;
+        }
+        if (i + 2 >= text.size()) return std::nullopt;
+        const int high = hex_digit(text[i + 1]);
+        const int low = hex_digit(text[i + 2]);
+        if (high < 0 || low < 0 || (high == 0 && low == 0)) return std::nullopt;
+        decoded += static_cast<char>(high * 16 + low);
+        i += 2;
+    }
+    return decoded;
+}
+
+std::string lower_case(std::string_view text) {
+    std::string lower(text);
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return lower;
+}
+
+// Takes "host" or "[v6]" off the front; nothing where a bracket stays open or the host is empty.
+std::optional<std::string> take_host(std::string_view& rest) {
+    std::string_view host;
+    if (rest.starts_with('[')) {
+        const std::size_t close = rest.find(']');
+        if (close == std::string_view::npos) return std::nullopt;
+        host = rest.substr(1, close - 1);
+        rest.remove_prefix(close + 1);
+    } else {
+        host = rest.substr(0, rest.find(':'));
+        rest.remove_prefix(host.size());
+    }
+    if (host.empty()) return std::nullopt;
+    return lower_case(host);
+}
+
+Result<Place> parse_url(std::string_view text) {
+    std::string_view authority = text.substr(kScheme.size());
+    const std::size_t slash = std::min(authority.find('/'), authority.size());
+    const std::string_view path = authority.substr(slash);
+    authority = authority.substr(0, slash);
+
+    Server server;
+    if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+        const std::string_view user = authority.substr(0, at);
+        if (user.find(':') != std::string_view::npos) {
+            return bad_place("lambda://...", "a URL never holds a password",
+                             "use --password-file, LAMBDA_FTP_PASSWORD or ~/.netrc");
+        }
+        const auto decoded = percent_decode(user);
+        if (!decoded || decoded->empty()) {
+            return bad_place(text, "the user is empty or its percent-encoding is wrong", {});
+        }
+        server.user = *decoded;
+        authority.remove_prefix(at + 1);
+    }
+    auto host = take_host(authority);
+    if (!host) return bad_place(text, "there is no host", "write lambda://HOST/PATH");
+    if (const std::size_t zone = host->find("%25"); zone != std::string::npos) {
+        host->erase(zone + 1, 2);
+    }
+    server.host = *host;
+    if (!authority.empty()) {
+        if (!authority.starts_with(':')) {
+            return bad_place(text, "there is something other than a port behind the host", {});
+        }
+        authority.remove_prefix(1);
+        const char* end = authority.data() + authority.size();
+        const auto [stop, error] = std::from_chars(authority.data(), end, server.port);
+        if (error != std::errc{} || stop != end || server.port == 0) {
+            return bad_place(text, "the port is not a number from 1 to 65535", {});
+        }
+    }
+    const auto decoded = percent_decode(path);
+    if (!decoded) {
+        return bad_place(text, "the path's percent-encoding is wrong", "write % itself as %25");
+    }
+    return Place{.server = std::move(server), .path = decoded->empty() ? "/" : *decoded};
+}
+
+// "[user@]host:path", or nothing where the text is a local path.
+std::optional<Place> parse_short(std::string_view text) {
+    Server server;
+    std::string_view rest = text;
+    const std::string_view head = text.substr(0, text.find_first_of(":/["));
+    if (const std::size_t at = head.rfind('@'); at != std::string_view::npos) {
+        server.user = head.substr(0, at);
+        rest.remove_prefix(at + 1);
+    }
+    const std::size_t colon = rest.starts_with('[') ? rest.find("]:") : rest.find_first_of(":/");
+    if (colon == std::string_view::npos || rest[colon] == '/') return std::nullopt;
+    if (rest.substr(0, colon).find('/') != std::string_view::npos) return std::nullopt;
+    const auto host = take_host(rest);
+    if (!host || !rest.starts_with(':')) return std::nullopt;
+    server.host = *host;
+    const std::string_view path = rest.substr(1);
+    return Place{.server = std::move(server), .path = path.empty() ? "/" : std::string(path)};
+}
+
+}  // namespace
+
+std::string Server::endpoint() const {
+    const bool brackets = host.find(':') != std::string::npos;
+    return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::string Server::known_hosts_key() const {
+    return "[" + host + "]:" + std::to_string(port);
+}
+
+Result<Place> parse_place(std::string_view text) {
+    if (text.empty()) return bad_place(text, "an empty name is no place", {});
+    if (text.starts_with(kScheme)) return parse_url(text);
+    const std::size_t scheme = text.find("://");
+    if (scheme != std::string_view::npos && text.find('/') == scheme + 1) {
+        return bad_place(text, "the scheme is unknown",
+                         "write lambda://HOST/PATH, or ./ before a local name");
+    }
+    if (auto place = parse_short(text)) return *std::move(place);
+    return Place{.server = std::nullopt, .path = std::string(text)};
+}
+
+}  // namespace lambda::client

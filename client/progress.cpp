@@ -1,0 +1,75 @@
+#include "client/progress.h"
+
+#include <cstdio>
+
+#include "common/base/units.h"
+
+namespace lambda::client {
+namespace {
+
+constexpr Duration kLiveInterval = std::chrono::milliseconds(200);
+constexpr Duration kPlainInterval = std::chrono::seconds(5);
+// Rates are means over this long: short enough to follow, long enough to be read.
+constexpr Duration kWindow = std::chrono::seconds(3);
+
+std::string time_left(double seconds) {
+    char text[32];
+    const auto whole = static_cast<unsigned long long>(seconds + 0.5);
+    if (whole >= 3600) {
+        std::snprintf(text, sizeof text, "%llu:%02llu:%02llu left", whole / 3600, whole / 60 % 60,
+                      whole % 60);
+    } else {
+        std::snprintf(text, sizeof text, "%llu:%02llu left", whole / 60, whole % 60);
+    }
+    return text;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(Report& report, Time now)
+    : report_(report),
+      interval_(report.on_terminal() ? kLiveInterval : kPlainInterval),
+      next_(report.quiet() ? kNever : now + interval_) {
+    samples_.push_back({.at = now});
+}
+
+void ProgressLine::show(const mover::Progress& progress, Time now) {
+    if (now < next_) return;
+    next_ = now + interval_;
+    samples_.push_back({now, progress.bytes, progress.sent_packets, progress.lost_packets});
+    while (samples_.size() > 2 && samples_[1].at + kWindow <= now) samples_.pop_front();
+    if (report_.on_terminal()) {
+        report_.live(line(progress));
+    } else {
+        report_.note(line(progress));
+    }
+}
+
+std::string ProgressLine::line(const mover::Progress& progress) const {
+    const Sample& first = samples_.front();
+    const Sample& last = samples_.back();
+    const double elapsed = seconds(last.at - first.at);
+    const double rate = elapsed > 0 ? static_cast<double>(last.bytes - first.bytes) / elapsed : 0;
+    const std::uint64_t sent = last.sent - first.sent;
+    const double loss =
+        sent > 0 ? 100 * static_cast<double>(last.lost - first.lost) / static_cast<double>(sent)
+                 : 0;
+    const double done = progress.total_bytes > 0 ? 100 * static_cast<double>(progress.bytes) /
+                                                       static_cast<double>(progress.total_bytes)
+                                                 : 0;
+    char numbers[96];
+    std::snprintf(numbers, sizeof numbers, "%5.1f%% of %s  %s  loss %.2f%%  RTT %.1f ms", done,
+                  format_size(progress.total_bytes).c_str(),
+                  format_rate(BitRate::from_bytes_per_second(rate)).c_str(), loss, progress.rtt_ms);
+    std::string text = numbers;
+    if (rate > 0 && progress.total_bytes > progress.bytes) {
+        text += "  " + time_left(static_cast<double>(progress.total_bytes - progress.bytes) / rate);
+    }
+    if (progress.files_known > 1) {
+        text += "  " + std::to_string(progress.files_done) + "/" +
+                std::to_string(progress.files_known) + " files";
+    }
+    return progress.current_name.empty() ? text : text + "  " + progress.current_name;
+}
+
+}  // namespace lambda::client

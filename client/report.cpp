@@ -1,0 +1,121 @@
+#include "client/report.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "client/waiting.h"
+#include "common/base/units.h"
+
+namespace lambda::client {
+namespace {
+
+double gbit_per_s(std::uint64_t bytes, double seconds) {
+    return seconds > 0 ? 8 * static_cast<double>(bytes) / seconds / 1e9 : 0;
+}
+
+std::string stripes_json(const std::vector<mover::StripeOutcome>& stripes) {
+    std::string list;
+    for (const mover::StripeOutcome& stripe : stripes) {
+        if (!list.empty()) list += ',';
+        list += JsonObject()
+                    .number("bytes", stripe.bytes)
+                    .number("packets", stripe.packets)
+                    .number("lost", stripe.lost)
+                    .number("rtt_ms", stripe.rtt_ms)
+                    .line();
+    }
+    return "[" + list + "]";
+}
+
+std::size_t terminal_width() {
+    winsize size{};
+    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+    return size.ws_col;
+}
+
+}  // namespace
+
+Report::Report(Style style, Time started)
+    : style_(style), started_(started), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+void Report::error(const Error& error) {
+    exit_code_.add(error.fault);
+    say("lambda-ftp: " + error.sentence());
+    if (!style_.json) return;
+    const std::string message =
+        error.remedy.empty() ? error.message : error.message + "; " + error.remedy;
+    std::puts(JsonObject()
+                  .text("event", "error")
+                  .text("path", error.path)
+                  .text("side", to_string(error.side))
+                  .text("code", to_string(error.fault))
+                  .text("message", message)
+                  .line()
+                  .c_str());
+}
+
+void Report::note(const std::string& text) {
+    if (!style_.quiet) say("lambda-ftp: " + text);
+}
+
+void Report::data(const JsonObject& object, const std::string& text) {
+    std::puts(style_.json ? object.line().c_str() : text.c_str());
+}
+
+void Report::live(const std::string& text) {
+    if (!terminal_) return;
+    const std::string shown = printable(text).substr(0, terminal_width() - 1);
+    std::fprintf(stderr, "\r%s\033[K", shown.c_str());
+    std::fflush(stderr);
+    live_ = !shown.empty();
+}
+
+int Report::finish() {
+    const double run_seconds = seconds(now() - started_);
+    if (outcome_ && !style_.quiet) {
+        const mover::Outcome& o = *outcome_;
+        char rates[160];
+        std::snprintf(rates, sizeof rates,
+                      " in %.2f s: %.3f Gbit/s, the transfer alone %.3f Gbit/s; ", run_seconds,
+                      gbit_per_s(o.bytes, run_seconds), gbit_per_s(o.bytes, o.transfer_seconds));
+        say(std::to_string(o.files) + (o.files == 1 ? " file, " : " files, ") +
+            format_size(o.bytes) + rates + std::to_string(o.verified) + " verified, " +
+            std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
+            " packets lost");
+    }
+    if (style_.json) std::puts(summary(run_seconds).c_str());
+    if (std::fflush(stdout) != 0) {
+        error(errno_error(Fault::file, "cannot write to stdout", {}, errno));
+    }
+    return exit_code_.value();
+}
+
+void Report::say(const std::string& line) {
+    if (live_) std::fputs("\r\033[K", stderr);
+    live_ = false;
+    std::fprintf(stderr, "%s\n", printable(line).c_str());
+}
+
+std::string Report::summary(double run_seconds) const {
+    const mover::Outcome o = outcome_.value_or(mover::Outcome{});
+    return JsonObject()
+        .text("event", "summary")
+        .number("files", o.files)
+        .number("bytes", o.bytes)
+        .number("seconds", run_seconds)
+        .number("gbit_per_s", gbit_per_s(o.bytes, run_seconds))
+        .number("transfer_seconds", o.transfer_seconds)
+        .number("transfer_gbit_per_s", gbit_per_s(o.bytes, o.transfer_seconds))
+        .number("sent_packets", o.sent_packets)
+        .number("lost_packets", o.lost_packets)
+        .number("retransmitted_packets", o.retransmitted_packets)
+        .number("refused_packets", o.refused_packets)
+        .raw("stripes", stripes_json(o.stripes))
+        .number("verified", o.verified)
+        .raw("left_over", left_over_ ? json_string(*left_over_) : "null")
+        .line();
+}
+
+}  // namespace lambda::client

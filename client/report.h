@@ -1,0 +1,56 @@
+// What a run tells: data on stdout, everything else on stderr; with --json one object a line on
+// stdout, of which the last is the summary. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/exit_code.h"
+#include "client/text.h"
+#include "common/base/result.h"
+#include "common/base/time.h"
+#include "common/mover/mover.h"
+
+namespace lambda::client {
+
+class Report {
+  public:
+    struct Style {
+        bool json = false;
+        bool quiet = false;  // errors alone
+    };
+    // `started`: when the process began.
+    Report(Style style, Time started);
+
+    void session_stands() { exit_code_.session_stands(); }
+
+    void error(const Error& error);
+    // Something a user should know, said once.
+    void note(const std::string& text);
+    // One object on stdout with --json, else the text on stdout.
+    void data(const JsonObject& object, const std::string& text);
+    // The line on the terminal that is written over; nothing where stderr is no terminal.
+    void live(const std::string& text);
+    bool on_terminal() const { return terminal_; }
+    bool quiet() const { return style_.quiet; }
+
+    void moved(const mover::Outcome& outcome) { outcome_ = outcome; }
+    void left_over(const std::string& file) { left_over_ = file; }
+
+    // The summary. Returns the exit code.
+    int finish();
+
+  private:
+    void say(const std::string& line);
+    std::string summary(double seconds) const;
+
+    Style style_;
+    Time started_;
+    bool terminal_;
+    bool live_ = false;  // a live line stands on the terminal
+    ExitCode exit_code_;
+    std::optional<mover::Outcome> outcome_;
+    std::optional<std::string> left_over_;
+};
+
+}  // namespace lambda::client

@@ -1,0 +1,87 @@
+#include "client/run.h"
+
+#include <unistd.h>
+
+#include "client/arguments.h"
+#include "client/checksum.h"
+#include "client/completion.h"
+#include "client/file_commands.h"
+#include "client/home.h"
+#include "client/report.h"
+#include "client/transfers.h"
+#include "client/waiting.h"
+#include "common/io/log.h"
+
+namespace lambda::client {
+namespace {
+
+// The user's client.yaml, or the defaults where there is none.
+Result<config::ClientSettings> load_settings() {
+    const std::string file = config_directory() + "/client.yaml";
+    if (::access(file.c_str(), F_OK) != 0) return config::ClientSettings{};
+    return config::load_client_settings(file);
+}
+
+Result<Arguments> understand(std::span<const char* const> words) {
+    const auto settings = load_settings();
+    if (!settings) return settings.error();
+    return parse_arguments(words, *settings);
+}
+
+io::LogLevel log_level(const std::string& name) {
+    const auto level = io::parse_log_level(name);
+    return level ? *level : io::LogLevel::debug;  // "trace": there is nothing below debug
+}
+
+void show_text(const char* event, const std::string& text, Report& report) {
+    report.data(JsonObject().text("event", event).text("text", text), text);
+}
+
+void perform(const Arguments& arguments, Report& report) {
+    switch (arguments.action) {
+        case Action::put:
+            return put(arguments, report);
+        case Action::get:
+            return get(arguments, report);
+        case Action::ls:
+            return list(arguments, report);
+        case Action::stat:
+            return stat(arguments, report);
+        case Action::mkdir:
+            return make_directories_there(arguments, report);
+        case Action::rm:
+            return remove_files(arguments, report);
+        case Action::mv:
+            return rename(arguments, report);
+        case Action::checksum:
+            return checksum(arguments, report);
+        case Action::ping:
+            return ping(arguments, report);
+        case Action::version:
+            return show_text("version", "lambda-ftp " LAMBDA_VERSION ", protocol 1", report);
+        case Action::completion:
+            return show_text("completion", completion_script(), report);
+        case Action::help:
+            return show_text("help", help_text(), report);
+    }
+}
+
+}  // namespace
+
+int run(int count, const char* const* arguments) {
+    const Time started = now();
+    catch_interruptions();
+    const std::span words(arguments + 1, static_cast<std::size_t>(count > 0 ? count - 1 : 0));
+    const auto understood = understand(words);
+    if (!understood) {
+        Report report({.json = wants_json(words), .quiet = false}, started);
+        report.error(understood.error());
+        return report.finish();
+    }
+    Report report({.json = understood->json, .quiet = understood->quiet}, started);
+    io::open_log(log_level(understood->settings.log_level));
+    perform(*understood, report);
+    return report.finish();
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,17 @@
+// Questions to the person at the terminal, on /dev/tty, so that redirected output asks nobody else.
+#pragma once
+
+#include <string>
+
+#include "common/base/result.h"
+
+namespace lambda::client {
+
+// Errors, both: Fault::session where there is no terminal, Fault::cut when interrupted.
+
+// True only for "yes" typed in full.
+Result<bool> ask_yes(const std::string& question);
+// Without echo.
+Result<std::string> ask_password(const std::string& prompt);
+
+}  // namespace lambda::client

@@ -1,0 +1,177 @@
+#include "client/transfer_loop.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "client/waiting.h"
+
+namespace lambda::client {
+namespace {
+
+// Twice what all stripes can ask for at once: each has one dial in hand.
+constexpr std::size_t kDialsInHand = 2 * session::kMaxStripes;
+// Once one end has ended, for the other to say so.
+constexpr Duration kEndTimeout = std::chrono::seconds(10);
+// After the user interrupted.
+constexpr Duration kStopTimeout = std::chrono::seconds(3);
+// Where nothing else ends a wait.
+constexpr Duration kLongestSleep = std::chrono::seconds(60);
+
+}  // namespace
+
+Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection, mover::Setup setup,
+                                                         const std::string& token, Report& report) {
+    io::Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake) return errno_error(Fault::session, "cannot make an eventfd", {}, errno);
+    io::ClientTrust trust;
+    trust.pinned = connection.fingerprint();
+    auto context = io::TlsContext::client(trust);
+    if (!context) return context.error();
+
+    std::unique_ptr<TransferLoop> loop(new TransferLoop(connection, report, std::move(wake)));
+    TransferLoop* self = loop.get();
+    setup.dial = [self](std::uint16_t stripe, std::uint32_t epoch) {
+        self->request_dial(stripe, epoch);
+    };
+    setup.finished = [self] {
+        self->finished_ = true;
+        self->wake();
+    };
+    auto mover = mover::Mover::make(std::move(setup));
+    if (!mover) return mover.error();
+    loop->mover_ = *std::move(mover);
+    for (const std::string& note : loop->mover_->notes()) report.note(note);
+    loop->joins_.emplace(
+        Joins::Target{.peer = connection.peer(), .host = connection.server().host, .token = token},
+        *std::move(context),
+        Joins::Handlers{
+            .joined =
+                [self](std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream) {
+                    self->mover_->join(stripe, epoch, std::move(stream));
+                },
+            .failed =
+                [self](std::uint16_t stripe, std::uint32_t epoch, Error error) {
+                    self->mover_->failed_dial(stripe, epoch, std::move(error));
+                }});
+    return loop;
+}
+
+TransferLoop::TransferLoop(Connection& connection, Report& report, io::Descriptor wake)
+    : connection_(connection),
+      report_(report),
+      wake_(std::move(wake)),
+      dials_(kDialsInHand),
+      progress_(report, now()) {}
+
+TransferLoop::~TransferLoop() {
+    mover_.reset();
+}  // its thread calls back into the members
+
+const mover::Outcome& TransferLoop::run() {
+    mover_->start();
+    while (!(finished_ && answered_)) {
+        if (now() >= give_up_) {
+            if (finished_) break;
+            stop(Error{.fault = Fault::cut,
+                       .message = "the server ended the transfer before it was done here",
+                       .path = {},
+                       .side = Side::network,
+                       .remedy = "run the same command again"});
+            give_up_ = kNever;  // the mover always ends once it was stopped
+        }
+        turn();
+        sleep();
+    }
+    report_.live("");
+    return mover_->outcome();
+}
+
+void TransferLoop::request_dial(std::uint16_t stripe, std::uint32_t epoch) {
+    LAMBDA_ASSERT(dials_.put({stripe, epoch}));
+    wake();
+}
+
+void TransferLoop::wake() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+}
+
+void TransferLoop::turn() {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
+    begin_dials();
+    joins_->advance();
+    hear_server();
+    hear_user();
+    const Time time = now();
+    if (finished_ && mover_->outcome().cut) abort();
+    if (finished_ && !answered_) end_by(time + (stopping_ ? kStopTimeout : kEndTimeout));
+    if (!finished_ && time >= progress_.next()) progress_.show(mover_->progress(), time);
+}
+
+void TransferLoop::begin_dials() {
+    while (const auto request = dials_.take()) {
+        if (!finished_) joins_->begin(request->stripe, request->epoch);
+    }
+}
+
+void TransferLoop::hear_server() {
+    while (!session_lost_) {
+        const auto reply = connection_.poll();
+        if (!reply) {
+            session_lost_ = answered_ = true;
+            if (!finished_) stop(reply.error());
+            return;
+        }
+        if (!*reply) return;
+        if (answered_ || (*reply)->preliminary()) continue;
+        answered_ = true;
+        if ((*reply)->code == 226) {
+            if (!finished_) end_by(now() + kEndTimeout);
+            continue;
+        }
+        Error cut = refusal(**reply, Fault::cut, {});
+        cut.message = "the server ended the transfer: " + (*reply)->text();
+        cut.remedy = "run the same command again";
+        stop(std::move(cut));
+    }
+}
+
+void TransferLoop::hear_user() {
+    if (stopping_ || !interrupted()) return;
+    report_.live("");
+    stop(interruption_error());
+    abort();
+}
+
+// Once; the server need not wait for what will not come.
+void TransferLoop::abort() {
+    stopping_ = true;
+    if (aborted_ || answered_ || session_lost_) return;
+    aborted_ = true;
+    LAMBDA_ASSERT(connection_.send("ABOR").ok());
+    hear_server();  // sends it
+}
+
+void TransferLoop::stop(Error why) {
+    stopping_ = true;
+    mover_->stop(std::move(why));
+}
+
+void TransferLoop::sleep() {
+    if (finished_ && answered_) return;
+    std::vector<pollfd> sockets;
+    sockets.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+    if (!session_lost_) {
+        sockets.push_back({.fd = connection_.fd(), .events = connection_.events(), .revents = 0});
+    }
+    if (!stopping_) sockets.push_back({.fd = interruption_fd(), .events = POLLIN, .revents = 0});
+    joins_->add_to(sockets);
+    poll_until(sockets,
+               std::min({now() + kLongestSleep, progress_.next(), joins_->deadline(), give_up_}));
+}
+
+}  // namespace lambda::client

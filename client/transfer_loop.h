@@ -1,0 +1,64 @@
+// One agreed transfer, from its start to its end: the mover moves the data in its own thread; this
+// loop dials its stripes, listens to the control session, shows the progress and hears the user.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "client/connection.h"
+#include "client/joins.h"
+#include "client/progress.h"
+#include "client/report.h"
+#include "common/base/mailbox.h"
+#include "common/io/root.h"
+#include "common/mover/mover.h"
+
+namespace lambda::client {
+
+class TransferLoop {
+  public:
+    // `setup` without its callbacks. Errors: no memory, no socket.
+    static Result<std::unique_ptr<TransferLoop>> make(Connection& connection, mover::Setup setup,
+                                                      const std::string& token, Report& report);
+    ~TransferLoop();
+
+    // Until the mover has ended and the server has answered, or either is given up.
+    const mover::Outcome& run();
+
+  private:
+    struct DialRequest {
+        std::uint16_t stripe = 0;
+        std::uint32_t epoch = 0;
+    };
+    TransferLoop(Connection& connection, Report& report, io::Descriptor wake);
+
+    // On the mover's thread.
+    void request_dial(std::uint16_t stripe, std::uint32_t epoch);
+    void wake();
+
+    void turn();
+    void begin_dials();
+    void hear_server();
+    void hear_user();
+    void end_by(Time deadline) { give_up_ = std::min(give_up_, deadline); }
+    void stop(Error why);
+    void abort();
+    void sleep();
+
+    Connection& connection_;
+    Report& report_;
+    io::Descriptor wake_;
+    Mailbox<DialRequest> dials_;
+    std::atomic<bool> finished_ = false;
+    std::unique_ptr<mover::Mover> mover_;
+    std::optional<Joins> joins_;
+    ProgressLine progress_;
+    bool answered_ = false;  // XFER's final reply came, or will never come
+    bool session_lost_ = false;
+    bool stopping_ = false;
+    bool aborted_ = false;   // ABOR was sent
+    Time give_up_ = kNever;  // when waiting for either end is over
+};
+
+}  // namespace lambda::client

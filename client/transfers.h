@@ -1,0 +1,13 @@
+// put and get: one transfer for all sources of a command.
+#pragma once
+
+#include "client/arguments.h"
+#include "client/report.h"
+
+namespace lambda::client {
+
+// Everything that goes wrong, goes to the report.
+void put(const Arguments& arguments, Report& report);
+void get(const Arguments& arguments, Report& report);
+
+}  // namespace lambda::client

@@ -1,0 +1,47 @@
+#include "client/trust.h"
+
+#include "client/terminal.h"
+
+namespace lambda::client {
+namespace {
+
+Error refused(std::string message, std::string remedy) {
+    return Error{.fault = Fault::session,
+                 .message = std::move(message),
+                 .path = {},
+                 .side = Side::network,
+                 .remedy = std::move(remedy)};
+}
+
+}  // namespace
+
+Result<void> check_key(const KnownHosts& known, const Server& server, const io::Fingerprint& shown,
+                       bool trust_new_host) {
+    if (shown.empty()) return refused(server.endpoint() + " shows no certificate", {});
+    const auto pinned = known.find(server);
+    if (!pinned) return pinned.error();
+    if (*pinned == shown) return {};
+    if (pinned->has_value()) {
+        return refused(
+            "the key of " + server.endpoint() + " has changed: known is " + **pinned +
+                ", shown is " + shown,
+            "somebody may be listening in; if the change is genuine, remove the line of " +
+                server.known_hosts_key() + " from " + known.file());
+    }
+    if (!trust_new_host) {
+        const auto trusted =
+            ask_yes("The server " + server.endpoint() + " is not known; its key is " + shown +
+                    ". Trust it (yes/no)? ");
+        if (!trusted && trusted.error().fault == Fault::cut) return trusted.error();
+        if (!trusted) {
+            return refused("the key of " + server.endpoint() + " is not known: " + shown,
+                           "compare it with the server's own, then use --trust-new-host once");
+        }
+        if (!*trusted) {
+            return refused("the key of " + server.endpoint() + " was not trusted: " + shown, {});
+        }
+    }
+    return known.add(server, shown);
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,131 @@
+#include "client/arguments.h"
+#include "client/completion.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::client;
+
+namespace {
+Result<Arguments> parse(std::vector<const char*> words,
+                        const config::ClientSettings& defaults = {}) {
+    return parse_arguments(words, defaults);
+}
+}  // namespace
+
+TEST_CASE("options stand anywhere, names are taken as they are") {
+    const auto put = parse({"--stripes", "8", "put", "--json", "[a,b]", "++", "", "-q", "h:", "--",
+                            "-x", "--json", "--"});
+    REQUIRE(put.ok());
+    CHECK(put->action == Action::put);
+    CHECK(put->settings.stripes == 8);
+    CHECK(put->json);
+    CHECK(put->quiet);
+    CHECK(put->operands ==
+          std::vector<std::string>{"[a,b]", "./++", "", "h:", "-x", "--json", "--"});
+}
+
+TEST_CASE("every option of a transfer is understood") {
+    const auto get = parse({"get",
+                            "h:a",
+                            ".",
+                            "--congestion",
+                            "fixed",
+                            "--protection=safe",
+                            "--cipher",
+                            "chacha20-poly1305",
+                            "--rate-limit",
+                            "800Mbit/s",
+                            "--initial-rate",
+                            "1Gbit/s",
+                            "--block-size",
+                            "4MiB",
+                            "--memory",
+                            "128MiB",
+                            "--syn",
+                            "20ms",
+                            "--payload",
+                            "1440",
+                            "--window",
+                            "1MiB",
+                            "--socket-buffer",
+                            "208KiB",
+                            "--no-uring",
+                            "--trust-new-host",
+                            "--ca",
+                            "/ca.pem",
+                            "--password-file",
+                            "/pw",
+                            "--left-over",
+                            "/left",
+                            "--log-level",
+                            "info"});
+    REQUIRE(get.ok());
+    const config::ClientSettings& s = get->settings;
+    CHECK(s.congestion == "fixed");
+    CHECK(s.protection == session::Protection::safe);
+    CHECK(s.cipher == session::Cipher::chacha20_poly1305);
+    CHECK(s.rate_limit == BitRate{800e6});
+    CHECK(s.initial_rate == BitRate{1e9});
+    CHECK(s.block_size == 4 * MiB);
+    CHECK(s.memory == 128 * MiB);
+    CHECK(s.syn == std::chrono::milliseconds(20));
+    CHECK(s.payload == 1440);
+    CHECK(s.window == 1 * MiB);
+    CHECK(s.socket_buffer == 208 * KiB);
+    CHECK(!s.io_uring);
+    CHECK(s.trust_new_host);
+    CHECK(s.ca == "/ca.pem");
+    CHECK(s.log_level == "info");
+    CHECK(get->password_file == "/pw");
+    CHECK(get->left_over == "/left");
+    CHECK(!parse({"get", "h:a", "."})->settings.cipher.has_value());
+}
+
+TEST_CASE("the settings file's values are the defaults") {
+    config::ClientSettings defaults;
+    defaults.stripes = 2;
+    defaults.syn = std::chrono::milliseconds(5);
+    const auto parsed = parse({"get", "h:a", ".", "--stripes=3"}, defaults);
+    REQUIRE(parsed.ok());
+    CHECK(parsed->settings.stripes == 3);
+    CHECK(parsed->settings.syn == std::chrono::milliseconds(5));
+}
+
+TEST_CASE("wrong command lines are usage errors that say what is wrong") {
+    const struct {
+        std::vector<const char*> words;
+        const char* said;
+    } cases[] = {
+        {{}, "what to do"},
+        {{"frob"}, "frob"},
+        {{"put"}, "SOURCE"},
+        {{"put", "a"}, "SOURCE"},
+        {{"ls"}, "PLACE"},
+        {{"mv", "h:a", "h:b", "h:c"}, "PLACE"},
+        {{"put", "a", "h:", "--frob"}, "--frob"},
+        {{"put", "a", "h:", "-z"}, "-z"},
+        {{"put", "a", "h:", "--stripes", "0"}, "--stripes"},
+        {{"put", "a", "h:", "--stripes", "65"}, "1 to 64"},
+        {{"put", "a", "h:", "--stripes"}, "--stripes"},
+        {{"put", "a", "h:", "--rate-limit", "5 apples"}, "--rate-limit"},
+        {{"put", "a", "h:", "--block-size", "1500000"}, "--block-size"},
+        {{"put", "a", "h:", "--syn", "1h"}, "--syn"},
+        {{"put", "a", "h:", "--protection", "none"}, "private"},
+        {{"put", "a", "h:", "--certificate", "x"}, "--key"},
+    };
+    for (const auto& c : cases) {
+        CAPTURE(c.said);
+        const auto parsed = parse(c.words);
+        REQUIRE(!parsed.ok());
+        CHECK(parsed.error().fault == Fault::usage);
+        CHECK_THAT(parsed.error().message, Catch::Contains(c.said));
+    }
+}
+
+TEST_CASE("help wins over what is missing; --json is seen before a parse") {
+    CHECK(parse({"put", "--help"})->action == Action::help);
+    CHECK(wants_json(std::vector<const char*>{"put", "--json"}));
+    CHECK(!wants_json(std::vector<const char*>{"put", "--", "--json"}));
+    CHECK(help_text().find("--stripes") != std::string::npos);
+    CHECK(completion_script().find("--rate-limit") != std::string::npos);
+}

@@ -1,0 +1,92 @@
+#include "client/destination.h"
+#include "tests/support/catch.h"
+#include "tests/unit/client/scratch.h"
+
+using namespace lambda;
+using namespace lambda::client;
+
+TEST_CASE("base names") {
+    CHECK(base_name("a") == "a");
+    CHECK(base_name("/a/b") == "b");
+    CHECK(base_name("/a/b//") == "b");
+    CHECK(base_name("/") == "");
+    CHECK(base_name("") == "");
+}
+
+TEST_CASE("a put names its target and leaves the rule to the server") {
+    const auto one = plan_put({"/x/file", "ann@host:dir/new"});
+    REQUIRE(one.ok());
+    CHECK(one->server == Server{"ann", "host", 2811});
+    CHECK(one->remote_target == "dir/new");
+    CHECK(!one->several);
+    REQUIRE(one->items.size() == 1);
+    CHECK(one->items[0].path == "/x/file");
+    CHECK(one->items[0].name == "file");
+
+    const auto several = plan_put({"a", "-b", "lambda://host/dir"});
+    REQUIRE(several.ok());
+    CHECK(several->several);
+    CHECK(several->items[1].name == "-b");
+    CHECK(several->remote_target == "/dir");
+}
+
+TEST_CASE("a put to a name with a line end sends the name as a record") {
+    const auto plan = plan_put({"a", "lambda://host/dir/x%0Ay"});
+    REQUIRE(plan.ok());
+    CHECK(plan->remote_target == "/dir/");
+    CHECK(plan->items[0].name == "x\ny");
+    CHECK(plan_put({"a", "host:x\ny"})->remote_target == "/");
+}
+
+TEST_CASE("a get lands by the local rule") {
+    const Scratch scratch;
+    const std::string file = scratch.write("file", "");
+    const struct {
+        std::vector<std::string> operands;
+        bool into;
+    } cases[] = {
+        {{"h:a", scratch / "new"}, false},
+        {{"h:a", scratch / "new/"}, true},
+        {{"h:a", scratch / ""}, true},
+        {{"h:a", scratch / "."}, true},
+        {{"h:a", file}, false},
+        {{"h:a", "h:b", scratch / "new"}, true},
+        {{"h:a", "/dev/null"}, false},
+    };
+    for (const auto& c : cases) {
+        CAPTURE(c.operands.back());
+        const auto plan = plan_get(c.operands);
+        REQUIRE(plan.ok());
+        CHECK(plan->local_target.path == c.operands.back());
+        CHECK(plan->local_target.into_directory == c.into);
+        CHECK(plan->items[0].path == "a");
+    }
+}
+
+TEST_CASE("what looks remote but exists here is local") {
+    const Scratch scratch;
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(scratch / "");
+    scratch.write("12:30.log", "");
+    const auto plan = plan_put({"12:30.log", "h:"});
+    std::filesystem::current_path(before);
+    REQUIRE(plan.ok());
+    CHECK(plan->items[0].path == "12:30.log");
+}
+
+TEST_CASE("places on the wrong side, two servers and doubled names are usage errors") {
+    for (const auto& operands : std::vector<std::vector<std::string>>{
+             {"a", "b"}, {"h:a", "h:b"}, {"a", "lambda://h/%"}, {"x/a", "y/a", "h:d"}}) {
+        CAPTURE(operands[0]);
+        const auto plan = plan_put(operands);
+        REQUIRE(!plan.ok());
+        CHECK(plan.error().fault == Fault::usage);
+    }
+    for (const auto& operands : std::vector<std::vector<std::string>>{
+             {"a", "b"}, {"h:a", "h:b"}, {"h:a", "i:b", "d"}, {"h:x/a", "h:y/a", "d"}}) {
+        CAPTURE(operands[0]);
+        const auto plan = plan_get(operands);
+        REQUIRE(!plan.ok());
+        CHECK(plan.error().fault == Fault::usage);
+    }
+}

@@ -1,0 +1,78 @@
+#include <sys/stat.h>
+
+#include "client/known_hosts.h"
+#include "client/trust.h"
+#include "tests/support/catch.h"
+#include "tests/unit/client/scratch.h"
+
+using namespace lambda;
+using namespace lambda::client;
+
+namespace {
+const std::string kOne = "SHA256:" + std::string(43, 'a');
+const std::string kTwo = "SHA256:" + std::string(42, 'b') + "/";
+const Server kServer{"", "host", 2811};
+}  // namespace
+
+TEST_CASE("a server is unknown, then pinned for its port alone") {
+    const Scratch scratch;
+    const KnownHosts known(scratch / "made/on/the/way/known_hosts");
+    REQUIRE(known.find(kServer).ok());
+    CHECK(!known.find(kServer)->has_value());
+    REQUIRE(known.add(kServer, kOne).ok());
+    CHECK(*known.find(kServer) == kOne);
+    CHECK(*known.find(Server{"other-user", "host", 2811}) == kOne);
+    CHECK(!known.find(Server{"", "host", 28}).value().has_value());
+    CHECK(!known.find(Server{"", "hos", 2811}).value().has_value());
+    struct stat status {};
+    REQUIRE(::stat(known.file().c_str(), &status) == 0);
+    CHECK((status.st_mode & 0077) == 0);
+}
+
+TEST_CASE("other lines are kept when a server is added") {
+    const Scratch scratch;
+    const KnownHosts known(scratch.write("known_hosts", "# mine\n\n[x]:1 garbage\n[y]:2 " + kTwo));
+    REQUIRE(known.add(kServer, kOne).ok());
+    CHECK(content_of(known.file()) ==
+          "# mine\n\n[x]:1 garbage\n[y]:2 " + kTwo + "\n[host]:2811 " + kOne + "\n");
+    CHECK(*known.find(Server{"", "y", 2}) == kTwo);
+}
+
+TEST_CASE("a damaged line of the server itself is an error, of another it is not") {
+    const Scratch scratch;
+    for (const std::string& line :
+         {std::string("[host]:2811"), std::string("[host]:2811 SHA256:short"),
+          "[host]:2811 " + kOne + "x", "[host]:2811 " + kOne + " more",
+          std::string("[host]:2811  ")}) {
+        CAPTURE(line);
+        const KnownHosts known(scratch.write("known_hosts", "\xff\x01\n" + line + "\n"));
+        const auto found = known.find(kServer);
+        REQUIRE(!found.ok());
+        CHECK(found.error().fault == Fault::session);
+        CHECK(found.error().message.find("line 2") != std::string::npos);
+        CHECK(known.find(Server{"", "other", 2811}).ok());
+    }
+}
+
+TEST_CASE("an unreadable or enormous file is an error") {
+    const Scratch scratch;
+    CHECK(!KnownHosts(scratch / "").find(kServer).ok());  // a directory
+    const KnownHosts huge(scratch.write("huge", std::string((1 << 20) + 1, '#')));
+    CHECK(!huge.find(kServer).ok());
+}
+
+TEST_CASE("a key is trusted when new and asked for, kept when the same, refused when changed") {
+    const Scratch scratch;
+    const KnownHosts known(scratch / "known_hosts");
+    REQUIRE(check_key(known, kServer, kOne, true).ok());
+    CHECK(check_key(known, kServer, kOne, false).ok());
+    for (const bool trust_new_host : {false, true}) {
+        const auto changed = check_key(known, kServer, kTwo, trust_new_host);
+        REQUIRE(!changed.ok());
+        CHECK(changed.error().fault == Fault::session);
+        CHECK(changed.error().message.find(kOne) != std::string::npos);
+        CHECK(changed.error().message.find(kTwo) != std::string::npos);
+    }
+    CHECK(*known.find(kServer) == kOne);
+    CHECK(!check_key(known, kServer, "", true).ok());
+}

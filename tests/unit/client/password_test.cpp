@@ -1,0 +1,99 @@
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "client/password.h"
+#include "tests/support/catch.h"
+#include "tests/unit/client/scratch.h"
+
+using namespace lambda;
+using namespace lambda::client;
+
+namespace {
+
+// Stands for the user's environment while it lives.
+class Environment {
+  public:
+    explicit Environment(const std::string& home) {
+        ::setenv("HOME", home.c_str(), 1);
+        ::unsetenv("LAMBDA_FTP_PASSWORD");
+    }
+    ~Environment() { ::unsetenv("LAMBDA_FTP_PASSWORD"); }
+};
+
+struct Warnings {
+    std::vector<std::string> said;
+    std::function<void(const std::string&)> hear() {
+        return [this](const std::string& text) { said.push_back(text); };
+    }
+};
+
+std::string found(std::string_view netrc, std::string_view host, std::string_view user = "") {
+    const auto login = find_in_netrc(netrc, host, user);
+    return login ? login->user + "/" + login->password : "none";
+}
+
+}  // namespace
+
+TEST_CASE("netrc entries are found by machine and login") {
+    const char* netrc =
+        "# machine h login no password no\n"
+        "machine other login x password y\n"
+        "machine h login ann\n\tpassword one account z\n"
+        "macdef init\ncd /\nmachine h login no password no\n\n"
+        "machine h login bob password \"t w\\\"o\"\n"
+        "default login any password rest\n";
+    CHECK(found(netrc, "h") == "ann/one");
+    CHECK(found(netrc, "h", "ann") == "ann/one");
+    CHECK(found(netrc, "h", "bob") == "bob/t w\"o");
+    CHECK(found(netrc, "elsewhere") == "any/rest");
+    CHECK(found(netrc, "h", "any") == "any/rest");
+    CHECK(found(netrc, "h", "nobody") == "none");
+}
+
+TEST_CASE("damaged netrc files give nothing and end") {
+    for (const char* netrc :
+         {"", "machine", "machine h", "machine h login", "machine h login a password",
+          "login a password b", "machine h password \"", "macdef", "macdef x", "garbage \\ \"", "#",
+          "machine h login a # password b"}) {
+        CAPTURE(netrc);
+        CHECK(found(netrc, "h") == "none");
+    }
+}
+
+TEST_CASE("passwords come from the file, the environment, netrc, in this order") {
+    const Scratch scratch;
+    const Environment environment(scratch / "");
+    Warnings warnings;
+    const Server server{"ann", "h", 2811};
+    ::chmod(scratch.write(".netrc", "machine h login ann password three\n").c_str(), 0600);
+    CHECK(find_login(server, "", warnings.hear())->password == "three");
+    ::setenv("LAMBDA_FTP_PASSWORD", "two", 1);
+    CHECK(find_login(server, "", warnings.hear())->password == "two");
+    const std::string file = scratch.write("password", "one\r\nnot this\n");
+    ::chmod(file.c_str(), 0600);
+    CHECK(find_login(server, file, warnings.hear())->password == "one");
+    CHECK(warnings.said.empty());
+    CHECK(find_login(Server{"", "h", 2811}, file, warnings.hear())->user == "ann");
+}
+
+TEST_CASE("password files that others can read are warned of") {
+    const Scratch scratch;
+    const Environment environment(scratch / "");
+    Warnings warnings;
+    const std::string file = scratch.write("password", "one");
+    ::chmod(file.c_str(), 0644);
+    CHECK(find_login(Server{"ann", "h", 1}, file, warnings.hear())->password == "one");
+    REQUIRE(warnings.said.size() == 1);
+    CHECK(warnings.said[0].find(file) != std::string::npos);
+    CHECK(warnings.said[0].find("one;") == std::string::npos);
+}
+
+TEST_CASE("a password file that is missing is a usage error") {
+    const Scratch scratch;
+    const Environment environment(scratch / "");
+    Warnings warnings;
+    const auto login = find_login(Server{"ann", "h", 1}, scratch / "none", warnings.hear());
+    REQUIRE(!login.ok());
+    CHECK(login.error().fault == Fault::usage);
+}
