@@ -78,8 +78,11 @@ struct DiskOptions {
 };
 // io_uring where it is allowed, else the thread pool, said once in the log. Slots are reserved, and
 // touched and registered only when first used.
+// `reactor` must outlive the disk. Partial files that are open when it is destroyed are removed.
 Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root root,
                                                Reactor& reactor);
+// "io_uring" or "threads".
+const char* disk_engine(const ports::Disk& disk);
 
 enum class FlowDirection : std::uint8_t { data = 0, reverse = 1 };
 struct CipherSpec {

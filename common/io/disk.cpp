@@ -1,0 +1,31 @@
+#include <atomic>
+
+#include "common/io/log.h"
+#include "common/io/pool_disk.h"
+#include "common/io/uring_disk.h"
+
+namespace lambda::io {
+
+Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root root,
+                                               Reactor& reactor) {
+    auto slots = Slots::reserve(options.memory_bytes, options.block_bytes);
+    if (!slots) return slots.error();
+    std::string why = "it is switched off";
+    if (options.allow_uring) {
+        auto disk = UringDisk::make(options, *slots, root, reactor);
+        if (disk) return disk;
+        why = disk.error().message;
+    }
+    static std::atomic<bool> said = false;
+    if (!said.exchange(true)) {
+        log_warning("files are read and written by threads, without io_uring (" + why + ")");
+    }
+    return std::unique_ptr<ports::Disk>(
+        std::make_unique<PoolDisk>(options, std::move(*slots), std::move(root), reactor));
+}
+
+const char* disk_engine(const ports::Disk& disk) {
+    return dynamic_cast<const FileDisk&>(disk).engine();
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,295 @@
+#include "common/io/file_disk.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "common/io/log.h"
+
+namespace lambda::io {
+namespace {
+
+using ports::DiskEvent;
+using ports::DiskFile;
+using ports::DiskTag;
+using ports::kDiskAlignment;
+
+constexpr std::size_t kMostFiles = 4096;
+// fsync and rename wait for the disk: a few at a time share its barriers.
+constexpr unsigned kNameThreads = 4;
+// For each file at most one operation by the port's rules, and the closing of one before it.
+constexpr std::size_t kMostNameJobs = 4 * kMostFiles;
+
+constexpr bool aligned(std::uint64_t value) {
+    return value % kDiskAlignment == 0;
+}
+constexpr std::size_t round_up(std::size_t value) {
+    return (value + kDiskAlignment - 1) / kDiskAlignment * kDiskAlignment;
+}
+
+}  // namespace
+
+FileDisk::FileDisk(const DiskOptions& options, Slots slots, Root root, Reactor& reactor)
+    : slots_(std::move(slots)),
+      root_(std::move(root)),
+      reactor_(reactor),
+      requests_(options.queue_depth),
+      name_workers_(kNameThreads, kMostNameJobs) {
+    for (std::uint32_t i = options.queue_depth; i > 0; --i) free_requests_.push_back(i - 1);
+}
+
+void FileDisk::open_source(DiskTag tag, const std::string& path, std::uint64_t grain) {
+    if (!may_open(tag, path)) return;
+    name_workers_.post([this, tag, path, grain] {
+        NameDone result;
+        result.opening = true;
+        result.event.tag = tag;
+        auto opened = io::open_source(root_, path, grain);
+        if (opened) {
+            result.opened = std::move(opened->file);
+            result.event.size = opened->metadata.size;
+            result.event.mtime_ns = opened->metadata.mtime_ns;
+            result.event.mode = opened->metadata.mode;
+            result.event.data = std::move(opened->data);
+        } else {
+            result.event.error = opened.error();
+        }
+        done(std::move(result));
+    });
+}
+
+void FileDisk::create_target(DiskTag tag, const std::string& path, std::uint64_t size) {
+    if (!may_open(tag, path)) return;
+    name_workers_.post([this, tag, path, size] {
+        NameDone result;
+        result.opening = true;
+        result.event.tag = tag;
+        auto opened = io::create_target(root_, path, size);
+        if (opened) {
+            result.opened = std::move(*opened);
+        } else {
+            result.event.error = opened.error();
+        }
+        done(std::move(result));
+    });
+}
+
+void FileDisk::check_source(DiskTag tag, DiskFile file) {
+    name_workers_.post([this, tag, source = entry(file).file] {
+        NameDone result;
+        result.event.tag = tag;
+        const auto metadata = look_again(*source);
+        if (metadata) {
+            result.event.size = metadata->size;
+            result.event.mtime_ns = metadata->mtime_ns;
+            result.event.mode = metadata->mode;
+        } else {
+            result.event.error = metadata.error();
+        }
+        done(std::move(result));
+    });
+}
+
+void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& metadata) {
+    name_workers_.post([this, tag, metadata, target = std::move(entry(file).file)]() mutable {
+        NameDone result;
+        result.event.tag = tag;
+        if (const auto committed = io::commit(*target, metadata); !committed) {
+            result.event.error = committed.error();
+        }
+        // Closed, and its partial file removed after an error, before anybody hears of it.
+        target.reset();
+        done(std::move(result));
+    });
+    put_away(file);
+}
+
+void FileDisk::close(DiskFile file) {
+    name_workers_.post([closed = std::move(entry(file).file)]() mutable { closed.reset(); });
+    put_away(file);
+}
+
+bool FileDisk::read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
+                    std::size_t at, std::size_t bytes) {
+    const OpenFile& source = *entry(file).file;
+    if (source.kind == OpenFile::Kind::zeros) {
+        const std::uint64_t left = source.size - std::min(offset, source.size);
+        const std::size_t given = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, left));
+        std::memset(slots_.at(slot).subspan(at, given).data(), 0, given);
+        DiskEvent event;
+        event.tag = tag;
+        event.bytes = given;
+        ready(std::move(event));
+        return true;
+    }
+    return begin(
+        {.tag = tag, .file = file, .slot = slot, .at = at, .offset = offset, .wanted = bytes});
+}
+
+bool FileDisk::write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
+                     std::size_t at, std::size_t bytes) {
+    if (entry(file).file->kind == OpenFile::Kind::null) {
+        DiskEvent event;
+        event.tag = tag;
+        event.bytes = bytes;
+        ready(std::move(event));
+        return true;
+    }
+    return begin({.tag = tag,
+                  .file = file,
+                  .writing = true,
+                  .slot = slot,
+                  .at = at,
+                  .offset = offset,
+                  .wanted = bytes});
+}
+
+void FileDisk::submit() {
+    if (const std::size_t handed = hand_over(); handed > 0) {
+        ++hand_overs_;
+        depth_sum_ += in_flight_;
+        steps_ += handed;
+    }
+    if (ready_unsaid_) {
+        ready_unsaid_ = false;
+        reactor_.wake();
+    }
+}
+
+std::span<const DiskEvent> FileDisk::poll() {
+    reap();
+    names_done_.take(names_taken_);
+    for (NameDone& taken : names_taken_) {
+        if (taken.opening) --opening_;
+        if (taken.opened) {
+            if (free_files_.empty()) {
+                free_files_.push_back(static_cast<DiskFile>(files_.size()));
+                files_.emplace_back();
+            }
+            taken.event.file = free_files_.back();
+            free_files_.pop_back();
+            files_[taken.event.file].file = std::move(taken.opened);
+        }
+        ready_.push_back(std::move(taken.event));
+    }
+    names_taken_.clear();
+    std::swap(events_, ready_);
+    ready_.clear();
+    ready_unsaid_ = false;
+    return events_;
+}
+
+bool FileDisk::begin(const Request& wanted) {
+    LAMBDA_ASSERT(wanted.wanted > 0 && wanted.at + wanted.wanted <= slots_.block_bytes());
+    if (free_requests_.empty()) return false;
+    const std::uint32_t index = free_requests_.back();
+    free_requests_.pop_back();
+    requests_[index] = wanted;
+    ++entry(wanted.file).in_flight;
+    ++in_flight_;
+    aim(requests_[index]);
+    start(index);
+    return true;
+}
+
+// The next step: direct where offset and memory allow it. A length that is no whole number of pages
+// is one at the end of the file alone, where the slot has room for the rest of the page.
+void FileDisk::aim(Request& request) {
+    Entry& file = entry(request.file);
+    const std::size_t left = request.wanted - request.done;
+    request.position = request.offset + request.done;
+    request.memory = slots_.at(request.slot).data() + request.at + request.done;
+    request.length = left;
+    request.fd = file.file->plain.get();
+    request.direct = file.file->direct && !file.direct_refused && aligned(request.position) &&
+                     aligned(request.at + request.done) &&
+                     (aligned(left) || request.position + left >= file.file->size);
+    if (!request.direct) return;
+    request.fd = file.file->direct.get();
+    request.length = round_up(left);
+    if (request.writing) std::memset(request.memory + left, 0, request.length - left);
+}
+
+void FileDisk::finish(std::uint32_t index, long result) {
+    Request& request = requests_[index];
+    if (stopping_) return complete(index, std::nullopt);
+    const OpenFile& file = *entry(request.file).file;
+    if (result < 0) {
+        const int error_number = static_cast<int>(-result);
+        if (error_number == EINVAL && request.direct) {
+            entry(request.file).direct_refused = true;
+        } else if (error_number != EINTR && error_number != EAGAIN) {
+            return complete(index, file_error(request.writing ? "cannot write" : "cannot read",
+                                              file.path, error_number));
+        }
+    } else if (result == 0) {
+        if (!request.writing) return complete(index, std::nullopt);  // the end of the file
+        return complete(index, file_error("cannot write", file.path, EIO));
+    } else {
+        request.done = std::min(request.done + static_cast<std::size_t>(result), request.wanted);
+        if (request.done == request.wanted) return complete(index, std::nullopt);
+    }
+    aim(request);
+    start(index);
+}
+
+void FileDisk::complete(std::uint32_t index, std::optional<Error> error) {
+    const Request& request = requests_[index];
+    DiskEvent event;
+    event.tag = request.tag;
+    event.error = std::move(error);
+    if (!event.error) event.bytes = request.done;
+    ready_.push_back(std::move(event));
+    --entry(request.file).in_flight;
+    --in_flight_;
+    free_requests_.push_back(index);
+}
+
+// An end that no system call announces.
+void FileDisk::ready(DiskEvent event) {
+    ready_.push_back(std::move(event));
+    ready_unsaid_ = true;
+}
+
+FileDisk::Entry& FileDisk::entry(DiskFile file) {
+    LAMBDA_ASSERT(file < files_.size() && files_[file].file != nullptr);
+    return files_[file];
+}
+
+void FileDisk::put_away(DiskFile file) {
+    LAMBDA_ASSERT(files_[file].in_flight == 0);
+    files_[file] = Entry{};
+    free_files_.push_back(file);
+}
+
+// Tells the caller where the table is full.
+bool FileDisk::may_open(DiskTag tag, const std::string& path) {
+    if (files_.size() - free_files_.size() + opening_ < kMostFiles) {
+        ++opening_;
+        return true;
+    }
+    DiskEvent event;
+    event.tag = tag;
+    event.error = file_error("cannot open", path, EMFILE);
+    ready(std::move(event));
+    reactor_.wake();
+    return false;
+}
+
+// Worker threads.
+void FileDisk::done(NameDone done) {
+    names_done_.put(std::move(done));
+    reactor_.wake();
+}
+
+void FileDisk::tell_depth() const {
+    if (hand_overs_ == 0 || !log_enabled(LogLevel::debug)) return;
+    char text[160];
+    std::snprintf(text, sizeof text, "disk: %llu reads and writes by %s, mean queue depth %.1f",
+                  static_cast<unsigned long long>(steps_), engine(),
+                  static_cast<double>(depth_sum_) / static_cast<double>(hand_overs_));
+    log_debug(text);
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,125 @@
+// What both disk engines share: slots, the table of open files, operations on names, and the life
+// of a request (direct or through the page cache, short transfers, errors). An engine only moves
+// bytes: start() and reap(). Engine thread, but for the workers' jobs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/io/completions.h"
+#include "common/io/machine.h"
+#include "common/io/open_file.h"
+#include "common/io/slots.h"
+#include "common/io/workers.h"
+
+namespace lambda::io {
+
+class FileDisk : public ports::Disk {
+  public:
+    std::uint32_t slot_count() const final { return slots_.count(); }
+    ByteSpan slot(std::uint32_t index) final { return slots_.at(index); }
+
+    void open_source(ports::DiskTag tag, const std::string& path, std::uint64_t grain) final;
+    bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
+              std::size_t at, std::size_t bytes) final;
+    void check_source(ports::DiskTag tag, ports::DiskFile file) final;
+    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size) final;
+    bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
+               std::size_t at, std::size_t bytes) final;
+    void commit(ports::DiskTag tag, ports::DiskFile file,
+                const ports::FileMetadata& metadata) final;
+    void close(ports::DiskFile file) final;
+    void submit() final;
+    std::span<const ports::DiskEvent> poll() final;
+
+    virtual const char* engine() const = 0;
+
+  protected:
+    // One read or write, and what of it is on its way to the machine.
+    struct Request {
+        ports::DiskTag tag = 0;
+        ports::DiskFile file = 0;
+        bool writing = false;
+        std::uint32_t slot = 0;
+        std::size_t at = 0;
+        std::uint64_t offset = 0;
+        std::size_t wanted = 0;
+        std::size_t done = 0;
+        // The present step: `length` bytes at `memory`, to or from `position` of `fd`.
+        bool direct = false;
+        int fd = -1;
+        std::byte* memory = nullptr;
+        std::uint64_t position = 0;
+        std::size_t length = 0;
+    };
+
+    FileDisk(const DiskOptions& options, Slots slots, Root root, Reactor& reactor);
+
+    const Request& request(std::uint32_t index) const { return requests_[index]; }
+    const Slots& slots() const { return slots_; }
+    Reactor& reactor() const { return reactor_; }
+    std::size_t in_flight() const { return in_flight_; }
+
+    // Queues the present step. Its end comes back through finish().
+    virtual void start(std::uint32_t index) = 0;
+    // Hands queued steps to the machine; returns how many.
+    virtual std::size_t hand_over() = 0;
+    // Calls finish() for every step that ended.
+    virtual void reap() = 0;
+    // `result`: bytes, or -errno. May start() the next step.
+    void finish(std::uint32_t index, long result);
+    // Destructors of engines: no step is started any more.
+    void stop() { stopping_ = true; }
+    // For the log, once at the end.
+    void tell_depth() const;
+
+  private:
+    struct Entry {
+        std::shared_ptr<OpenFile> file;  // shared with a worker's job while one runs
+        std::uint32_t in_flight = 0;
+        bool direct_refused = false;
+    };
+    struct NameDone {
+        ports::DiskEvent event;
+        bool opening = false;
+        std::shared_ptr<OpenFile> opened;
+    };
+
+    bool begin(const Request& wanted);
+    void aim(Request& request);
+    Entry& entry(ports::DiskFile file);
+    void put_away(ports::DiskFile file);
+    void complete(std::uint32_t index, std::optional<Error> error);
+    void ready(ports::DiskEvent event);
+    bool may_open(ports::DiskTag tag, const std::string& path);
+    void done(NameDone done);
+
+    Slots slots_;
+    const Root root_;
+    Reactor& reactor_;
+
+    std::vector<Request> requests_;
+    std::vector<std::uint32_t> free_requests_;
+    std::size_t in_flight_ = 0;
+    bool stopping_ = false;
+
+    std::vector<Entry> files_;
+    std::vector<ports::DiskFile> free_files_;
+    std::size_t opening_ = 0;
+
+    std::vector<ports::DiskEvent> ready_;   // for the next poll()
+    std::vector<ports::DiskEvent> events_;  // of the last poll()
+    bool ready_unsaid_ = false;             // the reactor must not sleep over ready_
+
+    // Sums over every hand-over to the machine, for the mean depth of the queue.
+    std::uint64_t hand_overs_ = 0;
+    std::uint64_t depth_sum_ = 0;
+    std::uint64_t steps_ = 0;
+
+    Completions<NameDone> names_done_;
+    std::vector<NameDone> names_taken_;
+    Workers name_workers_;  // last: its jobs use what stands above
+};
+
+}  // namespace lambda::io

@@ -1,0 +1,143 @@
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "common/io/open_file.h"
+#include "common/io/virtual_file.h"
+
+namespace lambda::io {
+namespace {
+
+// Beyond it the rest of a file counts as data: the map travels to the peer.
+constexpr std::size_t kMostRanges = 65536;
+
+std::int64_t nanoseconds_of(const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// A hole is what whole grains of it are hole.
+std::vector<Range> data_ranges(int fd, std::uint64_t size, std::uint64_t grain) {
+    std::vector<Range> ranges;
+    std::uint64_t at = 0;
+    while (at < size) {
+        const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
+        if (data < 0 && errno == ENXIO) break;  // nothing but hole from here on
+        const std::uint64_t start = data < 0 ? at : static_cast<std::uint64_t>(data);
+        if (start >= size) break;
+        const off_t hole = data < 0 ? -1 : ::lseek(fd, data, SEEK_HOLE);
+        const std::uint64_t end = hole < 0 ? size : static_cast<std::uint64_t>(hole);
+        const Range range{start / grain * grain, std::min((end + grain - 1) / grain * grain, size)};
+        if (!ranges.empty() && range.first <= ranges.back().last) {
+            ranges.back().last = std::max(ranges.back().last, range.last);
+        } else {
+            ranges.push_back(range);
+        }
+        if (ranges.size() == kMostRanges) {
+            ranges.back().last = size;
+            break;
+        }
+        at = std::max(end, range.last);
+    }
+    return ranges;
+}
+
+OpenedSource zeros(const std::string& path, std::uint64_t size) {
+    OpenedSource opened;
+    opened.file = std::make_shared<OpenFile>();
+    opened.file->kind = OpenFile::Kind::zeros;
+    opened.file->path = path;
+    opened.file->size = size;
+    opened.metadata = {size, 0, 0644};
+    if (size > 0) opened.data = {{0, size}};
+    return opened;
+}
+
+Error not_a_file(const std::string& path, mode_t mode) {
+    return Error{.fault = Fault::file,
+                 .message = S_ISDIR(mode) ? "cannot read: it is a directory"
+                                          : "cannot read: it is no regular file",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = {}};
+}
+
+// The kernel answers EAGAIN in place of waiting, where io_uring reads a file with O_NONBLOCK.
+bool let_wait(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    return flags >= 0 && ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
+
+Descriptor open_direct(const Root& root, const std::string& path, const struct stat& original) {
+    auto opened = root.open(path, O_RDONLY | O_DIRECT | O_NONBLOCK);
+    struct stat status {};
+    if (!opened || ::fstat(opened->get(), &status) != 0 || !same_file(status, original) ||
+        !let_wait(opened->get())) {
+        return {};
+    }
+    return std::move(*opened);
+}
+
+}  // namespace
+
+Result<OpenedSource> open_source(const Root& root, const std::string& path, std::uint64_t grain) {
+    LAMBDA_ASSERT(grain > 0);
+    if (const auto virtual_one = virtual_file(root, path)) {
+        if (virtual_one->kind == VirtualFile::Kind::zeros) return zeros(path, virtual_one->size);
+        return not_a_file(path, S_IFCHR);
+    }
+    // Without O_NONBLOCK a pipe would hold the thread until somebody writes to it.
+    auto opened = root.open(path, O_RDONLY | O_NONBLOCK);
+    if (!opened) return opened.error();
+    struct stat status {};
+    if (::fstat(opened->get(), &status) != 0) return file_error("cannot look at", path, errno);
+    if (!S_ISREG(status.st_mode)) return not_a_file(path, status.st_mode);
+    if (!let_wait(opened->get())) return file_error("cannot open", path, errno);
+
+    OpenedSource source;
+    source.file = std::make_shared<OpenFile>();
+    source.file->path = path;
+    source.file->plain = std::move(*opened);
+    source.file->size = static_cast<std::uint64_t>(status.st_size);
+    source.metadata = {source.file->size, nanoseconds_of(status.st_mtim), status.st_mode & 07777};
+    source.data = data_ranges(source.file->plain.get(), source.file->size, grain);
+    if (source.file->size >= kDirectSource && direct_pays(source.file->plain)) {
+        source.file->direct = open_direct(root, path, status);
+    }
+    if (!source.file->direct)
+        ::posix_fadvise(source.file->plain.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    return source;
+}
+
+Result<ports::FileMetadata> look_again(const OpenFile& source) {
+    if (source.kind == OpenFile::Kind::zeros) return ports::FileMetadata{source.size, 0, 0644};
+    struct stat status {};
+    if (::fstat(source.plain.get(), &status) != 0) {
+        return file_error("cannot look at", source.path, errno);
+    }
+    return ports::FileMetadata{static_cast<std::uint64_t>(status.st_size),
+                               nanoseconds_of(status.st_mtim), status.st_mode & 07777};
+}
+
+bool direct_pays(const Descriptor& file) {
+    struct statfs where {};
+    return ::fstatfs(file.get(), &where) == 0 && where.f_type != TMPFS_MAGIC &&
+           where.f_type != RAMFS_MAGIC;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+Error file_error(const std::string& what, const std::string& path, int error_number) {
+    Error error = errno_error(Fault::file, what, path, error_number);
+    if (error_number == ENOSPC) error.remedy = "free space there and start again";
+    if (error_number == EDQUOT) error.remedy = "free space within the quota, or have it raised";
+    if (error_number == EMFILE) error.remedy = "raise the limit of open files (ulimit -n)";
+    return error;
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,235 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cerrno>
+
+#include "common/io/open_file.h"
+#include "common/io/virtual_file.h"
+
+namespace lambda::io {
+namespace {
+
+constexpr int kMostLinks = 40;  // as the kernel (path_resolution(7))
+// A writer that commits between our open and our lock takes its file's name away: look again.
+constexpr int kLockTries = 16;
+
+Error target_error(const std::string& path, std::string message, std::string remedy = {}) {
+    return Error{.fault = Fault::file,
+                 .message = std::move(message),
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = std::move(remedy)};
+}
+
+// Where a target stands once links were followed, and what stands there now.
+struct Found {
+    Root::Place place;
+    mode_t type = 0;  // S_IFMT bits; 0: nothing
+};
+
+Result<Found> find(const Root& root, const std::string& path) {
+    std::string name = path;
+    for (int links = 0; links < kMostLinks; ++links) {
+        auto place = root.place(name, true);
+        if (!place) {
+            Error error = place.error();
+            error.path = path;
+            return error;
+        }
+        struct stat status {};
+        const int directory = place->directory.get();
+        if (::fstatat(directory, place->leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+            if (errno != ENOENT) return file_error("cannot look at", path, errno);
+            return Found{std::move(*place), 0};
+        }
+        if (!S_ISLNK(status.st_mode)) return Found{std::move(*place), status.st_mode & S_IFMT};
+        std::array<char, 4096> shown;
+        const ssize_t length =
+            ::readlinkat(directory, place->leaf.c_str(), shown.data(), shown.size());
+        if (length <= 0 || static_cast<std::size_t>(length) == shown.size()) {
+            return file_error("cannot follow the link", path, length < 0 ? errno : ENAMETOOLONG);
+        }
+        const std::string target(shown.data(), static_cast<std::size_t>(length));
+        if (target.front() == '/') {
+            if (root.jailed())
+                return target_error(path, "cannot write: its link leads out of the root");
+            name = target;
+        } else {
+            const std::size_t slash = name.find_last_of('/', name.find_last_not_of('/'));
+            name = (slash == std::string::npos ? "" : name.substr(0, slash + 1)) + target;
+        }
+    }
+    return file_error("cannot follow its links", path, ELOOP);
+}
+
+// The partial file, ours alone: its lock is held, and the name still shows it.
+Result<Descriptor> open_partial(const Root::Place& place, const std::string& partial,
+                                const std::string& path) {
+    const int directory = place.directory.get();
+    for (int i = 0; i < kLockTries; ++i) {
+        constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+        Descriptor file(::openat(directory, partial.c_str(), flags | O_CREAT | O_EXCL, 0600));
+        if (!file && errno == EEXIST)
+            file = Descriptor(::openat(directory, partial.c_str(), flags));
+        if (!file) {
+            if (errno == ENOENT) continue;  // it was removed in between
+            return file_error("cannot create", path, errno);
+        }
+        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EWOULDBLOCK) {
+                return target_error(path, "another transfer is writing this file",
+                                    "wait for its end, or stop it");
+            }
+            return file_error("cannot lock its partial file", path, errno);
+        }
+        struct stat ours {};
+        struct stat named {};
+        if (::fstat(file.get(), &ours) != 0) return file_error("cannot look at", path, errno);
+        if (::fstatat(directory, partial.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !same_file(ours, named)) {
+            continue;
+        }
+        // Left by a writer that died, or put there by somebody who wants another file to be
+        // written: no second name, and nothing but a plain file.
+        if (!S_ISREG(ours.st_mode) || ours.st_nlink != 1) {
+            return target_error(path, "cannot create: " + partial + " beside it is no partial file",
+                                "remove it");
+        }
+        // io_uring takes O_NONBLOCK as leave to answer EAGAIN.
+        if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::ftruncate(file.get(), 0) != 0 ||
+            ::fchmod(file.get(), 0600) != 0) {
+            return file_error("cannot take over its partial file", path, errno);
+        }
+        return file;
+    }
+    return target_error(path, "another transfer is writing this file",
+                        "wait for its end, or stop it");
+}
+
+Descriptor open_direct(const OpenFile& target) {
+    Descriptor direct(::openat(target.place.directory.get(), target.partial.c_str(),
+                               O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC));
+    struct stat ours {};
+    struct stat again {};
+    if (!direct || ::fstat(target.plain.get(), &ours) != 0 || ::fstat(direct.get(), &again) != 0 ||
+        !same_file(ours, again)) {
+        return {};
+    }
+    return direct;
+}
+
+// A device is written where it is. Data come in any order, which a pipe cannot take.
+Result<std::shared_ptr<OpenFile>> open_in_place(std::shared_ptr<OpenFile> target, mode_t type) {
+    if (type != S_IFCHR && type != S_IFBLK) {
+        return target_error(target->path, "cannot write: it is a pipe or a socket",
+                            "name a file or a device");
+    }
+    target->kind = OpenFile::Kind::in_place;
+    target->plain = Descriptor(::openat(target->place.directory.get(), target->place.leaf.c_str(),
+                                        O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY));
+    if (!target->plain) return file_error("cannot open", target->path, errno);
+    return target;
+}
+
+int sync_directory(const OpenFile& target) {
+    const Descriptor directory(
+        ::openat(target.place.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory) return ::fsync(directory.get());
+    // A directory may be writable and yet not readable: then its whole file system.
+    return ::syncfs(target.plain.get());
+}
+
+timespec timespec_of(std::int64_t ns) {
+    constexpr std::int64_t second = 1'000'000'000;
+    timespec time{};
+    time.tv_sec = static_cast<time_t>(ns / second - (ns % second < 0 ? 1 : 0));
+    time.tv_nsec = static_cast<long>(ns - std::int64_t{time.tv_sec} * second);
+    return time;
+}
+
+}  // namespace
+
+OpenFile::~OpenFile() {
+    // The lock is still held: nobody else's file goes.
+    if (!partial.empty()) ::unlinkat(place.directory.get(), partial.c_str(), 0);
+}
+
+std::string partial_name(const std::string& leaf) {
+    XXH128_canonical_t digest;
+    XXH128_canonicalFromHash(&digest, XXH3_128bits(leaf.data(), leaf.size()));
+    constexpr char digits[] = "0123456789abcdef";
+    std::string name = ".lambda-";
+    for (const unsigned char byte : digest.digest) {
+        name += digits[byte >> 4];
+        name += digits[byte & 0xf];
+    }
+    return name + ".part";
+}
+
+Result<std::shared_ptr<OpenFile>> create_target(const Root& root, const std::string& path,
+                                                std::uint64_t size) {
+    if (root.read_only()) return target_error(path, "this account may only read");
+    auto target = std::make_shared<OpenFile>();
+    target->path = path;
+    target->size = size;
+    if (const auto virtual_one = virtual_file(root, path)) {
+        if (virtual_one->kind == VirtualFile::Kind::zeros)
+            return file_error("cannot write", path, EACCES);
+        target->kind = OpenFile::Kind::null;
+        return target;
+    }
+    auto found = find(root, path);
+    if (!found) return found.error();
+    target->place = std::move(found->place);
+    if (found->type == S_IFDIR || path.back() == '/') {
+        return target_error(path, "cannot write: it is a directory", "name a file in it");
+    }
+    if (found->type != 0 && found->type != S_IFREG) return open_in_place(target, found->type);
+
+    target->kind = OpenFile::Kind::partial;
+    const std::string partial = partial_name(target->place.leaf);
+    auto file = open_partial(target->place, partial, path);
+    if (!file) return file.error();
+    target->plain = std::move(*file);
+    target->partial = partial;
+    if (size >= kDirectTarget && direct_pays(target->plain)) target->direct = open_direct(*target);
+    return target;
+}
+
+Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata) {
+    if (target.kind == OpenFile::Kind::null) return {};
+    const int fd = target.plain.get();
+    if (target.kind == OpenFile::Kind::in_place) {
+        // A character device has nothing to flush and says EINVAL.
+        if (::fsync(fd) != 0 && errno != EINVAL)
+            return file_error("cannot flush", target.path, errno);
+        return {};
+    }
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return file_error("cannot look at", target.path, errno);
+    // Direct writes are padded to whole pages; a hole at the end was never written.
+    if (static_cast<std::uint64_t>(status.st_size) != metadata.size &&
+        ::ftruncate(fd, static_cast<off_t>(metadata.size)) != 0) {
+        return file_error("cannot set the size", target.path, errno);
+    }
+    // Never set-user-id or set-group-id: the bits would be a stranger's, the owner is not.
+    if (::fchmod(fd, metadata.mode & 01777) != 0) {
+        return file_error("cannot set the mode", target.path, errno);
+    }
+    const timespec times[2] = {{0, UTIME_OMIT}, timespec_of(metadata.mtime_ns)};
+    if (::futimens(fd, times) != 0) return file_error("cannot set the time", target.path, errno);
+    if (::fsync(fd) != 0) return file_error("cannot flush", target.path, errno);
+    const int directory = target.place.directory.get();
+    if (::renameat(directory, target.partial.c_str(), directory, target.place.leaf.c_str()) != 0) {
+        return file_error("cannot give the file its name", target.path, errno);
+    }
+    target.partial.clear();
+    if (sync_directory(target) != 0)
+        return file_error("cannot flush its directory", target.path, errno);
+    return {};
+}
+
+}  // namespace lambda::io

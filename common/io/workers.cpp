@@ -1,0 +1,52 @@
+#include "common/io/workers.h"
+
+#include <csignal>
+
+#include "common/base/assert.h"
+
+namespace lambda::io {
+
+Workers::Workers(unsigned threads, std::size_t most_jobs) : most_jobs_(most_jobs) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Workers::~Workers() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    more_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::post(std::function<void()> job) {
+    {
+        const std::lock_guard lock(mutex_);
+        LAMBDA_ASSERT(jobs_.size() < most_jobs_);
+        jobs_.push_back(std::move(job));
+    }
+    more_.notify_one();
+}
+
+void Workers::run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        more_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+        if (jobs_.empty()) return;
+        {
+            const std::function<void()> job = std::move(jobs_.front());
+            jobs_.pop_front();
+            lock.unlock();
+            job();
+            // What the job holds is let go here too, without the lock: it may remove a file.
+        }
+        lock.lock();
+    }
+}
+
+}  // namespace lambda::io
