@@ -14,25 +14,22 @@
 
 #include "common/base/address.h"
 #include "common/base/result.h"
+#include "common/engine/outcome.h"
 #include "common/io/root.h"
 #include "common/io/tls.h"
 #include "common/session/terms.h"
+#include "common/transfer/names.h"
 
 namespace lambda::mover {
 
 using TransferSecret = std::array<std::byte, 32>;
 
-// A file to send: where it is read, and what it is called for the receiver (relative, '/'-separated).
-struct SourceName {
-    std::string path;
-    std::string name;
-};
-
-// Where received files land: at `path` itself, or at path + "/" + name.
-struct Target {
-    std::string path;
-    bool into_directory = false;
-};
+using transfer::SourceName;
+using transfer::Target;
+using engine::FileFailure;
+using engine::Outcome;
+using engine::Progress;
+using engine::StripeOutcome;
 
 struct Setup {
     session::Terms terms;       // as agreed
@@ -60,45 +57,6 @@ struct Setup {
     std::function<void(std::uint16_t stripe, std::uint32_t epoch)> dial;
     // The transfer ended, outcome() is final. Last call of all.
     std::function<void()> finished;
-};
-
-struct FileFailure {
-    std::string name;
-    Error error;
-};
-
-struct StripeOutcome {
-    std::uint64_t bytes = 0;      // file bytes, sent or received by this stripe
-    std::uint64_t packets = 0;
-    std::uint64_t lost = 0;
-    double rtt_ms = 0;
-};
-
-struct Outcome {
-    std::uint64_t files = 0;            // done
-    std::uint64_t bytes = 0;            // file bytes moved
-    std::uint64_t verified = 0;         // files whose digests from both ends agreed
-    double transfer_seconds = 0;        // first data packet to last byte durable
-    std::uint64_t sent_packets = 0;     // data packets, this end's or as the sender told
-    std::uint64_t lost_packets = 0;
-    std::uint64_t retransmitted_packets = 0;
-    std::uint64_t refused_packets = 0;  // arrived, but did not open or had no business here
-    std::vector<StripeOutcome> stripes;
-    std::vector<FileFailure> failures;  // bounded: the first 1,000; failed counts all
-    std::uint64_t failed = 0;
-    std::optional<Error> cut;           // the transfer as a whole ended early, and why
-};
-
-struct Progress {
-    std::uint64_t bytes = 0;            // resolved at the sender, complete at the receiver
-    std::uint64_t total_bytes = 0;      // of the files known so far
-    std::uint64_t files_done = 0;
-    std::uint64_t files_known = 0;
-    std::uint64_t lost_packets = 0;
-    std::uint64_t sent_packets = 0;
-    double rtt_ms = 0;
-    double rate_bits = 0;               // what the law allows now; 0 at a receiver
-    std::string current_name;
 };
 
 class Mover {

@@ -1,0 +1,23 @@
+// One end of a transfer as its thread sees it: a turn does all there is to do and says when the next
+// is due. The two kinds are SendSide and ReceiveSide. One thread.
+#pragma once
+
+#include "common/base/time.h"
+#include "common/engine/outcome.h"
+
+namespace lambda::engine {
+
+class End {
+  public:
+    virtual ~End() = default;
+    // Returns when to come again; earlier is always right.
+    virtual Time turn(Time now) = 0;
+    virtual bool done() const = 0;
+    // Ends the transfer as it stands.
+    virtual void cut(const Error& why) = 0;
+    virtual Progress progress() const = 0;
+    // Final once done().
+    virtual const Outcome& outcome() = 0;
+};
+
+}  // namespace lambda::engine

@@ -1,0 +1,133 @@
+#include "common/engine/rate_control.h"
+
+#include <algorithm>
+
+#include "common/base/assert.h"
+#include "common/sabul/congestion/registry.h"
+
+namespace lambda::engine {
+namespace {
+
+// Less than this share of what the rate allowed: the rate was not what held us back.
+constexpr double kUsed = 0.9;
+// A delivery rate needs a stretch of the receiver's clock that is long against its granularity.
+constexpr std::uint64_t kLeastStretchUs = 5000;
+
+}  // namespace
+
+RateControl::RateControl(const session::Terms& terms, std::uint64_t seed, Time now)
+    : syn_(terms.syn), last_tick_(now), deliveries_(terms.stripes), late_(terms.stripes) {
+    next_tick_ = now + Duration(static_cast<Duration::rep>(seed % static_cast<std::uint64_t>(syn_.count()))) / 2 + syn_ / 2;
+    const std::size_t count = sabul::governs_transfer(terms.congestion) ? 1 : terms.stripes;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double share = 1.0 / static_cast<double>(count);
+        Unit made;
+        made.law = sabul::make_law(
+            terms.congestion, {.initial = BitRate{terms.initial_rate.bits_per_second * share},
+                               .highest = BitRate{terms.highest_rate.bits_per_second * share},
+                               .syn = terms.syn,
+                               .seed = seed + i});
+        LAMBDA_ASSERT(made.law != nullptr);
+        made.pacer.set_rate(now, made.law->rate());
+        units_.push_back(std::move(made));
+    }
+}
+
+void RateControl::on_sent(std::uint16_t stripe, std::size_t packets, std::size_t bytes) {
+    Unit& sending = unit(stripe);
+    sending.pacer.spend(bytes);
+    sending.sample.sent_packets += packets;
+    sending.sent_bytes += bytes;
+}
+
+void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news, Time now) {
+    Unit& acked = unit(stripe);
+    acked.sample.received_bytes += news.received_bytes;
+    if (news.received_packets > 0) {
+        acked.law->on_ack({now, news.received_packets, news.received_bytes, flow.rtt().smoothed()});
+    }
+    if (flow.rtt().known()) {
+        // Of the slowest stripe in this interval; where none was heard, of the one before.
+        sabul::SynSample& sample = acked.sample;
+        sample.rtt = acked.fresh_rtt ? std::max(sample.rtt, flow.rtt().smoothed()) : flow.rtt().smoothed();
+        sample.min_rtt = acked.fresh_rtt ? std::max(sample.min_rtt, flow.rtt().minimum()) : flow.rtt().minimum();
+        acked.fresh_rtt = true;
+    }
+    // Late arrivals were told as losses before.
+    const std::uint64_t late = flow.late() - late_[stripe];
+    late_[stripe] = flow.late();
+    acked.sample.lost_packets -= std::min(late, acked.sample.lost_packets);
+
+    Delivery& delivery = deliveries_[stripe];
+    delivery.bytes += news.received_bytes;
+    const std::uint64_t time_us = flow.receiver_time_us();
+    if (delivery.time_us == 0 || time_us <= delivery.time_us) {
+        if (delivery.time_us == 0) delivery.bytes = 0;
+        delivery.time_us = std::max(delivery.time_us, time_us);
+    } else if (time_us - delivery.time_us >= kLeastStretchUs) {
+        delivery.rate = static_cast<double>(delivery.bytes) * 1e6 / static_cast<double>(time_us - delivery.time_us);
+        delivery.fresh = true;
+        delivery.time_us = time_us;
+        delivery.bytes = 0;
+        acked.sample.queue_delay = acked.sample.delivered == 0
+                                       ? flow.queue_delay()
+                                       : std::min(acked.sample.queue_delay, flow.queue_delay());
+        acked.sample.delivered = 1;  // marks that there is one; tick() puts the sum here
+    }
+}
+
+void RateControl::on_loss(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news, Time now) {
+    if (news.lost_packets == 0) return;
+    Unit& losing = unit(stripe);
+    losing.sample.lost_packets += news.lost_packets;
+    losing.law->on_loss({now, news.lost_packets, news.lowest_lost, flow.next_number() == 0 ? 0 : flow.next_number() - 1,
+                         flow.rtt().smoothed()});
+}
+
+void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+        Unit& ticking = units_[i];
+        sabul::SynSample& sample = ticking.sample;
+        sample.now = now;
+        sample.elapsed = now - last_tick_;
+        sample.packet_bytes = packet_bytes;
+        const double allowed = ticking.law->rate().bytes_per_second() * seconds(sample.elapsed);
+        sample.limited = credit_limited || static_cast<double>(ticking.sent_bytes) < kUsed * allowed;
+        if (sample.delivered > 0) {
+            sample.delivered = 0;
+            const std::size_t first = units_.size() == 1 ? 0 : i;
+            const std::size_t last = units_.size() == 1 ? deliveries_.size() : i + 1;
+            for (std::size_t stripe = first; stripe < last; ++stripe) sample.delivered += deliveries_[stripe].rate;
+        }
+        const Duration rtt = sample.rtt, min_rtt = sample.min_rtt;
+        ticking.law->on_syn(sample);
+        ticking.pacer.set_rate(now, ticking.law->rate());
+        sample = sabul::SynSample{};
+        sample.rtt = rtt;
+        sample.min_rtt = min_rtt;
+        ticking.sent_bytes = 0;
+        ticking.fresh_rtt = false;
+    }
+    last_tick_ = now;
+    // A tick that came late is followed by the next on the grid, not by a burst of ticks.
+    next_tick_ += syn_ * ((now - next_tick_) / syn_ + 1);
+}
+
+std::size_t RateControl::budget(std::uint16_t stripe, Time now, std::size_t packet_bytes) {
+    Unit& asking = unit(stripe);
+    if (now < asking.law->frozen_until()) return 0;
+    return asking.pacer.budget(now, packet_bytes);
+}
+
+Time RateControl::ready_at(std::uint16_t stripe, Time now) const {
+    const Unit& asking = unit(stripe);
+    return std::max(asking.pacer.ready_at(now), asking.law->frozen_until());
+}
+
+BitRate RateControl::rate() const {
+    BitRate sum{0};
+    for (const Unit& each : units_) sum.bits_per_second += each.law->rate().bits_per_second;
+    return sum;
+}
+
+}  // namespace lambda::engine

@@ -1,0 +1,352 @@
+#include "common/engine/receive_side.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/base/assert.h"
+
+namespace lambda::engine {
+namespace {
+
+constexpr std::size_t kArrivalsPerCall = 64;
+constexpr int kBatchesPerTurn = 4;
+constexpr Duration kFirstHello = std::chrono::milliseconds(100);
+constexpr Duration kLongestHello = std::chrono::seconds(1);
+constexpr Duration kKeepAlive = std::chrono::seconds(10);
+constexpr Duration kNoLink = std::chrono::seconds(60);
+constexpr Duration kNoProgress = std::chrono::seconds(120);
+// The sender has all records and did not hang up: nothing more is to be waited for.
+constexpr Duration kLastWords = std::chrono::seconds(5);
+constexpr std::size_t kMaxText = 65536;
+
+}  // namespace
+
+ReceiveSide::Stripe::Stripe(std::uint16_t number, const Setup& setup)
+    : index(number),
+      socket(*setup.sockets[number % setup.sockets.size()]),
+      ciphers(setup.ciphers[number]),
+      flow({.syn = setup.terms.syn,
+            .buffer_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(
+                setup.sockets[number % setup.sockets.size()]->receive_buffer_bytes(), UINT32_MAX)),
+            .first = setup.first_number}) {
+    if (setup.is_client) {
+        peer = setup.peer;
+        peer.port = setup.peer_ports[number % setup.peer_ports.size()];
+    }
+}
+
+ReceiveSide::ReceiveSide(Setup setup, Time now)
+    : setup_(std::move(setup)),
+      now_(now),
+      links_(*setup_.feedback, setup_.terms.stripes, setup_.is_client),
+      sink_(*setup_.disk, set_.out(), setup_.target, setup_.terms.block,
+            [this](transfer::Sink::Failure failure) {
+                outcome_.add_failure(std::move(failure.name), std::move(failure.error));
+            }),
+      wants_(setup_.wants.begin(), setup_.wants.end()),
+      scratch_(kMaxText),
+      arrivals_(kArrivalsPerCall),
+      last_progress_(now) {
+    LAMBDA_ASSERT(setup_.ciphers.size() == setup_.terms.stripes && !setup_.sockets.empty());
+    for (std::uint16_t i = 0; i < setup_.terms.stripes; ++i) {
+        stripes_.push_back(std::make_unique<Stripe>(i, setup_));
+    }
+    outcome_.stripes.resize(stripes_.size());
+}
+
+Time ReceiveSide::turn(Time now) {
+    now_ = now;
+    if (done_) return kNever;
+    links_.poll(now, *this);
+    handle_records();
+    bool more = false;
+    for (ports::DatagramSocket* socket : setup_.sockets) more = receive(*socket) || more;
+    for (const ports::DiskEvent& event : setup_.disk->poll()) {
+        sink_.handle(event);
+        last_progress_ = now;
+    }
+    sink_.turn();
+    setup_.disk->submit();
+    while (!wants_.empty() && set_.out().has_room()) {
+        set_.out().put(transfer::WantRecord{std::move(wants_.front())});
+        wants_.pop_front();
+    }
+    if (setup_.is_client && wants_.empty() && !want_end_sent_) {
+        set_.out().put(transfer::WantEndRecord{});
+        want_end_sent_ = true;
+    }
+    for (const auto& stripe : stripes_) {
+        greet(*stripe);
+        acknowledge(*stripe);
+    }
+    set_.pump(links_, !more);
+    maybe_end();
+    check_stall();
+    if (done_) return kNever;
+    return more ? now : next_time();
+}
+
+void ReceiveSide::cut(const Error& why) {
+    if (done_) return;
+    outcome_.cut = why;
+    done_ = true;
+}
+
+Progress ReceiveSide::progress() const {
+    const auto& totals = sink_.totals();
+    Progress progress{.bytes = totals.bytes_complete,
+                      .total_bytes = totals.bytes_known,
+                      .files_done = totals.files_done,
+                      .files_known = totals.files_known,
+                      .lost_packets = 0,
+                      .sent_packets = 0,
+                      .rtt_ms = 0,
+                      .rate_bits = 0,
+                      .current_name = sink_.current_name()};
+    for (const auto& stripe : stripes_) {
+        progress.sent_packets += stripe->flow.packets();
+        progress.lost_packets += stripe->flow.said_lost();
+        progress.rtt_ms = std::max(progress.rtt_ms, stripe->heard ? seconds(stripe->flow.rtt()) * 1e3 : 0);
+    }
+    return progress;
+}
+
+const Outcome& ReceiveSide::outcome() {
+    const auto& totals = sink_.totals();
+    outcome_.files = totals.files_done;
+    outcome_.verified = totals.verified;
+    outcome_.bytes = totals.bytes_received;
+    outcome_.sent_packets = outcome_.lost_packets = outcome_.refused_packets = 0;
+    for (std::size_t i = 0; i < stripes_.size(); ++i) {
+        const sabul::ReceiveFlow& flow = stripes_[i]->flow;
+        const std::uint64_t lost = flow.said_lost() - std::min(flow.said_lost(), flow.late());
+        outcome_.stripes[i] = {flow.bytes(), flow.packets(), lost, seconds(flow.rtt()) * 1e3};
+        outcome_.sent_packets += flow.packets() + lost;
+        outcome_.lost_packets += lost;
+        outcome_.refused_packets += flow.refused();
+    }
+    outcome_.retransmitted_packets = outcome_.lost_packets;
+    return outcome_;
+}
+
+// ---- feedback
+
+void ReceiveSide::on_link(std::uint16_t index, bool again) {
+    set_.on_links_changed();
+    Stripe& stripe = *stripes_[index];
+    if (again) {
+        frame_.clear();
+        sabul::append_snapshot(frame_, stripe.flow.take_snapshot(bitmap_));
+        links_.send(index, frame_);
+    }
+    stripe.flow.ack_at_once();
+}
+
+void ReceiveSide::on_link_lost(std::uint16_t) {
+    set_.on_links_changed();
+    if (ended_ != kNever) link_lost_after_end_ = true;
+}
+
+bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
+    Stripe& stripe = *stripes_[index];
+    switch (static_cast<sabul::FrameType>(frame.type)) {
+        case sabul::FrameType::stream:
+        case sabul::FrameType::stream_ack: return set_.handle_frame(frame);
+        case sabul::FrameType::state: {
+            const auto state = sabul::parse_state(frame.body);
+            if (!state) return false;
+            stripe.flow.handle_state(*state);
+            links_.set_patience(index, stripe.flow.rtt());
+            return true;
+        }
+        case sabul::FrameType::ack:
+        case sabul::FrameType::nak:
+        case sabul::FrameType::snapshot: return false;  // a receiver's words
+    }
+    return true;
+}
+
+void ReceiveSide::handle_records() {
+    bool sound = true;
+    while (auto record = set_.next()) {
+        last_progress_ = now_;
+        if (!(sound = sink_.handle(*record))) break;
+    }
+    if (set_.broken() || !sound) {
+        cut(Error{.fault = Fault::protocol,
+                  .message = "the sender sent a record that makes no sense",
+                  .path = {},
+                  .side = Side::remote,
+                  .remedy = "use the same version at both ends"});
+    }
+}
+
+void ReceiveSide::acknowledge(Stripe& stripe) {
+    stripe.flow.set_drops(stripe.socket.dropped());
+    if (!links_.ready(stripe.index)) return;
+    frame_.clear();
+    const std::vector<Range>& naks = stripe.flow.take_naks(now_);
+    if (!naks.empty()) sabul::append_nak(frame_, naks);
+    if (stripe.flow.ack_due(now_)) sabul::append_ack(frame_, stripe.flow.take_ack(now_, sink_.credit()));
+    if (!frame_.empty()) links_.send(stripe.index, frame_);
+}
+
+// ---- packets
+
+bool ReceiveSide::receive(ports::DatagramSocket& socket) {
+    for (int batch = 0; batch < kBatchesPerTurn; ++batch) {
+        const std::size_t count = socket.receive(arrivals_);
+        if (count == 0) return false;
+        for (std::size_t i = 0; i < count; ++i) take(arrivals_[i]);
+        open_batch();  // before the socket reuses its buffers
+    }
+    return true;
+}
+
+void ReceiveSide::take(const ports::Arrival& arrival) {
+    using Where = transfer::Sink::Landing::Where;
+    const auto header = sabul::decode(arrival.bytes);
+    if (!header || header->flow >= stripes_.size()) return;
+    Stripe& stripe = *stripes_[header->flow];
+    const std::size_t overhead = sabul::kHeaderBytes + stripe.ciphers.data->tag_bytes();
+    const bool from_sender = header->type != sabul::PacketType::hello && header->type != sabul::PacketType::answer;
+    const bool leaf_end = (header->flags & sabul::kLeafEnd) != 0;
+    const std::size_t digest = leaf_end ? sizeof(transfer::Digest) : 0;
+    if (!from_sender || arrival.bytes.size() < overhead + digest) return stripe.flow.refuse();
+    const std::size_t text = arrival.bytes.size() - overhead;
+    const bool data = header->type == sabul::PacketType::data;
+
+    // Order first: what is checked below must already know of the packets in hand.
+    if (batch_.count > 0 && (batch_.stripe != &stripe || !data || header->place < batch_.end)) open_batch();
+    const auto number = stripe.flow.check(header->number);
+    if (!number) return stripe.flow.refuse();
+    transfer::Sink::Landing landing{Where::scratch, nullptr};
+    if (data) landing = sink_.landing(header->place, text - digest, leaf_end);
+    if (landing.where == Where::refuse) return stripe.flow.refuse();
+
+    const bool scratch = landing.where == Where::scratch;
+    batch_.stripe = &stripe;
+    batch_.headers[batch_.count] = *header;
+    batch_.jobs[batch_.count] = {*number, arrival.bytes, scratch ? scratch_.data() : landing.at, false};
+    ++batch_.count;
+    batch_.end = header->place + text - digest;
+    if (header->type == sabul::PacketType::challenge) {
+        open_batch();
+        return;
+    }
+    // There is one scratch buffer, and a batch has an end.
+    if (scratch || batch_.count == Batch::kMost) open_batch();
+}
+
+void ReceiveSide::open_batch() {
+    if (batch_.count == 0) return;
+    Stripe& stripe = *batch_.stripe;
+    stripe.ciphers.data->open(std::span(batch_.jobs).first(batch_.count));
+    // Within a batch a number may stand twice: the second is a replay.
+    for (std::size_t i = 0; i < batch_.count; ++i) {
+        const ports::OpenJob& job = batch_.jobs[i];
+        if (job.ok && stripe.flow.check(batch_.headers[i].number)) {
+            apply(stripe, batch_.headers[i], job);
+        } else {
+            stripe.flow.refuse();
+        }
+    }
+    batch_.count = 0;
+}
+
+void ReceiveSide::apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job) {
+    const std::size_t overhead = sabul::kHeaderBytes + stripe.ciphers.data->tag_bytes();
+    const ByteView text(job.text, job.packet.size() - overhead);
+    stripe.heard = true;
+    if (header.type == sabul::PacketType::challenge) {
+        stripe.flow.accept(job.number, job.packet.size(), 0, now_);
+        return answer(stripe, text, stripe.peer);
+    }
+    if (header.type != sabul::PacketType::data) {
+        stripe.flow.accept(job.number, job.packet.size(), 0, now_);
+        return;
+    }
+    const bool leaf_end = (header.flags & sabul::kLeafEnd) != 0;
+    const std::size_t bytes = text.size() - (leaf_end ? sizeof(transfer::Digest) : 0);
+    stripe.flow.accept(job.number, job.packet.size(), bytes, now_);
+    transfer::Digest digest{};
+    if (leaf_end) std::memcpy(digest.data(), text.data() + bytes, digest.size());
+    sink_.accept(header.place, text.first(bytes), leaf_end ? &digest : nullptr);
+    if (first_data_ == kNever) first_data_ = now_;
+    last_progress_ = now_;
+}
+
+// ---- addresses
+
+void ReceiveSide::greet(Stripe& stripe) {
+    if (!setup_.is_client || now_ < stripe.hello_at) return;
+    stripe.hello_pause = stripe.heard                          ? kKeepAlive
+                         : stripe.hello_pause.count() == 0     ? kFirstHello
+                                                               : std::min(2 * stripe.hello_pause, kLongestHello);
+    stripe.hello_at = now_ + stripe.hello_pause;
+    send_reverse(stripe, sabul::PacketType::hello, {}, stripe.peer);
+}
+
+void ReceiveSide::answer(Stripe& stripe, ByteView challenge, const Address& to) {
+    if (setup_.is_client && challenge.size() == 16) send_reverse(stripe, sabul::PacketType::answer, challenge, to);
+}
+
+void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text, const Address& to) {
+    std::array<std::byte, 64> packet{};
+    const sabul::PacketNumber number = stripe.reverse_next++;
+    sabul::encode({.type = type,
+                   .flags = 0,
+                   .flow = stripe.index,
+                   .number = static_cast<std::uint32_t>(number),
+                   .place = 0},
+                  packet.data());
+    const ports::SealJob job{number, packet.data(), text, {}};
+    stripe.ciphers.reverse->seal({&job, 1});
+    const std::size_t bytes = sabul::kHeaderBytes + text.size() + stripe.ciphers.reverse->tag_bytes();
+    // A lost HELLO is repeated; one that the socket refuses is no different.
+    static_cast<void>(stripe.socket.send(ByteView(packet).first(bytes), bytes, to));
+}
+
+// ---- the end
+
+void ReceiveSide::maybe_end() {
+    if (done_ || !sink_.finished()) return;
+    if (ended_ == kNever) {
+        ended_ = now_;
+        outcome_.transfer_seconds = first_data_ == kNever ? 0 : seconds(now_ - first_data_);
+    }
+    if (set_.out().all_consumed() || link_lost_after_end_ || now_ - ended_ > kLastWords) {
+        links_.retire();
+        done_ = true;
+    }
+}
+
+Time ReceiveSide::next_time() {
+    Time next = links_.next_time();
+    for (const auto& stripe : stripes_) {
+        if (links_.alive(stripe->index)) next = std::min(next, stripe->flow.next_time());
+        if (setup_.is_client) next = std::min(next, stripe->hello_at);
+    }
+    if (ended_ != kNever) next = std::min(next, ended_ + kLastWords);
+    return std::max(std::min(next, now_ + std::chrono::seconds(1)), now_);
+}
+
+void ReceiveSide::check_stall() {
+    if (done_) return;
+    if (links_.dead_since() != kNever && now_ - links_.dead_since() > kNoLink) {
+        cut(Error{.fault = Fault::cut,
+                  .message = "no feedback connection stood for a minute",
+                  .path = {},
+                  .side = Side::network,
+                  .remedy = "look for a firewall between the hosts and run the transfer again"});
+    } else if (now_ - last_progress_ > kNoProgress && !sink_.writing()) {
+        const bool silent = std::none_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->heard; });
+        cut(Error{.fault = Fault::cut,
+                  .message = silent ? "none of the sender's UDP packets arrived" : "nothing moved for two minutes",
+                  .path = {},
+                  .side = Side::network,
+                  .remedy = silent ? "open the UDP data ports in the firewall" : "run the transfer again"});
+    }
+}
+
+}  // namespace lambda::engine

@@ -1,0 +1,93 @@
+// The receiver of a transfer: packets checked, opened straight into their place, acknowledged; the
+// sink writes and commits (docs/protocol.md). Engine thread.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "common/engine/end.h"
+#include "common/engine/links.h"
+#include "common/engine/set_channel.h"
+#include "common/engine/setup.h"
+#include "common/sabul/receive_flow.h"
+#include "common/transfer/sink.h"
+
+namespace lambda::engine {
+
+class ReceiveSide final : public End, private Links::Handler {
+  public:
+    ReceiveSide(Setup setup, Time now);
+
+    Time turn(Time now) override;
+    bool done() const override { return done_; }
+    void cut(const Error& why) override;
+    Progress progress() const override;
+    const Outcome& outcome() override;
+
+  private:
+    struct Stripe {
+        Stripe(std::uint16_t number, const Setup& setup);
+        std::uint16_t index;
+        ports::DatagramSocket& socket;
+        const StripeCiphers& ciphers;
+        Address peer;                        // client: where HELLOs go
+        sabul::ReceiveFlow flow;
+        sabul::PacketNumber reverse_next = 0;
+        Time hello_at{};
+        Duration hello_pause{0};
+        bool heard = false;                  // a packet of the sender came
+    };
+
+    // Packets of one stripe that are opened in one call. Their ranges ascend, so that no packet can
+    // be opened over another one's bytes before that one was marked.
+    struct Batch {
+        static constexpr std::size_t kMost = 64;
+        std::array<ports::OpenJob, kMost> jobs{};
+        std::array<sabul::Header, kMost> headers{};
+        std::size_t count = 0;
+        Stripe* stripe = nullptr;
+        std::uint64_t end = 0;               // place behind the last range
+    };
+
+    // Links::Handler
+    void on_link(std::uint16_t stripe, bool again) override;
+    void on_link_lost(std::uint16_t stripe) override;
+    bool on_frame(std::uint16_t stripe, const sabul::Frame& frame) override;
+
+    bool receive(ports::DatagramSocket& socket);
+    void take(const ports::Arrival& arrival);
+    void open_batch();
+    void apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job);
+    void answer(Stripe& stripe, ByteView challenge, const Address& to);
+    void send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text, const Address& to);
+    void greet(Stripe& stripe);
+    void acknowledge(Stripe& stripe);
+    void handle_records();
+    Time next_time();
+    void check_stall();
+    void maybe_end();
+
+    Setup setup_;
+    Time now_;
+    Links links_;
+    SetChannel set_;
+    transfer::Sink sink_;
+    std::vector<std::unique_ptr<Stripe>> stripes_;
+    std::deque<std::string> wants_;
+    bool want_end_sent_ = false;
+    Batch batch_;
+    std::vector<std::byte> scratch_;      // one packet's text
+    std::vector<ports::Arrival> arrivals_;
+    std::vector<std::byte> frame_;
+    std::vector<std::byte> bitmap_;
+    Time first_data_ = kNever;
+    Time last_progress_;
+    Time ended_ = kNever;                 // SET_DONE was put
+    bool link_lost_after_end_ = false;
+    bool done_ = false;
+    Outcome outcome_;
+};
+
+}  // namespace lambda::engine

@@ -1,0 +1,526 @@
+#include "common/engine/send_side.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/base/assert.h"
+
+namespace lambda::engine {
+namespace {
+
+constexpr std::size_t kBurstsPerTurn = 32;
+constexpr std::size_t kArrivalsPerCall = 64;
+constexpr Duration kHeartbeat = std::chrono::milliseconds(250);
+constexpr Duration kLongestPing = std::chrono::seconds(1);
+// A stripe whose packets nobody acknowledges for so long sends pings alone until one is.
+constexpr Duration kDeadPath = std::chrono::seconds(5);
+constexpr Duration kNoLink = std::chrono::seconds(60);
+constexpr Duration kNoProgress = std::chrono::seconds(120);
+
+std::string base_name(const std::string& path) {
+    const std::size_t end = path.find_last_not_of('/');
+    if (end == std::string::npos) return {};
+    const std::size_t slash = path.rfind('/', end);
+    return path.substr(slash == std::string::npos ? 0 : slash + 1,
+                       end - (slash == std::string::npos ? 0 : slash + 1) + 1);
+}
+
+}  // namespace
+
+SendSide::SendSide(Setup setup, Time now)
+    : setup_(std::move(setup)),
+      now_(now),
+      links_(*setup_.feedback, setup_.terms.stripes, setup_.is_client),
+      source_(*setup_.disk, set_.out(), setup_.terms.block,
+              [this](transfer::Source::Failure failure) {
+                  outcome_.add_failure(std::move(failure.name), std::move(failure.error));
+              }),
+      rate_(setup_.terms, setup_.seed, now),
+      last_progress_(now),
+      arrivals_(kArrivalsPerCall) {
+    LAMBDA_ASSERT(setup_.ciphers.size() == setup_.terms.stripes && !setup_.sockets.empty());
+    for (std::uint16_t i = 0; i < setup_.terms.stripes; ++i) {
+        stripes_.push_back(std::make_unique<SendStripe>(i, setup_));
+    }
+    for (transfer::SourceName& name : setup_.sources) names_left_.push_back(std::move(name));
+    setup_.sources.clear();
+    wants_done_ = setup_.is_client;
+    outcome_.stripes.resize(stripes_.size());
+}
+
+Time SendSide::turn(Time now) {
+    now_ = now;
+    if (done_) return kNever;
+    links_.poll(now, *this);
+    handle_records();
+    for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
+    for (const ports::DiskEvent& event : setup_.disk->poll()) source_.handle(event);
+    while (!names_left_.empty() && source_.add(names_left_.front())) names_left_.pop_front();
+    if (names_left_.empty() && wants_done_) source_.no_more_names();
+    source_.turn();
+    if (now >= rate_.next_tick()) {
+        rate_.tick(now, static_cast<double>(stripes_[0]->payload(setup_.terms)), credit_limited_);
+        credit_limited_ = false;
+    }
+    const bool more = send_some();
+    for (const auto& stripe : stripes_) maintain(*stripe);
+    set_.pump(links_, !more);
+    // Slots that acknowledgements freed are read into at once.
+    source_.turn();
+    setup_.disk->submit();
+    check_stall();
+    if (done_) return kNever;
+    return more ? now : next_time();
+}
+
+void SendSide::cut(const Error& why) {
+    if (done_) return;
+    outcome_.cut = why;
+    done_ = true;
+}
+
+Progress SendSide::progress() const {
+    const auto& totals = source_.totals();
+    Progress progress{.bytes = totals.bytes_acknowledged,
+                      .total_bytes = totals.bytes_known,
+                      .files_done = totals.files_done,
+                      .files_known = totals.files_known,
+                      .lost_packets = 0,
+                      .sent_packets = 0,
+                      .rtt_ms = 0,
+                      .rate_bits = rate_.rate().bits_per_second,
+                      .current_name = source_.current_name()};
+    for (const auto& stripe : stripes_) {
+        progress.lost_packets += stripe->lost;
+        progress.sent_packets += stripe->packets;
+        if (stripe->flow.rtt().known()) {
+            progress.rtt_ms = std::max(progress.rtt_ms, seconds(stripe->flow.rtt().smoothed()) * 1e3);
+        }
+    }
+    return progress;
+}
+
+const Outcome& SendSide::outcome() {
+    const auto& totals = source_.totals();
+    outcome_.files = totals.files_done;
+    outcome_.verified = totals.verified;
+    outcome_.bytes = totals.bytes_acknowledged;
+    outcome_.sent_packets = outcome_.lost_packets = outcome_.retransmitted_packets = outcome_.refused_packets = 0;
+    for (std::size_t i = 0; i < stripes_.size(); ++i) {
+        const SendStripe& stripe = *stripes_[i];
+        outcome_.stripes[i] = {stripe.bytes, stripe.packets, stripe.lost,
+                               stripe.flow.rtt().known() ? seconds(stripe.flow.rtt().smoothed()) * 1e3 : 0};
+        outcome_.sent_packets += stripe.packets;
+        outcome_.lost_packets += stripe.lost;
+        outcome_.retransmitted_packets += stripe.retransmitted;
+        outcome_.refused_packets += stripe.peer_refused;
+    }
+    return outcome_;
+}
+
+// ---- feedback
+
+void SendSide::on_link(std::uint16_t index, bool) {
+    set_.on_links_changed();
+    stripes_[index]->last_received = now_;
+}
+
+void SendSide::on_link_lost(std::uint16_t index) {
+    set_.on_links_changed();
+    give_up(*stripes_[index]);
+}
+
+// What the stripe had under way goes to the others.
+void SendSide::give_up(SendStripe& stripe) {
+    // What waits for the socket has numbers that count as lost now; it must not go out any more.
+    stripe.burst.clear();
+    apply(stripe, stripe.flow.abandon());
+    if (stripe.block) orphans_.push_back(*stripe.block);
+    stripe.block.reset();
+}
+
+bool SendSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
+    SendStripe& stripe = *stripes_[index];
+    switch (static_cast<sabul::FrameType>(frame.type)) {
+        case sabul::FrameType::ack: return handle_ack(stripe, frame.body);
+        case sabul::FrameType::nak: return handle_nak(stripe, frame.body);
+        case sabul::FrameType::snapshot: return handle_snapshot(stripe, frame.body);
+        case sabul::FrameType::stream:
+        case sabul::FrameType::stream_ack: return set_.handle_frame(frame);
+        case sabul::FrameType::state: return true;
+    }
+    return true;
+}
+
+bool SendSide::handle_ack(SendStripe& stripe, ByteView body) {
+    const auto ack = sabul::parse_ack(body);
+    if (!ack) return false;
+    const sabul::FlowNews* news = stripe.flow.handle_ack(*ack, now_);
+    if (news == nullptr) return false;
+    credit_ = std::max(credit_, ack->credit);
+    stripe.peer_refused = ack->refused;
+    if (stripe.peer_buffer != ack->buffer) {
+        stripe.peer_buffer = ack->buffer;
+        // A handful of packets must fit the socket, else each one waits for the one before.
+        const std::size_t most = setup_.terms.payload + sabul::kHeaderBytes + stripe.tag_bytes();
+        stripe.probe.allow(std::min<std::size_t>(most, ack->buffer / 8));
+    }
+    links_.set_patience(stripe.index, stripe.flow.rtt().smoothed());
+    apply(stripe, *news);
+    rate_.on_ack(stripe.index, stripe.flow, *news, now_);
+    return true;
+}
+
+bool SendSide::handle_nak(SendStripe& stripe, ByteView body) {
+    const auto ranges = sabul::parse_nak(body);
+    if (!ranges) return false;
+    const sabul::FlowNews* news = stripe.flow.handle_nak(*ranges);
+    if (news == nullptr) return false;
+    apply(stripe, *news);
+    rate_.on_loss(stripe.index, stripe.flow, *news, now_);
+    return true;
+}
+
+bool SendSide::handle_snapshot(SendStripe& stripe, ByteView body) {
+    const auto snapshot = sabul::parse_snapshot(body);
+    if (!snapshot) return false;
+    const sabul::FlowNews* news = stripe.flow.handle_snapshot(*snapshot);
+    if (news == nullptr) return false;
+    apply(stripe, *news);
+    return true;
+}
+
+void SendSide::apply(SendStripe& stripe, const sabul::FlowNews& news) {
+    for (const Range& places : news.received) source_.resolve(places);
+    for (const Range& places : news.lost) lost_.insert(places);
+    stripe.lost += news.lost_packets;
+    if (news.largest_received_wire > 0) {
+        stripe.probe.received(news.largest_received_wire, now_);
+        stripe.ping_pause = Duration{0};
+        stripe.last_received = now_;
+        stripe.suspended = false;
+        last_progress_ = now_;
+    }
+    if (news.probe_lost) stripe.probe.probe_lost();
+    if (news.lost_packets > 0) {
+        stripe.probe.lost(news.shortest_lost_wire, now_, stripe.flow.rtt().smoothed());
+    }
+}
+
+void SendSide::handle_records() {
+    while (auto record = set_.next()) {
+        last_progress_ = now_;
+        handle_record(*record);
+        if (done_) return;
+    }
+    if (set_.broken()) {
+        cut(Error{.fault = Fault::protocol,
+                  .message = "the receiver sent a record that makes no sense",
+                  .path = {},
+                  .side = Side::remote,
+                  .remedy = "use the same version at both ends"});
+    }
+}
+
+void SendSide::handle_record(const transfer::Record& record) {
+    if (const auto* done = std::get_if<transfer::DoneRecord>(&record)) {
+        source_.handle_done(*done);
+    } else if (const auto* refuse = std::get_if<transfer::RefuseRecord>(&record)) {
+        source_.handle_refuse(*refuse);
+    } else if (const auto* want = std::get_if<transfer::WantRecord>(&record)) {
+        if (!wants_done_) names_left_.push_back({want->name, base_name(want->name)});
+    } else if (std::holds_alternative<transfer::WantEndRecord>(record)) {
+        wants_done_ = true;
+    } else if (std::holds_alternative<transfer::SetDoneRecord>(record)) {
+        outcome_.transfer_seconds = first_sent_ == kNever ? 0 : seconds(now_ - first_sent_);
+        links_.retire();
+        set_.pump(links_, true);
+        done_ = true;
+    }
+}
+
+// ---- datagrams that come back: addresses
+
+void SendSide::receive_datagrams(ports::DatagramSocket& socket) {
+    // One batch a turn: a flood of strangers' datagrams may not hold up the transfer.
+    const std::size_t count = socket.receive(arrivals_);
+    for (std::size_t i = 0; i < count; ++i) handle_reverse(arrivals_[i]);
+}
+
+void SendSide::handle_reverse(const ports::Arrival& arrival) {
+    const auto header = sabul::decode(arrival.bytes);
+    if (setup_.is_client || !header || header->flow >= stripes_.size()) return;
+    if (header->type != sabul::PacketType::hello && header->type != sabul::PacketType::answer) return;
+    SendStripe& stripe = *stripes_[header->flow];
+    const std::size_t overhead = sabul::kHeaderBytes + stripe.tag_bytes();
+    if (arrival.bytes.size() < overhead || arrival.bytes.size() > overhead + 16) return;
+    const sabul::PacketNumber number = sabul::full_number(header->number, stripe.reverse_next);
+    // Only ever upwards, and not by more than a client could have sent.
+    if (number < stripe.reverse_next || number - stripe.reverse_next > (1u << 22)) return;
+    std::array<std::byte, 16> text{};
+    ports::OpenJob job{number, arrival.bytes, text.data(), false};
+    stripe.ciphers.reverse->open({&job, 1});
+    if (!job.ok) return;
+    stripe.reverse_next = number + 1;
+    if (header->type == sabul::PacketType::hello) {
+        greet(stripe, arrival.from, number);
+    } else {
+        handle_answer(stripe, arrival.from, ByteView(text).first(arrival.bytes.size() - overhead));
+    }
+}
+
+void SendSide::greet(SendStripe& stripe, const Address& from, sabul::PacketNumber) {
+    if (from == stripe.peer) return;
+    if (from.same_host(setup_.peer)) {
+        stripe.peer = from;
+        return;
+    }
+    SendStripe::Challenge challenge;
+    challenge.to = from;
+    setup_.fill_random(challenge.text);
+    stripe.challenge = challenge;
+    send_single(stripe, sabul::PacketType::challenge, 0, from, challenge.text);
+}
+
+void SendSide::handle_answer(SendStripe& stripe, const Address& from, ByteView text) {
+    if (!stripe.challenge || !(stripe.challenge->to == from) ||
+        !std::equal(text.begin(), text.end(), stripe.challenge->text.begin(), stripe.challenge->text.end())) {
+        return;
+    }
+    stripe.peer = from;
+    stripe.challenge.reset();
+}
+
+// ---- data
+
+bool SendSide::send_some() {
+    // Each stripe in its turn, so that equal stripes carry equal shares.
+    std::size_t idle = 0;
+    for (std::size_t bursts = 0; bursts < kBurstsPerTurn && idle < stripes_.size();) {
+        SendStripe& stripe = *stripes_[next_stripe_];
+        next_stripe_ = (next_stripe_ + 1) % stripes_.size();
+        if (send_on(stripe)) {
+            ++bursts;
+            idle = 0;
+        } else {
+            ++idle;
+        }
+    }
+    return idle < stripes_.size();
+}
+
+std::size_t SendSide::room(const SendStripe& stripe) const {
+    double used = static_cast<double>(stripe.flow.open_bytes());
+    if (rate_.shared_window()) {
+        used = 0;
+        for (const auto& each : stripes_) used += static_cast<double>(each->flow.open_bytes());
+    }
+    double window = rate_.window(stripe.index);
+    if (setup_.terms.window > 0) {
+        window = std::min(window, static_cast<double>(setup_.terms.window) / (rate_.shared_window() ? 1.0 : static_cast<double>(stripes_.size())));
+    }
+    if (used >= window) return 0;
+    const std::size_t limit = stripe.buffer_limit(setup_.terms.syn);
+    if (stripe.flow.open_bytes() >= limit) return 0;
+    return limit - stripe.flow.open_bytes();
+}
+
+bool SendSide::send_on(SendStripe& stripe) {
+    if (!stripe.peer.set() || !links_.alive(stripe.index) || stripe.suspended) return false;
+    if (!stripe.burst.empty()) return flush(stripe);
+    const std::size_t space = room(stripe);
+    if (space == 0) return false;
+    const std::size_t payload = stripe.payload(setup_.terms);
+    const std::size_t budget = rate_.budget(stripe.index, now_, payload);
+    if (budget == 0 || !fill(stripe, std::min(budget, space))) return false;
+    stripe.burst.seal(*stripe.ciphers.data);
+    return flush(stripe);
+}
+
+// Packets up to `space` file bytes, at least one. False: there is nothing to send.
+bool SendSide::fill(SendStripe& stripe, std::size_t space) {
+    std::size_t payload = stripe.payload(setup_.terms);
+    const std::size_t overhead = sabul::kHeaderBytes + stripe.tag_bytes();
+    const std::size_t most = std::min(stripe.socket.max_segments(), Burst::kMaxPackets);
+    while (stripe.burst.packets() < most && stripe.burst.takes(payload + overhead) &&
+           (stripe.burst.empty() || stripe.burst.file_bytes() < space)) {
+        bool again = false;
+        const auto cut = next_cut(stripe, payload, again);
+        if (!cut) break;
+        add_packet(stripe, sabul::PacketType::data, *cut, 0);
+        if (again) ++stripe.retransmitted;
+        const std::size_t text = cut->bytes.size() + cut->digest.size();
+        // A packet that is far from full ends the burst, so that it does not set the size of others.
+        if (text < payload / 2) break;
+        payload = text;
+    }
+    return !stripe.burst.empty();
+}
+
+std::optional<transfer::Cut> SendSide::next_cut(SendStripe& stripe, std::size_t payload, bool& again) {
+    while (!lost_.empty()) {
+        const Range front = lost_.ranges().front();
+        const auto cut = source_.cut_again(front, payload);
+        if (cut) {
+            lost_.pop_front(cut->bytes.size());
+            again = true;
+            return cut;
+        }
+        // Its block was given up.
+        const std::uint64_t block_end = (source_.block_of(front.first) + 1) * setup_.terms.block;
+        lost_.erase({front.first, std::min(front.last, block_end)});
+    }
+    transfer::SendBlock* block = stripe.block ? source_.find(*stripe.block) : nullptr;
+    if (block == nullptr || block->all_sent()) {
+        block = next_block();
+        stripe.block.reset();
+        if (block == nullptr) return std::nullopt;
+        stripe.block = block->index;
+    }
+    return source_.cut_fresh(*block, payload);
+}
+
+transfer::SendBlock* SendSide::next_block() {
+    while (!orphans_.empty()) {
+        transfer::SendBlock* block = source_.find(orphans_.back());
+        orphans_.pop_back();
+        if (block != nullptr && !block->all_sent()) return block;
+    }
+    transfer::SendBlock* block = source_.take_ready(credit_);
+    credit_limited_ = credit_limited_ || (block == nullptr && source_.ready_waits());
+    return block;
+}
+
+bool SendSide::has_data(const SendStripe& stripe) {
+    if (!lost_.empty() || !orphans_.empty() || source_.can_take(credit_)) return true;
+    const transfer::SendBlock* block = stripe.block ? source_.find(*stripe.block) : nullptr;
+    return block != nullptr && !block->all_sent();
+}
+
+void SendSide::add_packet(SendStripe& stripe, sabul::PacketType type, const transfer::Cut& cut, std::size_t padding) {
+    const std::size_t file_bytes = cut.bytes.size();
+    const std::size_t text = file_bytes + cut.digest.size() + padding;
+    const std::size_t wire = sabul::kHeaderBytes + text + stripe.tag_bytes();
+    const sabul::PacketNumber number = stripe.flow.record({.place = cut.place,
+                                                           .bytes = static_cast<std::uint32_t>(file_bytes),
+                                                           .wire_bytes = static_cast<std::uint32_t>(wire),
+                                                           .type = type,
+                                                           .sent = now_});
+    ports::SealJob job{number, nullptr, cut.bytes, cut.digest};
+    if (padding > 0) {
+        static const std::vector<std::byte> zeros(Burst::kMaxBytes);
+        job.text = ByteView(zeros).first(padding);
+    }
+    std::byte* const at = stripe.burst.add(job, wire, file_bytes);
+    sabul::encode({.type = type,
+                   .flags = cut.digest.empty() ? std::uint8_t{0} : sabul::kLeafEnd,
+                   .flow = stripe.index,
+                   .number = static_cast<std::uint32_t>(number),
+                   .place = cut.place},
+                  at);
+}
+
+bool SendSide::flush(SendStripe& stripe) {
+    Burst& burst = stripe.burst;
+    switch (stripe.socket.send(burst.bytes(), burst.segment_bytes(), stripe.peer)) {
+        case ports::SendOutcome::would_block: return false;
+        case ports::SendOutcome::too_large: {
+            // Nothing left. The numbers are burned, the places go again in smaller packets, and no
+            // law hears of it.
+            stripe.probe.too_large(burst.segment_bytes());
+            for (const Range& places : stripe.flow.places_from(burst.first_number())) lost_.insert(places);
+            stripe.flow.burn_from(burst.first_number());
+            burst.clear();
+            return true;
+        }
+        case ports::SendOutcome::refused:  // the receiver is gone or its port closed: feedback will tell
+        case ports::SendOutcome::sent: break;
+    }
+    if (burst.file_bytes() > 0 && first_sent_ == kNever) first_sent_ = now_;
+    if (burst.file_bytes() > 0) {
+        stripe.packets += burst.packets();
+        stripe.bytes += burst.file_bytes();
+        rate_.on_sent(stripe.index, burst.packets(), burst.file_bytes());
+    }
+    stripe.last_sent = now_;
+    burst.clear();
+    return true;
+}
+
+// Probes, pings and heartbeats.
+void SendSide::maintain(SendStripe& stripe) {
+    if (links_.ready(stripe.index)) {
+        const auto rtt_us = static_cast<std::uint32_t>(stripe.flow.rtt().smoothed().count() / 1000);
+        const std::uint32_t moved = rtt_us > stripe.told_rtt_us ? rtt_us - stripe.told_rtt_us : stripe.told_rtt_us - rtt_us;
+        if (now_ - stripe.last_state >= kHeartbeat || (stripe.flow.rtt().known() && moved > stripe.told_rtt_us / 8 + 100)) {
+            frame_.clear();
+            sabul::append_state(frame_, {rtt_us, stripe.flow.next_number()});
+            links_.send(stripe.index, frame_);
+            stripe.last_state = now_;
+            stripe.told_rtt_us = rtt_us;
+        }
+    }
+    if (!stripe.peer.set() || !links_.alive(stripe.index) || !stripe.burst.empty()) return;
+    const auto probe = stripe.probe.next_probe(now_, stripe.flow.rtt().smoothed());
+    if (probe) {
+        send_single(stripe, sabul::PacketType::probe, *probe - sabul::kHeaderBytes - stripe.tag_bytes(), stripe.peer, {});
+        return;
+    }
+    if (stripe.flow.open_packets() == 0) stripe.last_received = now_;
+    const Duration patience = std::max<Duration>(kDeadPath, 8 * stripe.flow.rtt().smoothed());
+    if (now_ - stripe.last_received > patience && !stripe.suspended) {
+        stripe.suspended = true;
+        give_up(stripe);
+    }
+    if (stripe.flow.open_packets() == 0 && !stripe.suspended) return;
+    const Duration pause = std::max(stripe.ping_pause, setup_.terms.syn + stripe.flow.rtt().smoothed());
+    if (now_ - stripe.last_sent < pause) return;
+    stripe.ping_pause = std::min(2 * pause, kLongestPing);
+    send_single(stripe, sabul::PacketType::ping, 0, stripe.peer, {});
+}
+
+void SendSide::send_single(SendStripe& stripe, sabul::PacketType type, std::size_t padding, const Address& to, ByteView text) {
+    if (!stripe.burst.empty()) return;
+    add_packet(stripe, type, transfer::Cut{0, text, {}}, padding);
+    Burst& burst = stripe.burst;
+    burst.seal(*stripe.ciphers.data);
+    const ports::SendOutcome outcome = stripe.socket.send(burst.bytes(), burst.segment_bytes(), to);
+    if (outcome == ports::SendOutcome::too_large || outcome == ports::SendOutcome::would_block) {
+        stripe.flow.burn_from(burst.first_number());
+    } else {
+        stripe.last_sent = now_;
+    }
+    burst.clear();
+}
+
+Time SendSide::next_time() {
+    Time next = std::min({rate_.next_tick(), links_.next_time(), now_ + kHeartbeat});
+    for (const auto& stripe : stripes_) {
+        if (!stripe->peer.set() || !links_.alive(stripe->index)) continue;
+        const bool wants_to_send =
+            stripe->burst.empty() && !stripe->suspended && room(*stripe) > 0 && has_data(*stripe);
+        if (wants_to_send) next = std::min(next, std::max(rate_.ready_at(stripe->index, now_), now_));
+    }
+    return next;
+}
+
+void SendSide::check_stall() {
+    if (done_) return;
+    if (links_.dead_since() != kNever && now_ - links_.dead_since() > kNoLink) {
+        cut(Error{.fault = Fault::cut,
+                  .message = "no feedback connection stood for a minute",
+                  .path = {},
+                  .side = Side::network,
+                  .remedy = "look for a firewall between the hosts and run the transfer again"});
+    } else if (now_ - last_progress_ > kNoProgress) {
+        const bool silent = std::all_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return !s->flow.rtt().known(); });
+        cut(Error{.fault = Fault::cut,
+                  .message = silent ? "the receiver gets none of our UDP packets"
+                                    : "nothing moved for two minutes",
+                  .path = {},
+                  .side = Side::network,
+                  .remedy = silent ? "open the UDP data ports in the firewall" : "run the transfer again"});
+    }
+}
+
+}  // namespace lambda::engine

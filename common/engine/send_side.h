@@ -1,0 +1,85 @@
+// The sender of a transfer: blocks from the source, cut into packets for whichever stripe has room,
+// paced by the law, resent where feedback says so (docs/protocol.md). Engine thread.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "common/engine/links.h"
+#include "common/engine/rate_control.h"
+#include "common/engine/send_stripe.h"
+#include "common/engine/set_channel.h"
+#include "common/engine/setup.h"
+#include "common/engine/end.h"
+#include "common/transfer/source.h"
+
+namespace lambda::engine {
+
+class SendSide final : public End, private Links::Handler {
+  public:
+    SendSide(Setup setup, Time now);
+
+    Time turn(Time now) override;
+    bool done() const override { return done_; }
+    void cut(const Error& why) override;
+    Progress progress() const override;
+    const Outcome& outcome() override;
+
+  private:
+    // Links::Handler
+    void on_link(std::uint16_t stripe, bool again) override;
+    void on_link_lost(std::uint16_t stripe) override;
+    bool on_frame(std::uint16_t stripe, const sabul::Frame& frame) override;
+
+    bool handle_ack(SendStripe& stripe, ByteView body);
+    bool handle_nak(SendStripe& stripe, ByteView body);
+    bool handle_snapshot(SendStripe& stripe, ByteView body);
+    void apply(SendStripe& stripe, const sabul::FlowNews& news);
+    void handle_records();
+    void handle_record(const transfer::Record& record);
+
+    void receive_datagrams(ports::DatagramSocket& socket);
+    void handle_reverse(const ports::Arrival& arrival);
+    void greet(SendStripe& stripe, const Address& from, sabul::PacketNumber number);
+    void handle_answer(SendStripe& stripe, const Address& from, ByteView text);
+
+    bool send_some();
+    bool send_on(SendStripe& stripe);
+    bool fill(SendStripe& stripe, std::size_t room);
+    std::optional<transfer::Cut> next_cut(SendStripe& stripe, std::size_t payload, bool& again);
+    transfer::SendBlock* next_block();
+    bool has_data(const SendStripe& stripe);
+    void give_up(SendStripe& stripe);
+    bool flush(SendStripe& stripe);
+    std::size_t room(const SendStripe& stripe) const;
+    void add_packet(SendStripe& stripe, sabul::PacketType type, const transfer::Cut& cut, std::size_t padding);
+    void maintain(SendStripe& stripe);
+    void send_single(SendStripe& stripe, sabul::PacketType type, std::size_t padding, const Address& to,
+                     ByteView text);
+    Time next_time();
+    void check_stall();
+
+    Setup setup_;
+    Time now_;
+    Links links_;
+    SetChannel set_;
+    transfer::Source source_;
+    RateControl rate_;
+    std::vector<std::unique_ptr<SendStripe>> stripes_;
+    IntervalSet lost_;                 // places to send again
+    std::uint64_t credit_ = 0;
+    bool credit_limited_ = false;
+    std::size_t next_stripe_ = 0;
+    std::deque<transfer::SourceName> names_left_;
+    std::vector<std::uint64_t> orphans_;  // blocks begun by a stripe that is gone
+    bool wants_done_ = false;
+    Time first_sent_ = kNever;
+    Time last_progress_;
+    bool done_ = false;
+    Outcome outcome_;
+    std::vector<std::byte> frame_;
+    std::vector<ports::Arrival> arrivals_;
+};
+
+}  // namespace lambda::engine

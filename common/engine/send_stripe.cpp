@@ -1,0 +1,68 @@
+#include "common/engine/send_stripe.h"
+
+#include <algorithm>
+
+#include "common/base/assert.h"
+
+namespace lambda::engine {
+namespace {
+
+constexpr std::size_t kIpv4Udp = 28, kIpv6Udp = 48;
+
+bool is_ipv4(const Address& address) {
+    static constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    return std::equal(kMapped.begin(), kMapped.end(), address.ip.begin(),
+                      [](unsigned char a, std::byte b) { return std::byte{a} == b; });
+}
+
+Address data_address(const Setup& setup, std::uint16_t stripe) {
+    if (!setup.is_client) return Address{};
+    Address address = setup.peer;
+    address.port = setup.peer_ports[stripe % setup.peer_ports.size()];
+    return address;
+}
+
+}  // namespace
+
+bool Burst::takes(std::size_t wire_bytes) const {
+    if (packets_ == 0) return true;
+    return packets_ < kMaxPackets && used_ == packets_ * segment_ && wire_bytes <= segment_ &&
+           used_ + wire_bytes <= kMaxBytes;
+}
+
+std::byte* Burst::add(const ports::SealJob& job, std::size_t wire_bytes, std::size_t file_bytes) {
+    LAMBDA_ASSERT(takes(wire_bytes));
+    if (packets_ == 0) {
+        segment_ = wire_bytes;
+        first_number_ = job.number;
+    }
+    std::byte* const at = buffer_.data() + used_;
+    jobs_[packets_] = job;
+    jobs_[packets_].packet = at;
+    ++packets_;
+    used_ += wire_bytes;
+    file_bytes_ += file_bytes;
+    return at;
+}
+
+SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
+    : index(number),
+      socket(*setup.sockets[number % setup.sockets.size()]),
+      ciphers(setup.ciphers[number]),
+      stripes_on_socket((setup.terms.stripes + setup.sockets.size() - 1) / setup.sockets.size()),
+      flow(setup.first_number),
+      probe(socket.largest_datagram(data_address(setup, number).set() ? data_address(setup, number) : setup.peer),
+            is_ipv4(setup.peer) ? kIpv4Udp : kIpv6Udp),
+      peer(data_address(setup, number)) {}
+
+std::size_t SendStripe::payload(const session::Terms& terms) const {
+    return std::min<std::size_t>(probe.size() - sabul::kHeaderBytes - tag_bytes(), terms.payload);
+}
+
+std::size_t SendStripe::buffer_limit(Duration syn) const {
+    if (flow.rtt().known() && flow.rtt().smoothed() >= syn) return SIZE_MAX;
+    if (peer_buffer == 0) return probe.size() * 2;
+    return std::max(peer_buffer * 3 / 4 / stripes_on_socket, probe.size() * 2);
+}
+
+}  // namespace lambda::engine

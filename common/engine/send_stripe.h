@@ -1,0 +1,84 @@
+// The sender's end of one stripe: its numbers, its path, the burst that is being built, the pings
+// that show its tail. Engine thread. The burst buffer is 64 KiB; nothing is allocated for a packet.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/engine/setup.h"
+#include "common/sabul/path_probe.h"
+#include "common/sabul/send_flow.h"
+#include "common/transfer/source.h"
+
+namespace lambda::engine {
+
+// Packets of one burst, sealed together and handed to the socket in one call.
+class Burst {
+  public:
+    static constexpr std::size_t kMaxBytes = 65507;  // what UDP over IPv4 takes in one send
+    static constexpr std::size_t kMaxPackets = 64;
+
+    Burst() : buffer_(kMaxBytes) {}
+    bool empty() const { return packets_ == 0; }
+    std::size_t packets() const { return packets_; }
+    std::size_t segment_bytes() const { return segment_; }
+    std::size_t file_bytes() const { return file_bytes_; }
+    sabul::PacketNumber first_number() const { return first_number_; }
+    ByteView bytes() const { return ByteView(buffer_).first(used_); }
+    // Whether a packet of `wire_bytes` may follow: none after a shorter one, all of one size before.
+    bool takes(std::size_t wire_bytes) const;
+    // Room for one packet; its header is the caller's to write.
+    std::byte* add(const ports::SealJob& job, std::size_t wire_bytes, std::size_t file_bytes);
+    void seal(ports::PacketCipher& cipher) { cipher.seal(std::span(jobs_).first(packets_)); }
+    void clear() { packets_ = used_ = segment_ = file_bytes_ = 0; }
+
+  private:
+    std::vector<std::byte> buffer_;
+    std::array<ports::SealJob, kMaxPackets> jobs_{};
+    std::size_t packets_ = 0;
+    std::size_t used_ = 0;
+    std::size_t segment_ = 0;
+    std::size_t file_bytes_ = 0;
+    sabul::PacketNumber first_number_ = 0;
+};
+
+struct SendStripe {
+    SendStripe(std::uint16_t number, const Setup& setup);
+
+    std::uint16_t index;
+    ports::DatagramSocket& socket;
+    const StripeCiphers& ciphers;
+    std::size_t stripes_on_socket;
+    sabul::SendFlow flow;
+    sabul::PathProbe probe;
+    Burst burst;                      // not empty: the socket would block, the same bytes go again
+    std::optional<std::uint64_t> block;  // what it is sending, by index
+
+    Address peer;                     // where datagrams go; unset until it is known and proven
+    sabul::PacketNumber reverse_next = 0;  // numbers of the receiver's packets below were seen
+    struct Challenge {
+        Address to;
+        std::array<std::byte, 16> text{};
+    };
+    std::optional<Challenge> challenge;
+
+    std::size_t peer_buffer = 0;      // what the receiver's socket holds; 0: not told yet
+    Time last_sent{};
+    Time last_received{};             // an acknowledgement, or nothing was open
+    bool suspended = false;           // its path carries nothing: pings alone
+    Duration ping_pause{0};           // doubles
+    Time last_state{};
+    std::uint32_t told_rtt_us = 0;
+    std::uint64_t bytes = 0, packets = 0, lost = 0, retransmitted = 0, peer_refused = 0;
+
+    std::size_t tag_bytes() const { return ciphers.data->tag_bytes(); }
+    // File bytes (and digest) that fit a packet now.
+    std::size_t payload(const session::Terms& terms) const;
+    // Bytes that may be open so that the receiver's socket never overflows where no SYN fits into a
+    // round trip; SIZE_MAX where the path itself holds more.
+    std::size_t buffer_limit(Duration syn) const;
+};
+
+}  // namespace lambda::engine

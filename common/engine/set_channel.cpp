@@ -1,0 +1,33 @@
+#include "common/engine/set_channel.h"
+
+namespace lambda::engine {
+
+bool SetChannel::handle_frame(const sabul::Frame& frame) {
+    if (frame.type == static_cast<std::uint8_t>(sabul::FrameType::stream)) {
+        const auto piece = sabul::parse_stream(frame.body);
+        if (!piece) return false;
+        in_.handle_piece(*piece);
+        return true;
+    }
+    const auto consumed = sabul::parse_stream_ack(frame.body);
+    return consumed && out_.handle_consumed(*consumed);
+}
+
+void SetChannel::pump(Links& links, bool quiet) {
+    const std::uint16_t stripe = links.primary();
+    if (stripe == links.stripes()) return;
+    while (out_.has_piece() && links.ready(stripe)) {
+        frame_.clear();
+        const auto piece = out_.next_piece();
+        sabul::append_stream(frame_, piece->offset, piece->bytes);
+        links.send(stripe, frame_);
+    }
+    if (in_.ack_due(quiet) && links.ready(stripe)) {
+        frame_.clear();
+        sabul::append_stream_ack(frame_, in_.consumed());
+        links.send(stripe, frame_);
+        in_.told();
+    }
+}
+
+}  // namespace lambda::engine

@@ -1,0 +1,29 @@
+// The set stream of a transfer over its links: both directions, on whichever stripe lives
+// (docs/protocol.md §4, STREAM). Engine thread.
+#pragma once
+
+#include "common/engine/links.h"
+#include "common/transfer/set_stream.h"
+
+namespace lambda::engine {
+
+class SetChannel {
+  public:
+    transfer::StreamSender& out() { return out_; }
+
+    // False: malformed.
+    bool handle_frame(const sabul::Frame& frame);
+    std::optional<transfer::Record> next() { return in_.next(); }
+    bool broken() const { return in_.broken(); }
+    // A link came or went: what was not consumed goes again.
+    void on_links_changed() { out_.rewind(); }
+    // Sends what the primary link takes. `quiet`: nothing else is going on, tell what was consumed.
+    void pump(Links& links, bool quiet);
+
+  private:
+    transfer::StreamSender out_;
+    transfer::StreamReceiver in_;
+    std::vector<std::byte> frame_;
+};
+
+}  // namespace lambda::engine

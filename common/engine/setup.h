@@ -1,0 +1,46 @@
+// What an engine is given: the agreed terms, the names, and the ports of the machine. The ports
+// belong to the caller and outlive the engine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/address.h"
+#include "common/ports/clock.h"
+#include "common/ports/datagrams.h"
+#include "common/ports/disk.h"
+#include "common/ports/feedback.h"
+#include "common/ports/packet_cipher.h"
+#include "common/sabul/packet.h"
+#include "common/session/terms.h"
+#include "common/transfer/names.h"
+
+namespace lambda::engine {
+
+struct StripeCiphers {
+    std::unique_ptr<ports::PacketCipher> data;     // sender to receiver
+    std::unique_ptr<ports::PacketCipher> reverse;  // receiver to sender
+};
+
+struct Setup {
+    session::Terms terms;
+    bool is_client = false;
+    Address peer;                              // the control connection's other end
+    std::vector<std::uint16_t> peer_ports;     // client: the server's UDP ports
+    std::vector<transfer::SourceName> sources; // sender at the client
+    std::vector<std::string> wants;            // receiver at the client
+    transfer::Target target;                   // receiver
+    sabul::PacketNumber first_number = 0;      // of the data direction; both ends alike
+    std::uint64_t seed = 0;                    // for the law, and for the phase of the SYN
+    std::function<void(ByteSpan)> fill_random; // for challenges
+
+    ports::Disk* disk = nullptr;
+    ports::FeedbackSource* feedback = nullptr;
+    std::vector<ports::DatagramSocket*> sockets;  // stripe i uses i % size
+    std::vector<StripeCiphers> ciphers;           // one for each stripe
+};
+
+}  // namespace lambda::engine

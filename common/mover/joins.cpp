@@ -1,0 +1,20 @@
+#include "common/mover/joins.h"
+
+namespace lambda::mover {
+
+void Joins::put(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream) {
+    if (arrived_.put(Arrived{stripe, epoch, std::move(stream)})) reactor_.wake();
+}
+
+std::optional<ports::Joined> Joins::poll() {
+    std::optional<Arrived> arrived = arrived_.take();
+    if (!arrived) return std::nullopt;
+    return ports::Joined{arrived->stripe, arrived->epoch,
+                         io::make_feedback_channel(std::move(arrived->stream), reactor_)};
+}
+
+void Joins::dial(std::uint16_t stripe, std::uint32_t epoch) {
+    if (dial_) dial_(stripe, epoch);
+}
+
+}  // namespace lambda::mover

@@ -1,0 +1,193 @@
+#include "common/mover/mover.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "common/base/assert.h"
+#include "common/engine/receive_side.h"
+#include "common/engine/send_side.h"
+#include "common/io/log.h"
+#include "common/io/machine.h"
+#include "common/mover/joins.h"
+#include "common/mover/sockets.h"
+
+namespace lambda::mover {
+namespace {
+
+constexpr Duration kProgressEvery = std::chrono::milliseconds(50);
+// Dials that fail in a row, with no stripe standing, before the transfer is given up.
+constexpr unsigned kMostFailedDials = 12;
+
+Result<std::vector<engine::StripeCiphers>> make_ciphers(const Setup& setup) {
+    std::vector<engine::StripeCiphers> ciphers;
+    for (std::uint16_t stripe = 0; stripe < setup.terms.stripes; ++stripe) {
+        io::CipherSpec spec{.protection = static_cast<std::uint8_t>(setup.terms.protection),
+                            .cipher = static_cast<std::uint8_t>(setup.terms.cipher),
+                            .secret = setup.secret,
+                            .stripe = stripe,
+                            .direction = io::FlowDirection::data};
+        auto data = io::make_packet_cipher(spec);
+        if (!data) return data.error();
+        spec.direction = io::FlowDirection::reverse;
+        auto reverse = io::make_packet_cipher(spec);
+        if (!reverse) return reverse.error();
+        ciphers.push_back({std::move(*data), std::move(*reverse)});
+    }
+    return ciphers;
+}
+
+bool sends(const Setup& setup) {
+    return (setup.terms.direction == session::Direction::put) == setup.is_client;
+}
+
+}  // namespace
+
+struct Mover::State {
+    explicit State(Setup given) : setup(std::move(given)) {}
+
+    Setup setup;
+    std::unique_ptr<io::Reactor> reactor;
+    Sockets sockets;
+    std::unique_ptr<ports::Disk> disk;
+    std::unique_ptr<Joins> joins;
+    std::vector<engine::StripeCiphers> ciphers;
+    std::vector<std::string> notes;
+
+    std::unique_ptr<engine::End> end;   // engine thread, and after it
+    std::thread thread;
+    std::atomic<bool> stopping{false};
+    std::atomic<unsigned> failed_dials{0};
+    mutable std::mutex mutex;           // of the three below
+    std::optional<Error> stop_reason;
+    Progress progress;
+    Outcome outcome;
+
+    engine::Setup engine_setup();  // once: the ciphers go with it
+    void run();
+    void publish();
+};
+
+engine::Setup Mover::State::engine_setup() {
+    engine::Setup given;
+    given.terms = setup.terms;
+    given.is_client = setup.is_client;
+    given.peer = setup.peer;
+    given.peer_ports = setup.ports;
+    given.sources = setup.sources;
+    given.wants = setup.wants;
+    given.target = setup.target;
+    io::fill_random(std::as_writable_bytes(std::span(&given.seed, 1)));
+    given.fill_random = io::fill_random;
+    given.disk = disk.get();
+    given.feedback = joins.get();
+    for (const auto& socket : sockets.list) given.sockets.push_back(socket.get());
+    given.ciphers = std::move(ciphers);
+    return given;
+}
+
+Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
+    auto state = std::make_unique<State>(std::move(setup));
+    auto reactor = io::Reactor::make();
+    if (!reactor) return reactor.error();
+    state->reactor = std::move(*reactor);
+    auto sockets = open_sockets(state->setup, *state->reactor);
+    if (!sockets) return sockets.error();
+    state->sockets = std::move(*sockets);
+    if (!state->sockets.note.empty()) state->notes.push_back(state->sockets.note);
+    auto disk = io::make_disk({.memory_bytes = state->setup.terms.memory,
+                               .block_bytes = state->setup.terms.block,
+                               .allow_uring = state->setup.allow_uring},
+                              state->setup.root.duplicate(), *state->reactor);
+    if (!disk) return disk.error();
+    state->disk = std::move(*disk);
+    auto ciphers = make_ciphers(state->setup);
+    if (!ciphers) return ciphers.error();
+    state->ciphers = std::move(*ciphers);
+    state->joins = std::make_unique<Joins>(*state->reactor, state->setup.dial);
+    return std::unique_ptr<Mover>(new Mover(std::move(state)));
+}
+
+Mover::Mover(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Mover::~Mover() {
+    stop(Error{.fault = Fault::cut, .message = "the transfer was given up", .path = {}, .side = Side::local, .remedy = {}});
+    if (state_->thread.joinable()) state_->thread.join();
+}
+
+const std::vector<std::uint16_t>& Mover::ports() const { return state_->sockets.ports; }
+const std::vector<std::string>& Mover::notes() const { return state_->notes; }
+
+void Mover::start() {
+    LAMBDA_ASSERT(!state_->thread.joinable());
+    state_->thread = std::thread([state = state_.get()] { state->run(); });
+}
+
+void Mover::State::run() {
+    io::Clock clock;
+    Time now = clock.now();
+    if (sends(setup)) {
+        end = std::make_unique<engine::SendSide>(engine_setup(), now);
+    } else {
+        end = std::make_unique<engine::ReceiveSide>(engine_setup(), now);
+    }
+    Time publish_at = now;
+    while (!end->done()) {
+        now = clock.now();
+        if (stopping.load(std::memory_order_acquire)) {
+            const std::lock_guard lock(mutex);
+            end->cut(*stop_reason);
+            break;
+        }
+        const Time next = end->turn(now);
+        if (now >= publish_at) {
+            publish();
+            publish_at = now + kProgressEvery;
+        }
+        if (next > now && !end->done()) reactor->wait(std::min(next, publish_at));
+    }
+    publish();
+    {
+        const std::lock_guard lock(mutex);
+        outcome = end->outcome();
+    }
+    // Connections, files and memory go with the engine's ports, before anybody hears of the end.
+    end.reset();
+    disk.reset();
+    sockets.list.clear();
+    if (setup.finished) setup.finished();
+}
+
+void Mover::State::publish() {
+    Progress now = end->progress();
+    const std::lock_guard lock(mutex);
+    progress = std::move(now);
+}
+
+void Mover::join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream) {
+    state_->failed_dials = 0;
+    state_->joins->put(stripe, epoch, std::move(stream));
+}
+
+void Mover::failed_dial(std::uint16_t, std::uint32_t, Error error) {
+    if (++state_->failed_dials >= kMostFailedDials) stop(std::move(error));
+}
+
+void Mover::stop(Error why) {
+    {
+        const std::lock_guard lock(state_->mutex);
+        if (!state_->stop_reason) state_->stop_reason = std::move(why);
+    }
+    state_->stopping.store(true, std::memory_order_release);
+    state_->reactor->wake();
+}
+
+Progress Mover::progress() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->progress;
+}
+
+const Outcome& Mover::outcome() const { return state_->outcome; }
+
+}  // namespace lambda::mover

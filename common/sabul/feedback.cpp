@@ -1,0 +1,190 @@
+#include "common/sabul/feedback.h"
+
+#include "common/base/assert.h"
+
+namespace lambda::sabul {
+namespace {
+
+// Writes the frame header, and its length once the body stands.
+class FrameWriter : public ByteWriter {
+  public:
+    FrameWriter(std::vector<std::byte>& out, FrameType type)
+        : ByteWriter(out), bytes_(out), start_(out.size()) {
+        u8(static_cast<std::uint8_t>(type));
+        u24(0);
+    }
+    ~FrameWriter() {
+        const std::size_t body = bytes_.size() - start_ - kFrameHeaderBytes;
+        LAMBDA_ASSERT(body <= kMaxFrameBytes);
+        bytes_[start_ + 1] = static_cast<std::byte>(body >> 16);
+        bytes_[start_ + 2] = static_cast<std::byte>(body >> 8);
+        bytes_[start_ + 3] = static_cast<std::byte>(body);
+    }
+    FrameWriter(const FrameWriter&) = delete;
+    FrameWriter& operator=(const FrameWriter&) = delete;
+
+  private:
+    std::vector<std::byte>& bytes_;
+    std::size_t start_;
+};
+
+}  // namespace
+
+std::optional<bool> Snapshot::received(PacketNumber number) const {
+    LAMBDA_ASSERT(number < next);
+    const PacketNumber index = next - 1 - number;
+    if (index >= bitmap.size() * 8) return std::nullopt;
+    return (std::to_integer<unsigned>(bitmap[index / 8]) >> (7 - index % 8) & 1) != 0;
+}
+
+void append_ack(std::vector<std::byte>& out, const Ack& ack) {
+    FrameWriter frame(out, FrameType::ack);
+    frame.u64(ack.cumulative);
+    frame.u64(ack.largest);
+    frame.u32(ack.hold_us);
+    frame.u8(ack.sample_count);
+    for (std::size_t i = 0; i < ack.sample_count; ++i) {
+        frame.u32(ack.samples[i].back);
+        frame.u64(ack.samples[i].time_us);
+    }
+    frame.u64(ack.packets);
+    frame.u64(ack.bytes);
+    frame.u64(ack.late);
+    frame.u64(ack.refused);
+    frame.u64(ack.drops);
+    frame.u64(ack.credit);
+    frame.u32(ack.buffer);
+}
+
+void append_nak(std::vector<std::byte>& out, const std::vector<Range>& ranges) {
+    LAMBDA_ASSERT(!ranges.empty() && ranges.size() <= kMaxNakRanges);
+    FrameWriter frame(out, FrameType::nak);
+    frame.u16(static_cast<std::uint16_t>(ranges.size()));
+    for (const Range& range : ranges) {
+        frame.u64(range.first);
+        frame.u32(static_cast<std::uint32_t>(range.length()));
+    }
+}
+
+void append_snapshot(std::vector<std::byte>& out, const Snapshot& snapshot) {
+    FrameWriter frame(out, FrameType::snapshot);
+    frame.u64(snapshot.next);
+    frame.bytes(snapshot.bitmap);
+}
+
+void append_stream(std::vector<std::byte>& out, std::uint64_t offset, ByteView bytes) {
+    LAMBDA_ASSERT(!bytes.empty() && bytes.size() <= kMaxStreamBytes);
+    FrameWriter frame(out, FrameType::stream);
+    frame.u64(offset);
+    frame.bytes(bytes);
+}
+
+void append_stream_ack(std::vector<std::byte>& out, std::uint64_t consumed) {
+    FrameWriter(out, FrameType::stream_ack).u64(consumed);
+}
+
+void append_state(std::vector<std::byte>& out, const State& state) {
+    FrameWriter frame(out, FrameType::state);
+    frame.u32(state.rtt_us);
+    frame.u64(state.next);
+}
+
+std::optional<Ack> parse_ack(ByteView body) {
+    ByteReader reader(body);
+    Ack ack;
+    ack.cumulative = reader.u64();
+    ack.largest = reader.u64();
+    ack.hold_us = reader.u32();
+    ack.sample_count = reader.u8();
+    if (ack.sample_count > kAckSamples || ack.cumulative > ack.largest) return std::nullopt;
+    for (std::size_t i = 0; i < ack.sample_count; ++i) {
+        ack.samples[i].back = reader.u32();
+        ack.samples[i].time_us = reader.u64();
+        if (ack.samples[i].back >= ack.largest) return std::nullopt;
+    }
+    ack.packets = reader.u64();
+    ack.bytes = reader.u64();
+    ack.late = reader.u64();
+    ack.refused = reader.u64();
+    ack.drops = reader.u64();
+    ack.credit = reader.u64();
+    ack.buffer = reader.u32();
+    if (!reader.finished()) return std::nullopt;
+    return ack;
+}
+
+std::optional<std::vector<Range>> parse_nak(ByteView body) {
+    ByteReader reader(body);
+    const std::size_t count = reader.u16();
+    if (count == 0 || count > kMaxNakRanges || reader.left() != count * 12) return std::nullopt;
+    std::vector<Range> ranges(count);
+    for (Range& range : ranges) {
+        range.first = reader.u64();
+        const std::uint32_t length = reader.u32();
+        range.last = range.first + length;
+        if (length == 0 || range.last < range.first) return std::nullopt;
+    }
+    return ranges;
+}
+
+std::optional<Snapshot> parse_snapshot(ByteView body) {
+    ByteReader reader(body);
+    Snapshot snapshot;
+    snapshot.next = reader.u64();
+    if (!reader.ok() || reader.left() > kReplayWindow / 8) return std::nullopt;
+    snapshot.bitmap = reader.bytes(reader.left());
+    return snapshot;
+}
+
+std::optional<StreamPiece> parse_stream(ByteView body) {
+    ByteReader reader(body);
+    StreamPiece piece;
+    piece.offset = reader.u64();
+    if (!reader.ok() || reader.left() == 0 || reader.left() > kMaxStreamBytes) return std::nullopt;
+    piece.bytes = reader.bytes(reader.left());
+    return piece;
+}
+
+std::optional<std::uint64_t> parse_stream_ack(ByteView body) {
+    ByteReader reader(body);
+    const std::uint64_t consumed = reader.u64();
+    if (!reader.finished()) return std::nullopt;
+    return consumed;
+}
+
+std::optional<State> parse_state(ByteView body) {
+    ByteReader reader(body);
+    State state;
+    state.rtt_us = reader.u32();
+    state.next = reader.u64();
+    if (!reader.finished()) return std::nullopt;
+    return state;
+}
+
+void Framer::put(ByteView bytes) {
+    if (broken_) return;
+    if (consumed_ > 0) {
+        buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(consumed_));
+        consumed_ = 0;
+    }
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+std::optional<Frame> Framer::next() {
+    const ByteView rest = ByteView(buffer_).subspan(consumed_);
+    if (broken_ || rest.size() < kFrameHeaderBytes) return std::nullopt;
+    ByteReader reader(rest);
+    Frame frame;
+    frame.type = reader.u8();
+    const std::size_t length = reader.u24();
+    if (length > kMaxFrameBytes) {
+        broken_ = true;
+        return std::nullopt;
+    }
+    if (reader.left() < length) return std::nullopt;
+    frame.body = reader.bytes(length);
+    consumed_ += kFrameHeaderBytes + length;
+    return frame;
+}
+
+}  // namespace lambda::sabul

@@ -1,0 +1,59 @@
+// One token bucket for a transfer: when the next burst may leave, and how long it may be. Tokens are
+// bytes. Catching up after a late wake-up is bounded to 1 ms of rate (design: RFC 9002 §7.7 asks for
+// bounded bursts). Pure.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "common/base/time.h"
+#include "common/base/units.h"
+
+namespace lambda::sabul {
+
+class Pacer {
+  public:
+    static constexpr Duration kBurst = std::chrono::microseconds(250);
+    static constexpr Duration kCatchUp = std::chrono::milliseconds(1);
+
+    void set_rate(Time now, BitRate rate) {
+        refill(now);
+        rate_ = rate;
+    }
+    BitRate rate() const { return rate_; }
+
+    // Bytes that may leave now as one burst: at most 250 µs of rate, at least one packet once the
+    // bucket holds more than nothing. 0: not yet.
+    std::size_t budget(Time now, std::size_t packet_bytes) {
+        refill(now);
+        if (tokens_ <= 0) return 0;
+        const double burst = rate_.bytes_per_second() * seconds(kBurst);
+        return static_cast<std::size_t>(
+            std::max(std::min(burst, tokens_), static_cast<double>(packet_bytes)));
+    }
+    void spend(std::size_t bytes) { tokens_ -= static_cast<double>(bytes); }
+
+    // When budget() gives something again.
+    Time ready_at(Time now) const {
+        if (tokens_ > 0) return now;
+        if (rate_.bits_per_second <= 0) return kNever;
+        // One byte more than nothing.
+        return filled_at_ + rate_.time_for(1 - tokens_);
+    }
+
+  private:
+    void refill(Time now) {
+        const double most = rate_.bytes_per_second() * seconds(kCatchUp);
+        if (now > filled_at_) {
+            tokens_ += rate_.bytes_per_second() * seconds(now - filled_at_);
+            filled_at_ = now;
+        }
+        tokens_ = std::min(tokens_, most);
+    }
+
+    BitRate rate_{0};
+    double tokens_ = 0;
+    Time filled_at_{};
+};
+
+}  // namespace lambda::sabul

@@ -1,0 +1,83 @@
+// Round-trip time and one-way queueing delay of a flow, kept up for its whole life (fault F3 of the
+// historical SABUL: measured once). Smoothing by RFC 6298 §2. Pure.
+#pragma once
+
+#include <array>
+#include <algorithm>
+#include <cstdint>
+
+#include "common/base/time.h"
+
+namespace lambda::sabul {
+
+// The least value of the last 10 to 15 s, in three buckets of 5 s.
+class WindowedMinimum {
+  public:
+    static constexpr Duration kBucket = std::chrono::seconds(5);
+
+    void add(Time now, std::int64_t value) {
+        if (now >= bucket_end_) {
+            buckets_[2] = buckets_[1];
+            buckets_[1] = buckets_[0];
+            buckets_[0] = value;
+            bucket_end_ = now + kBucket;
+        }
+        buckets_[0] = std::min(buckets_[0], value);
+    }
+    bool known() const { return get() != kNone; }
+    std::int64_t get() const { return std::min({buckets_[0], buckets_[1], buckets_[2]}); }
+
+  private:
+    static constexpr std::int64_t kNone = INT64_MAX;
+    std::array<std::int64_t, 3> buckets_{kNone, kNone, kNone};
+    Time bucket_end_{};
+};
+
+class RttEstimator {
+  public:
+    // `sample`: from a packet's departure to the ACK's arrival, less the time that the receiver held it.
+    void add(Time now, Duration sample) {
+        sample = std::max(sample, Duration(1000));
+        if (!known_) {
+            smoothed_ = sample;
+            variation_ = sample / 2;
+            known_ = true;
+        } else {
+            const Duration error = sample > smoothed_ ? sample - smoothed_ : smoothed_ - sample;
+            variation_ = (3 * variation_ + error) / 4;
+            smoothed_ = (7 * smoothed_ + sample) / 8;
+        }
+        minimum_.add(now, sample.count());
+    }
+
+    bool known() const { return known_; }
+    Duration smoothed() const { return smoothed_; }
+    Duration variation() const { return variation_; }
+    Duration minimum() const { return known_ ? Duration(minimum_.get()) : smoothed_; }
+
+  private:
+    bool known_ = false;
+    // Before the first sample: RFC 6298 says one second; a tenth finds a silent path sooner.
+    Duration smoothed_ = std::chrono::milliseconds(100);
+    Duration variation_ = std::chrono::milliseconds(50);
+    WindowedMinimum minimum_;
+};
+
+// Queueing delay from departure and arrival times of two clocks that need not agree: the one-way
+// delay above the least one seen lately.
+class QueueDelay {
+  public:
+    void add(Time sent, std::uint64_t received_us, Time now) {
+        const std::int64_t one_way =
+            static_cast<std::int64_t>(received_us) * 1000 - sent.time_since_epoch().count();
+        base_.add(now, one_way);
+        latest_ = Duration(one_way - base_.get());
+    }
+    Duration latest() const { return latest_; }
+
+  private:
+    WindowedMinimum base_;
+    Duration latest_{0};
+};
+
+}  // namespace lambda::sabul

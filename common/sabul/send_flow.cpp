@@ -1,0 +1,158 @@
+#include "common/sabul/send_flow.h"
+
+#include <algorithm>
+
+#include "common/base/assert.h"
+
+namespace lambda::sabul {
+namespace {
+
+void append_merged(std::vector<Range>& ranges, const SentPacket& packet) {
+    const Range range{packet.place, packet.place + packet.bytes};
+    if (!ranges.empty() && ranges.back().last == range.first) {
+        ranges.back().last = range.last;
+    } else {
+        ranges.push_back(range);
+    }
+}
+
+}  // namespace
+
+SendFlow::SendFlow(PacketNumber first) : ring_(1024), first_(first), next_(first) {}
+
+PacketNumber SendFlow::record(const SentPacket& packet) {
+    if (next_ - first_ == ring_.size()) grow();
+    entry(next_) = Entry{packet, true};
+    ++open_packets_;
+    open_bytes_ += packet.wire_bytes;
+    return next_++;
+}
+
+void SendFlow::grow() {
+    std::vector<Entry> larger(ring_.size() * 2);
+    for (PacketNumber number = first_; number < next_; ++number) {
+        larger[number & (larger.size() - 1)] = entry(number);
+    }
+    ring_ = std::move(larger);
+}
+
+void SendFlow::burn_from(PacketNumber first) {
+    for (PacketNumber number = std::max(first, first_); number < next_; ++number) {
+        Entry& burned = entry(number);
+        if (!burned.open) continue;
+        burned.open = false;
+        --open_packets_;
+        open_bytes_ -= burned.packet.wire_bytes;
+    }
+    close_prefix();
+}
+
+std::vector<Range> SendFlow::places_from(PacketNumber first) {
+    std::vector<Range> places;
+    for (PacketNumber number = std::max(first, first_); number < next_; ++number) {
+        const Entry& sent = entry(number);
+        if (sent.open && sent.packet.type == PacketType::data) append_merged(places, sent.packet);
+    }
+    return places;
+}
+
+const FlowNews* SendFlow::handle_ack(const Ack& ack, Time now) {
+    if (ack.largest > next_) return nullptr;
+    begin_news();
+    late_ = std::max(late_, ack.late);
+    if (ack.largest > 0) {
+        const PacketNumber last = ack.largest - 1;
+        bool first_sample = true;
+        for (std::size_t i = 0; i < ack.sample_count; ++i) {
+            const PacketNumber number = last - ack.samples[i].back;
+            if (number < first_ || number >= next_) continue;  // its departure is forgotten
+            delay_.add(entry(number).packet.sent, ack.samples[i].time_us, now);
+            queue_delay_ = first_sample ? delay_.latest() : std::min(queue_delay_, delay_.latest());
+            first_sample = false;
+            if (ack.samples[i].back == 0) receiver_time_us_ = ack.samples[i].time_us;
+        }
+        if (ack.largest > largest_acked_ && last >= first_) {
+            const Duration round = now - entry(last).packet.sent;
+            rtt_.add(now, round - std::chrono::microseconds(ack.hold_us));
+        }
+        largest_acked_ = std::max(largest_acked_, ack.largest);
+    }
+    for (PacketNumber number = first_; number < ack.cumulative; ++number) receive(entry(number));
+    close_prefix();
+    return &news_;
+}
+
+const FlowNews* SendFlow::handle_nak(const std::vector<Range>& numbers) {
+    begin_news();
+    for (const Range& range : numbers) {
+        if (range.last > next_) return nullptr;
+        for (PacketNumber number = std::max(range.first, first_); number < range.last; ++number) {
+            lose(number, entry(number));
+        }
+    }
+    close_prefix();
+    return &news_;
+}
+
+const FlowNews* SendFlow::handle_snapshot(const Snapshot& snapshot) {
+    if (snapshot.next > next_) return nullptr;
+    begin_news();
+    for (PacketNumber number = first_; number < snapshot.next; ++number) {
+        Entry& sent = entry(number);
+        if (snapshot.received(number).value_or(false)) {
+            receive(sent);
+        } else {
+            lose(number, sent);
+        }
+    }
+    close_prefix();
+    return &news_;
+}
+
+const FlowNews& SendFlow::abandon() {
+    begin_news();
+    for (PacketNumber number = first_; number < next_; ++number) lose(number, entry(number));
+    close_prefix();
+    return news_;
+}
+
+void SendFlow::begin_news() {
+    news_.received.clear();
+    news_.lost.clear();
+    news_.received_packets = news_.received_bytes = news_.lost_packets = 0;
+    news_.lowest_lost = 0;
+    news_.largest_received_wire = news_.shortest_lost_wire = 0;
+    news_.probe_lost = false;
+}
+
+void SendFlow::receive(Entry& sent) {
+    if (!sent.open) return;
+    sent.open = false;
+    --open_packets_;
+    open_bytes_ -= sent.packet.wire_bytes;
+    news_.largest_received_wire = std::max(news_.largest_received_wire, sent.packet.wire_bytes);
+    if (sent.packet.type != PacketType::data) return;
+    ++news_.received_packets;
+    news_.received_bytes += sent.packet.bytes;
+    append_merged(news_.received, sent.packet);
+}
+
+void SendFlow::lose(PacketNumber number, Entry& sent) {
+    if (!sent.open) return;
+    sent.open = false;
+    --open_packets_;
+    open_bytes_ -= sent.packet.wire_bytes;
+    if (sent.packet.type == PacketType::probe) news_.probe_lost = true;
+    if (sent.packet.type != PacketType::data) return;
+    if (news_.lost_packets++ == 0) news_.lowest_lost = number;
+    news_.shortest_lost_wire = news_.shortest_lost_wire == 0
+                                   ? sent.packet.wire_bytes
+                                   : std::min(news_.shortest_lost_wire, sent.packet.wire_bytes);
+    append_merged(news_.lost, sent.packet);
+}
+
+void SendFlow::close_prefix() {
+    while (first_ < next_ && !entry(first_).open) ++first_;
+}
+
+}  // namespace lambda::sabul

@@ -1,0 +1,94 @@
+// The sender's half of one SABUL flow: which numbers are open, what they carried, and what the
+// feedback says of them. A number is used once; a loss is said once; what was lost goes back to the
+// owner as ranges of places, to be sent again under fresh numbers (docs/protocol.md §4, §6). Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/base/interval_set.h"
+#include "common/base/time.h"
+#include "common/sabul/feedback.h"
+#include "common/sabul/rtt.h"
+
+namespace lambda::sabul {
+
+struct SentPacket {
+    std::uint64_t place = 0;
+    std::uint32_t bytes = 0;       // file bytes; 0: not data
+    std::uint32_t wire_bytes = 0;  // UDP payload
+    PacketType type = PacketType::data;
+    Time sent{};
+};
+
+// What one feedback record changed. The vectors are reused by the next call.
+struct FlowNews {
+    std::vector<Range> received;     // places, adjacent ones merged
+    std::vector<Range> lost;         // places
+    std::uint64_t received_packets = 0;
+    std::uint64_t received_bytes = 0;
+    std::uint64_t lost_packets = 0;  // data packets newly lost; a law sees each once
+    PacketNumber lowest_lost = 0;
+    std::uint32_t largest_received_wire = 0;  // the longest datagram among the received
+    std::uint32_t shortest_lost_wire = 0;     // the shortest among the lost; 0: none
+    bool probe_lost = false;
+};
+
+class SendFlow {
+  public:
+    explicit SendFlow(PacketNumber first = 0);
+
+    PacketNumber next_number() const { return next_; }
+    // Takes the next number for a packet that is about to leave.
+    PacketNumber record(const SentPacket& packet);
+    // The numbers from `first` to next_number() did not leave and never will: they are burned.
+    void burn_from(PacketNumber first);
+
+    // What the open numbers from `first` on carry, adjacent places merged.
+    std::vector<Range> places_from(PacketNumber first);
+
+    // Each returns news valid until the next call, or nothing where the peer speaks nonsense (a
+    // number that was never sent).
+    const FlowNews* handle_ack(const Ack& ack, Time now);
+    const FlowNews* handle_nak(const std::vector<Range>& numbers);
+    const FlowNews* handle_snapshot(const Snapshot& snapshot);
+    // The flow's feedback is gone: all open numbers count as lost.
+    const FlowNews& abandon();
+
+    std::uint64_t open_packets() const { return open_packets_; }
+    std::uint64_t open_bytes() const { return open_bytes_; }  // of UDP payload
+    std::uint64_t late() const { return late_; }
+    const RttEstimator& rtt() const { return rtt_; }
+    // The least queueing delay among the samples of the last ACK.
+    Duration queue_delay() const { return queue_delay_; }
+    // The receiver's clock at the arrival of the largest number of the last ACK; 0 before the first.
+    std::uint64_t receiver_time_us() const { return receiver_time_us_; }
+
+  private:
+    struct Entry {
+        SentPacket packet;
+        bool open = false;
+    };
+    Entry& entry(PacketNumber number) { return ring_[number & (ring_.size() - 1)]; }
+    void grow();
+    void begin_news();
+    void receive(Entry& entry);
+    void lose(PacketNumber number, Entry& entry);
+    void close_prefix();
+
+    std::vector<Entry> ring_;  // by number; a power of two
+    PacketNumber first_;       // all below are closed
+    PacketNumber next_;
+    std::uint64_t open_packets_ = 0;
+    std::uint64_t open_bytes_ = 0;
+    PacketNumber largest_acked_ = 0;  // plus one
+    std::uint64_t late_ = 0;
+    RttEstimator rtt_;
+    QueueDelay delay_;
+    Duration queue_delay_{0};
+    std::uint64_t receiver_time_us_ = 0;
+    FlowNews news_;
+};
+
+}  // namespace lambda::sabul

@@ -1,0 +1,100 @@
+// The records of the set stream, docs/protocol.md §7: what the files are, where they lie, what will
+// not come, and what became of each. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/cursor.h"
+#include "common/base/interval_set.h"
+#include "common/base/result.h"
+#include "common/transfer/digest.h"
+
+namespace lambda::transfer {
+
+using FileNumber = std::uint32_t;
+
+constexpr std::size_t kMaxNameBytes = 4096;
+constexpr std::size_t kMaxDataRanges = 16384;
+constexpr std::size_t kMaxRecordBytes = 512 * 1024;
+
+struct FileRecord {
+    FileNumber file = 0;
+    std::uint64_t place = 0;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;
+    std::uint32_t mode = 0;
+    std::string name;
+    std::vector<Range> data;  // file offsets on leaf bounds (the last may end at size); the rest is hole
+};
+struct VoidRecord {
+    FileNumber file = 0;
+    Range offsets;
+    Fault fault = Fault::file;
+    std::string message;
+};
+struct CloseRecord {
+    FileNumber file = 0;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;
+    Digest digest{};
+};
+struct FailRecord {
+    std::string name;
+    Fault fault = Fault::file;
+    std::string message;
+    std::string remedy;
+};
+struct FinishRecord {
+    std::uint64_t files = 0;
+};
+// The sender gave up a block that it had opened; its credit returns.
+struct DropRecord {
+    std::uint64_t block = 0;
+};
+struct WantRecord {
+    std::string name;
+};
+struct WantEndRecord {};
+struct DoneRecord {
+    FileNumber file = 0;
+    Digest digest{};
+};
+struct RefuseRecord {
+    FileNumber file = 0;
+    Fault fault = Fault::file;
+    std::string message;
+    std::string remedy;
+};
+struct SetDoneRecord {
+    std::uint64_t done = 0;
+    std::uint64_t failed = 0;
+};
+
+using Record = std::variant<FileRecord, VoidRecord, CloseRecord, FailRecord, FinishRecord, DropRecord,
+                            WantRecord, WantEndRecord, DoneRecord, RefuseRecord, SetDoneRecord>;
+
+void append_record(std::vector<std::byte>& out, const Record& record);
+
+// Takes stream bytes as they come and gives whole records.
+class RecordReader {
+  public:
+    void put(ByteView bytes);
+    // The next record; nothing when none is whole; check broken() then.
+    std::optional<Record> next();
+    // A malformed record came; nothing more will.
+    bool broken() const { return broken_; }
+
+  private:
+    std::vector<std::byte> buffer_;
+    std::size_t consumed_ = 0;
+    bool broken_ = false;
+};
+
+// Whether a name may come from the peer: relative, no empty, "." or ".." component, no NUL, bounded.
+bool acceptable_name(std::string_view name);
+
+}  // namespace lambda::transfer

@@ -1,0 +1,38 @@
+#include "common/transfer/set_stream.h"
+
+#include <algorithm>
+
+namespace lambda::transfer {
+
+void StreamSender::put(const Record& record) { append_record(bytes_, record); }
+
+std::optional<sabul::StreamPiece> StreamSender::next_piece() {
+    if (sent_ >= end()) return std::nullopt;
+    const std::size_t at = gone_ + static_cast<std::size_t>(sent_ - start_);
+    const std::size_t length = std::min(bytes_.size() - at, sabul::kMaxStreamBytes);
+    const sabul::StreamPiece piece{sent_, ByteView(bytes_).subspan(at, length)};
+    sent_ += length;
+    return piece;
+}
+
+bool StreamSender::handle_consumed(std::uint64_t consumed) {
+    if (consumed > end()) return false;
+    if (consumed <= start_) return true;
+    gone_ += static_cast<std::size_t>(consumed - start_);
+    start_ = consumed;
+    sent_ = std::max(sent_, start_);
+    if (gone_ > kStreamWindow / 4 || gone_ == bytes_.size()) {
+        bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(gone_));
+        gone_ = 0;
+    }
+    return true;
+}
+
+void StreamReceiver::handle_piece(const sabul::StreamPiece& piece) {
+    if (piece.offset > consumed_ || piece.offset + piece.bytes.size() <= consumed_) return;
+    const ByteView fresh = piece.bytes.subspan(static_cast<std::size_t>(consumed_ - piece.offset));
+    reader_.put(fresh);
+    consumed_ += fresh.size();
+}
+
+}  // namespace lambda::transfer

@@ -1,0 +1,63 @@
+// One direction of the set stream over feedback connections that may die: bytes are kept until the
+// peer consumed them, and go again on the next connection (docs/protocol.md §4, STREAM). Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/base/cursor.h"
+#include "common/sabul/feedback.h"
+#include "common/transfer/record.h"
+
+namespace lambda::transfer {
+
+constexpr std::size_t kStreamWindow = 1u << 20;
+
+class StreamSender {
+  public:
+    // Whether a record of the largest size may be put.
+    bool has_room() const { return waiting() + kMaxRecordBytes <= kStreamWindow; }
+    void put(const Record& record);
+
+    // The next bytes to send, or nothing. They count as sent.
+    std::optional<sabul::StreamPiece> next_piece();
+    bool has_piece() const { return sent_ < end(); }
+    // The connection is another one: what was not consumed goes again.
+    void rewind() { sent_ = start_; }
+    // False: the peer consumed what was never sent.
+    bool handle_consumed(std::uint64_t consumed);
+    bool all_consumed() const { return waiting() == 0; }
+
+  private:
+    std::size_t waiting() const { return bytes_.size() - gone_; }
+    std::uint64_t end() const { return start_ + waiting(); }
+
+    std::vector<std::byte> bytes_;  // from start_ on, behind `gone_` consumed ones
+    std::size_t gone_ = 0;
+    std::uint64_t start_ = 0;       // stream offset of the first byte that was not consumed
+    std::uint64_t sent_ = 0;
+};
+
+class StreamReceiver {
+  public:
+    // Takes what is new of it. A gap is no error: the bytes come again.
+    void handle_piece(const sabul::StreamPiece& piece);
+    std::optional<Record> next() { return reader_.next(); }
+    bool broken() const { return reader_.broken(); }
+    std::uint64_t consumed() const { return consumed_; }
+    // Whether the peer should be told consumed() now; once for each change of 64 KiB, or when asked
+    // at a quiet moment.
+    bool ack_due(bool quiet) const {
+        return consumed_ - told_ >= (quiet ? 1u : sabul::kMaxStreamBytes);
+    }
+    void told() { told_ = consumed_; }
+
+  private:
+    RecordReader reader_;
+    std::uint64_t consumed_ = 0;
+    std::uint64_t told_ = 0;
+};
+
+}  // namespace lambda::transfer

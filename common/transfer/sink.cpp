@@ -1,0 +1,405 @@
+#include "common/transfer/sink.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/base/assert.h"
+
+namespace lambda::transfer {
+
+Sink::Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t block_bytes,
+           std::function<void(Failure)> on_failure)
+    : disk_(disk),
+      stream_(stream),
+      target_(std::move(target)),
+      block_bytes_(block_bytes),
+      on_failure_(std::move(on_failure)) {
+    LAMBDA_ASSERT(block_bytes % kLeafBytes == 0);
+    for (std::uint32_t slot = disk.slot_count(); slot > 0; --slot) free_slots_.push_back(slot - 1);
+}
+
+bool Sink::handle(const Record& record) {
+    if (const auto* file = std::get_if<FileRecord>(&record)) return handle_file(*file);
+    if (const auto* close = std::get_if<CloseRecord>(&record)) return handle_close(*close);
+    if (const auto* drop = std::get_if<DropRecord>(&record)) return handle_drop(*drop);
+    if (const auto* gone = std::get_if<VoidRecord>(&record)) {
+        const auto at = files_.find(gone->file);
+        if (at == files_.end() || at->second.failed) return gone->file < next_file_;
+        fail(gone->file,
+             Error{.fault = gone->fault,
+                   .message = gone->message,
+                   .path = at->second.record.name,
+                   .side = Side::remote,
+                   .remedy = {}},
+             false);
+        return true;
+    }
+    if (const auto* failed = std::get_if<FailRecord>(&record)) {
+        ++totals_.failed;
+        on_failure_({failed->name, Error{.fault = failed->fault,
+                                         .message = failed->message,
+                                         .path = failed->name,
+                                         .side = Side::remote,
+                                         .remedy = failed->remedy}});
+        return true;
+    }
+    if (const auto* finish = std::get_if<FinishRecord>(&record)) {
+        if (finish->files != next_file_ || finish_files_) return false;
+        finish_files_ = finish->files;
+        evaluate_all();
+        return true;
+    }
+    return false;  // a record that only receivers send
+}
+
+bool Sink::handle_file(const FileRecord& record) {
+    if (record.file != next_file_ || record.place < frontier_ || finish_files_ || files_.size() >= kMaxFiles) {
+        return false;
+    }
+    ++next_file_;
+    frontier_ = record.place + record.size;
+    File file;
+    file.record = record;
+    file.digest = FileDigest(record.size);
+    std::uint64_t at = 0;
+    for (const Range& range : record.data) {
+        file.digest.add_zeros(at, range.first);
+        file.to_write += range.length();
+        at = range.last;
+    }
+    if (at < record.size) file.digest.add_zeros(at, record.size);
+    ++totals_.files_known;
+    totals_.bytes_known += file.to_write;
+    current_name_ = record.name;
+    if (!record.data.empty()) by_place_.emplace(record.place, record.file);
+    files_.emplace(record.file, std::move(file));
+    const ports::DiskTag tag = next_tag_++;
+    creating_.emplace(tag, record.file);
+    disk_.create_target(tag, target_.path_of(record.name), record.size);
+    evaluate_all();
+    return true;
+}
+
+bool Sink::handle_close(const CloseRecord& record) {
+    const auto at = files_.find(record.file);
+    if (at == files_.end()) return record.file < next_file_;
+    if (at->second.failed) return true;
+    if (at->second.close || record.size != at->second.record.size) return false;
+    at->second.close = record;
+    maybe_commit(record.file);
+    return true;
+}
+
+bool Sink::handle_drop(const DropRecord& record) {
+    if (finished_blocks_.contains({record.block, record.block + 1})) return true;
+    if (finished_blocks_.ranges().size() >= kMaxFinishedRanges) return false;
+    const auto at = blocks_.find(record.block);
+    if (at == blocks_.end()) {
+        // Opened and given up before anything of it came.
+        finished_blocks_.insert({record.block, record.block + 1});
+        ++freed_blocks_;
+    } else if (!at->second.writing) {
+        finish_block(record.block);
+    }
+    return true;
+}
+
+Sink::Landing Sink::landing(std::uint64_t place, std::size_t bytes, bool leaf_end) const {
+    using Where = Landing::Where;
+    const std::uint64_t index = place / block_bytes_;
+    const std::uint64_t at = place % block_bytes_;
+    if (bytes == 0 || at + bytes > block_bytes_) return {};
+    const auto open = blocks_.find(index);
+    if (open != blocks_.end()) {
+        const Block& block = open->second;
+        const bool missing = !block.writing && !block.received.intersects({at, at + bytes});
+        if (!missing || leaf_end) return {Where::scratch, nullptr};
+        return {Where::direct, disk_.slot(block.slot).data() + at};
+    }
+    if (finished_blocks_.contains({index, index + 1})) return {Where::scratch, nullptr};
+    // Nothing is taken for a new block before a packet of it has proved itself.
+    if (free_slots_.empty()) return {};
+    return {Where::scratch, nullptr};
+}
+
+void Sink::accept(std::uint64_t place, ByteView bytes, const Digest* digest) {
+    const std::uint64_t index = place / block_bytes_;
+    const auto at = static_cast<std::uint32_t>(place % block_bytes_);
+    const auto last = static_cast<std::uint32_t>(at + bytes.size());
+    auto open = blocks_.find(index);
+    if (open == blocks_.end()) {
+        if (finished_blocks_.contains({index, index + 1}) || free_slots_.empty()) return;
+        open = blocks_.emplace(index, Block{}).first;
+        open->second.slot = free_slots_.back();
+        free_slots_.pop_back();
+        open->second.received.reserve(64);
+    }
+    Block& block = open->second;
+    if (block.writing) return;
+    std::byte* const slot = disk_.slot(block.slot).data();
+    if (bytes.data() != slot + at) {
+        // Only what is missing: a range that was received before never changes.
+        Range rest{at, last};
+        while (const auto gap = block.received.first_gap(rest)) {
+            std::memcpy(slot + gap->first, bytes.data() + (gap->first - at), gap->length());
+            rest.first = gap->last;
+        }
+    }
+    totals_.bytes_received += block.received.insert({at, last});
+    if (digest != nullptr) block.digests.emplace(last, *digest);
+    if (!block.expected || block.received.count() >= block.expected_bytes) evaluate(index);
+}
+
+bool Sink::described(std::uint64_t index) const {
+    return finish_files_.has_value() || frontier_ >= (index + 1) * block_bytes_;
+}
+
+void Sink::describe(std::uint64_t index, Block& block) {
+    const std::uint64_t first = index * block_bytes_;
+    const std::uint64_t last = first + block_bytes_;
+    std::vector<Extent> extents;
+    std::uint64_t total = 0;
+    auto at = by_place_.upper_bound(first);
+    if (at != by_place_.begin()) --at;
+    for (; at != by_place_.end() && at->first < last; ++at) {
+        const File& file = files_.at(at->second);
+        for (const Range& range : file.record.data) {
+            const std::uint64_t from = std::max(file.record.place + range.first, first);
+            const std::uint64_t to = std::min(file.record.place + range.last, last);
+            if (from >= to) continue;
+            extents.push_back({at->second, from - file.record.place, static_cast<std::uint32_t>(from - first),
+                               static_cast<std::uint32_t>(to - from)});
+            total += to - from;
+        }
+    }
+    block.expected = std::move(extents);
+    block.expected_bytes = total;
+}
+
+void Sink::evaluate(std::uint64_t index) {
+    const auto at = blocks_.find(index);
+    if (at == blocks_.end() || at->second.writing) return;
+    Block& block = at->second;
+    if (!block.expected) {
+        if (!described(index)) return;
+        describe(index, block);
+    }
+    if (block.expected->empty()) return finish_block(index);
+    for (const Extent& extent : *block.expected) {
+        if (!block.received.contains({extent.at, std::uint64_t{extent.at} + extent.bytes})) return;
+    }
+    complete(index, block);
+}
+
+void Sink::evaluate_all() {
+    std::vector<std::uint64_t> open;
+    for (const auto& [index, block] : blocks_) {
+        if (!block.expected || block.expected->empty()) open.push_back(index);
+    }
+    for (const std::uint64_t index : open) evaluate(index);
+}
+
+void Sink::complete(std::uint64_t index, Block& block) {
+    block.writing = true;
+    std::vector<std::pair<FileNumber, Error>> broken;
+    for (const Extent& extent : *block.expected) {
+        File& file = files_.at(extent.file);
+        if (!leaves_agree(block, extent, file)) {
+            broken.emplace_back(extent.file, Error{.fault = Fault::integrity,
+                                                   .message = "a block does not have the digest that the sender took",
+                                                   .path = file.record.name,
+                                                   .side = Side::local,
+                                                   .remedy = "send the file again, and test the memory of both machines"});
+            continue;
+        }
+        totals_.bytes_complete += extent.bytes;
+        ++block.writes_left;
+        ++file.writes_in_flight;
+        if (file.step == File::Step::creating) {
+            waiting_[extent.file].push_back({index, extent});
+        } else {
+            to_write_.push_back({index, extent});
+        }
+    }
+    const bool nothing_to_write = block.writes_left == 0;
+    for (const auto& [number, error] : broken) fail(number, error, true);
+    if (nothing_to_write) finish_block(index);
+}
+
+bool Sink::leaves_agree(const Block& block, const Extent& extent, File& file) {
+    const ByteSpan slot = disk_.slot(block.slot);
+    for (std::uint32_t done = 0; done < extent.bytes;) {
+        const auto bytes =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(kLeafBytes, extent.bytes - done));
+        const std::uint32_t first = extent.at + done;
+        const auto said = block.digests.find(first + bytes);
+        const Digest digest = leaf_digest(slot.subspan(first, bytes));
+        if (said == block.digests.end() || said->second != digest) return false;
+        file.digest.add_leaf(extent.offset + done, digest);
+        done += bytes;
+    }
+    return true;
+}
+
+void Sink::turn() {
+    issue_writes();
+    if (finish_files_ && files_.empty() && blocks_.empty() && !finished_ && stream_.has_room()) {
+        stream_.put(SetDoneRecord{totals_.files_done, totals_.failed});
+        finished_ = true;
+    }
+}
+
+void Sink::issue_writes() {
+    while (!to_write_.empty()) {
+        const Write write = to_write_.front();
+        const auto at = files_.find(write.extent.file);
+        LAMBDA_ASSERT(at != files_.end());
+        File& file = at->second;
+        if (file.failed) {
+            to_write_.pop_front();
+            --file.writes_in_flight;
+            write_ended(write.block);
+            forget_failed(write.extent.file);
+            continue;
+        }
+        const ports::DiskTag tag = next_tag_;
+        if (!disk_.write(tag, file.disk_file, write.extent.offset, blocks_.at(write.block).slot, write.extent.at,
+                         write.extent.bytes)) {
+            return;
+        }
+        ++next_tag_;
+        ++writes_in_flight_;
+        writing_.emplace(tag, write);
+        to_write_.pop_front();
+    }
+}
+
+void Sink::handle(const ports::DiskEvent& event) {
+    if (writing_.contains(event.tag)) return handle_written(event);
+    if (creating_.contains(event.tag)) return handle_created(event);
+    if (committing_.contains(event.tag)) return handle_committed(event);
+}
+
+void Sink::handle_created(const ports::DiskEvent& event) {
+    const FileNumber number = creating_.extract(event.tag).mapped();
+    File& file = files_.at(number);
+    file.step = File::Step::open;
+    auto waiting = waiting_.extract(number);
+    if (event.error) {
+        if (!waiting.empty()) {
+            for (const Write& write : waiting.mapped()) {
+                --file.writes_in_flight;
+                write_ended(write.block);
+            }
+        }
+        // Nothing was made, so there is nothing to close.
+        file.step = File::Step::creating;
+        fail(number, *event.error, true);
+        return;
+    }
+    file.disk_file = event.file;
+    if (!waiting.empty()) {
+        for (const Write& write : waiting.mapped()) to_write_.push_back(write);
+    }
+    if (file.failed) return forget_failed(number);
+    maybe_commit(number);
+}
+
+void Sink::handle_written(const ports::DiskEvent& event) {
+    const Write write = writing_.extract(event.tag).mapped();
+    --writes_in_flight_;
+    File& file = files_.at(write.extent.file);
+    --file.writes_in_flight;
+    if (event.error) {
+        if (!file.failed) fail(write.extent.file, *event.error, true);
+    } else {
+        file.to_write -= write.extent.bytes;
+    }
+    write_ended(write.block);
+    if (files_.contains(write.extent.file)) {
+        maybe_commit(write.extent.file);
+        forget_failed(write.extent.file);
+    }
+}
+
+void Sink::write_ended(std::uint64_t index) {
+    Block& block = blocks_.at(index);
+    if (--block.writes_left == 0) finish_block(index);
+}
+
+void Sink::finish_block(std::uint64_t index) {
+    const auto at = blocks_.find(index);
+    free_slots_.push_back(at->second.slot);
+    blocks_.erase(at);
+    finished_blocks_.insert({index, index + 1});
+    ++freed_blocks_;
+}
+
+void Sink::maybe_commit(FileNumber number) {
+    File& file = files_.at(number);
+    if (file.failed || file.step != File::Step::open || !file.close || file.to_write > 0 || file.writes_in_flight > 0) {
+        return;
+    }
+    if (!file.digest.complete() || file.digest.finish() != file.close->digest) {
+        fail(number,
+             Error{.fault = Fault::integrity,
+                   .message = "the digests of the two ends differ",
+                   .path = file.record.name,
+                   .side = Side::local,
+                   .remedy = "send the file again"},
+             true);
+        return;
+    }
+    file.step = File::Step::committing;
+    const ports::DiskTag tag = next_tag_++;
+    committing_.emplace(tag, number);
+    disk_.commit(tag, file.disk_file, {file.record.size, file.close->mtime_ns, file.record.mode});
+}
+
+void Sink::handle_committed(const ports::DiskEvent& event) {
+    const FileNumber number = committing_.extract(event.tag).mapped();
+    File& file = files_.at(number);
+    if (event.error) {
+        file.step = File::Step::creating;  // the disk let go of it
+        fail(number, *event.error, true);
+        return;
+    }
+    stream_.put(DoneRecord{number, file.close->digest});
+    ++totals_.files_done;
+    ++totals_.verified;
+    if (!file.record.data.empty()) by_place_.erase(file.record.place);
+    files_.erase(number);
+}
+
+void Sink::fail(FileNumber number, const Error& error, bool tell_sender) {
+    File& file = files_.at(number);
+    if (file.failed) return;
+    file.failed = true;
+    ++totals_.failed;
+    if (tell_sender) stream_.put(RefuseRecord{number, error.fault, error.message, error.remedy});
+    on_failure_({file.record.name, error});
+    if (!file.record.data.empty()) by_place_.erase(file.record.place);
+    // Blocks that waited for this file may be complete without it.
+    for (auto& [index, block] : blocks_) {
+        if (!block.writing) block.expected.reset();
+    }
+    std::vector<std::uint64_t> open;
+    for (const auto& [index, block] : blocks_) open.push_back(index);
+    for (const std::uint64_t index : open) evaluate(index);
+    forget_failed(number);
+}
+
+// A failed file goes once nothing of it is on its way to the disk.
+void Sink::forget_failed(FileNumber number) {
+    const auto at = files_.find(number);
+    if (at == files_.end() || !at->second.failed || at->second.writes_in_flight > 0) return;
+    const bool being_made = std::any_of(creating_.begin(), creating_.end(),
+                                        [&](const auto& entry) { return entry.second == number; });
+    const bool being_committed = std::any_of(committing_.begin(), committing_.end(),
+                                             [&](const auto& entry) { return entry.second == number; });
+    if (being_made || being_committed) return;
+    if (at->second.step == File::Step::open) disk_.close(at->second.disk_file);
+    files_.erase(at);
+}
+
+}  // namespace lambda::transfer

@@ -1,0 +1,142 @@
+// The receiver's data set: takes packets into blocks, checks leaves, writes, and commits files whose
+// digests agree. Pure but for the disk port it drives; engine thread. Bounds: slots of the disk,
+// kMaxFiles files in hand, the stream's window.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/interval_set.h"
+#include "common/ports/disk.h"
+#include "common/transfer/digest.h"
+#include "common/transfer/names.h"
+#include "common/transfer/record.h"
+#include "common/transfer/set_stream.h"
+#include "common/transfer/source.h"
+
+namespace lambda::transfer {
+
+class Sink {
+  public:
+    static constexpr std::size_t kMaxFiles = 4096;
+    static constexpr std::size_t kMaxFinishedRanges = 65536;
+
+    struct Failure {
+        std::string name;
+        Error error;
+    };
+    struct Totals {
+        std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_received = 0,
+                      bytes_complete = 0, verified = 0, failed = 0;
+    };
+
+    Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t block_bytes,
+         std::function<void(Failure)> on_failure);
+
+    // False: the peer speaks nonsense; nothing more should be taken from it.
+    bool handle(const Record& record);
+    void handle(const ports::DiskEvent& event);
+    // Issues writes as far as the disk takes them, and ends the set. Every turn.
+    void turn();
+
+    // Where a packet's file bytes may be opened to, before its tag is known to hold.
+    struct Landing {
+        enum class Where {
+            direct,   // straight to `at`: all of the range is missing
+            scratch,  // elsewhere; accept() copies what is new
+            refuse,   // no business here
+        };
+        Where where = Where::refuse;
+        std::byte* at = nullptr;
+    };
+    Landing landing(std::uint64_t place, std::size_t bytes, bool leaf_end) const;
+    // The packet opened. `bytes` lies where landing() said. `digest`: of the leaf that ends here.
+    void accept(std::uint64_t place, ByteView bytes, const Digest* digest);
+
+    // How many blocks the sender may have opened.
+    std::uint64_t credit() const { return freed_blocks_ + disk_.slot_count(); }
+    // SET_DONE was put into the stream.
+    bool finished() const { return finished_; }
+    bool writing() const { return writes_in_flight_ > 0; }
+    const Totals& totals() const { return totals_; }
+    const std::string& current_name() const { return current_name_; }
+
+  private:
+    struct File {
+        FileRecord record;
+        enum class Step { creating, open, committing } step = Step::creating;
+        ports::DiskFile disk_file = 0;
+        std::uint64_t to_write = 0;       // bytes of data not on disk yet
+        unsigned writes_in_flight = 0;
+        std::optional<CloseRecord> close;
+        FileDigest digest{0};
+        bool failed = false;              // waits for the disk to let go of it
+    };
+    struct Block {
+        std::uint32_t slot = 0;
+        IntervalSet received;             // in the block
+        std::map<std::uint32_t, Digest> digests;  // by where the leaf ends in the block
+        std::optional<std::vector<Extent>> expected;  // once described; of files that live
+        std::uint64_t expected_bytes = 0;
+        bool writing = false;
+        unsigned writes_left = 0;
+    };
+    struct Write {
+        std::uint64_t block = 0;
+        Extent extent;
+    };
+
+    bool handle_file(const FileRecord& record);
+    bool handle_close(const CloseRecord& record);
+    bool handle_drop(const DropRecord& record);
+    void handle_created(const ports::DiskEvent& event);
+    void handle_written(const ports::DiskEvent& event);
+    void handle_committed(const ports::DiskEvent& event);
+    bool described(std::uint64_t index) const;
+    void describe(std::uint64_t index, Block& block);
+    void evaluate(std::uint64_t index);
+    void evaluate_all();
+    void complete(std::uint64_t index, Block& block);
+    bool leaves_agree(const Block& block, const Extent& extent, File& file);
+    void issue_writes();
+    void finish_block(std::uint64_t index);
+    void write_ended(std::uint64_t index);
+    void maybe_commit(FileNumber number);
+    void fail(FileNumber number, const Error& error, bool tell_sender);
+    void forget_failed(FileNumber number);
+
+    ports::Disk& disk_;
+    StreamSender& stream_;
+    const Target target_;
+    const std::uint32_t block_bytes_;
+    std::function<void(Failure)> on_failure_;
+
+    std::map<FileNumber, File> files_;            // in hand
+    std::map<std::uint64_t, FileNumber> by_place_;  // of files in hand that have data
+    FileNumber next_file_ = 0;
+    std::uint64_t frontier_ = 0;                  // no later file begins below
+    std::optional<std::uint64_t> finish_files_;
+
+    std::unordered_map<std::uint64_t, Block> blocks_;  // open, by index
+    IntervalSet finished_blocks_;
+    std::vector<std::uint32_t> free_slots_;
+    std::uint64_t freed_blocks_ = 0;
+
+    std::deque<Write> to_write_;
+    std::unordered_map<FileNumber, std::vector<Write>> waiting_;  // for the target to be made
+    std::unordered_map<ports::DiskTag, Write> writing_;
+    std::unordered_map<ports::DiskTag, FileNumber> creating_, committing_;
+    ports::DiskTag next_tag_ = 0;
+    unsigned writes_in_flight_ = 0;
+    bool finished_ = false;
+    Totals totals_;
+    std::string current_name_;
+};
+
+}  // namespace lambda::transfer

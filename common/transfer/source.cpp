@@ -1,0 +1,456 @@
+#include "common/transfer/source.h"
+
+#include <algorithm>
+
+#include "common/base/assert.h"
+
+namespace lambda::transfer {
+namespace {
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+std::uint64_t total(const std::vector<Range>& ranges) {
+    std::uint64_t sum = 0;
+    for (const Range& range : ranges) sum += range.length();
+    return sum;
+}
+
+// How many of `wanted` bytes fit a packet: the last byte of a leaf takes the digest along.
+std::uint64_t fitting(std::uint64_t wanted, bool ends_leaf, std::size_t payload) {
+    if (!ends_leaf) return std::min<std::uint64_t>(wanted, payload);
+    if (wanted + sizeof(Digest) <= payload) return wanted;
+    return std::min<std::uint64_t>(wanted - 1, payload);
+}
+
+}  // namespace
+
+Source::Source(ports::Disk& disk, StreamSender& stream, std::uint32_t block_bytes,
+               std::function<void(Failure)> on_failure)
+    : disk_(disk), stream_(stream), block_bytes_(block_bytes), on_failure_(std::move(on_failure)) {
+    LAMBDA_ASSERT(block_bytes % kLeafBytes == 0);
+    // The lowest slot is taken first, and the one freed last again: what was touched stays warm.
+    for (std::uint32_t slot = disk.slot_count(); slot > 0; --slot) free_slots_.push_back(slot - 1);
+}
+
+bool Source::add(SourceName name) {
+    if (names_.size() >= kNamesAhead) return false;
+    names_.push_back(std::move(name));
+    return true;
+}
+
+void Source::turn() {
+    open_ahead();
+    while (!opened_.empty() && stream_.has_room()) {
+        lay(std::move(opened_.front()));
+        opened_.pop_front();
+    }
+    plan_blocks();
+    while (!reads_.empty() && start_reads()) {
+    }
+    const bool all_laid = names_end_ && names_.empty() && opening_.empty() && opened_.empty();
+    if (all_laid && to_plan_.empty() && !finish_sent_ && stream_.has_room()) {
+        if (packed_) flush_packed();
+        stream_.put(FinishRecord{next_file_});
+        finish_sent_ = true;
+    }
+}
+
+void Source::handle(const ports::DiskEvent& event) {
+    if (opening_.contains(event.tag)) return handle_opened(event);
+    if (reading_.contains(event.tag)) return handle_read(event);
+    if (checking_.contains(event.tag)) return handle_checked(event);
+}
+
+void Source::open_ahead() {
+    while (!names_.empty() && opening_.size() + opened_.size() < kOpensAhead &&
+           files_.size() < kOpensAhead * 64) {
+        const ports::DiskTag tag = next_tag_++;
+        const auto at = opening_.emplace(tag, std::move(names_.front())).first;
+        names_.pop_front();
+        disk_.open_source(tag, at->second.path, kLeafBytes);
+    }
+}
+
+void Source::handle_opened(const ports::DiskEvent& event) {
+    auto node = opening_.extract(event.tag);
+    File file;
+    file.name = std::move(node.mapped());
+    if (event.error) {
+        // A failure is a record of its own: it needs room like any other, and is small enough to be
+        // put at once within what has_room() leaves.
+        stream_.put(FailRecord{file.name.name, event.error->fault, event.error->message, event.error->remedy});
+        on_failure_({file.name.name, *event.error});
+        return;
+    }
+    file.disk_file = event.file;
+    file.open = true;
+    file.size = event.size;
+    file.mtime_ns = event.mtime_ns;
+    file.mode = event.mode;
+    file.data = event.data;
+    opened_.push_back(std::move(file));
+}
+
+void Source::lay(File file) {
+    if (file.data.size() > kMaxDataRanges) file.data = {{0, file.size}};
+    const bool small = file.size < kSmallFile;
+    const std::uint64_t block_end = round_up(next_place_ + 1, block_bytes_);
+    if (!small || next_place_ + file.size > block_end) next_place_ = round_up(next_place_, block_bytes_);
+    file.place = next_place_;
+    next_place_ += file.size;
+    if (!small) next_place_ = round_up(next_place_, block_bytes_);
+
+    const FileNumber number = next_file_++;
+    file.digest = FileDigest(file.size);
+    std::uint64_t at = 0;
+    for (const Range& range : file.data) {
+        file.digest.add_zeros(at, range.first);
+        at = range.last;
+    }
+    if (at < file.size) file.digest.add_zeros(at, file.size);
+    file.unread = total(file.data);
+    stream_.put(FileRecord{number, file.place, file.size, file.mtime_ns, file.mode, file.name.name, file.data});
+    ++totals_.files_known;
+    totals_.bytes_known += file.unread;
+    current_name_ = file.name.name;
+    const auto at_file = files_.emplace(number, std::move(file)).first;
+    to_plan_.push_back(number);
+    maybe_check(number, at_file->second);
+}
+
+void Source::plan_blocks() {
+    while (!to_plan_.empty()) {
+        const FileNumber number = to_plan_.front();
+        const auto at = files_.find(number);
+        if (at != files_.end() && !at->second.failed) {
+            File& file = at->second;
+            const bool planned = file.size < kSmallFile ? plan_small(number, file) : plan_large(number, file);
+            if (!planned) return;
+        }
+        to_plan_.pop_front();
+    }
+    // Nothing more to pack just now: what is packed goes.
+    if (packed_ && opening_.empty() && opened_.empty()) flush_packed();
+}
+
+SendBlock* Source::new_block(std::uint64_t index) {
+    if (free_slots_.empty()) return nullptr;
+    SendBlock& block = blocks_[index];
+    block.index = index;
+    block.slot = free_slots_.back();
+    free_slots_.pop_back();
+    return &block;
+}
+
+// One block for each turn of the loop that has data in it. True: the whole file is planned.
+bool Source::plan_large(FileNumber number, File& file) {
+    if (packed_ && !flush_packed()) return false;
+    while (!file.data.empty()) {
+        const std::uint64_t first = file.data.front().first;
+        const std::uint64_t index = (file.place + first) / block_bytes_;
+        SendBlock* block = new_block(index);
+        if (block == nullptr) return false;
+        const std::uint64_t block_first = index * block_bytes_ - file.place;  // in the file
+        const std::uint64_t block_last = block_first + block_bytes_;
+        while (!file.data.empty() && file.data.front().first < block_last) {
+            Range& range = file.data.front();
+            const std::uint64_t last = std::min(range.last, block_last);
+            block->extents.push_back({number, range.first, static_cast<std::uint32_t>(range.first - block_first),
+                                      static_cast<std::uint32_t>(last - range.first)});
+            block->unresolved += last - range.first;
+            range.first = last;
+            if (range.empty()) file.data.erase(file.data.begin());
+        }
+        block->reads_pending = static_cast<std::uint32_t>(block->extents.size());
+        for (const Extent& extent : block->extents) {
+            reads_.push_back({index, extent});
+            ++file.reads_pending;
+        }
+    }
+    return true;
+}
+
+bool Source::plan_small(FileNumber number, File& file) {
+    if (file.data.empty()) return true;
+    const std::uint64_t index = file.place / block_bytes_;
+    if (packed_ && *packed_ != index && !flush_packed()) return false;
+    SendBlock* block = packed_ ? &blocks_.at(index) : new_block(index);
+    if (block == nullptr) return false;
+    packed_ = index;
+    const Extent extent{number, 0, static_cast<std::uint32_t>(file.place % block_bytes_),
+                        static_cast<std::uint32_t>(file.size)};
+    file.data.clear();
+    block->extents.push_back(extent);
+    block->unresolved += extent.bytes;
+    ++block->reads_pending;
+    ++file.reads_pending;
+    reads_.push_back({index, extent});
+    return true;
+}
+
+// No more files go into the packed block: it may be sent once it is read.
+bool Source::flush_packed() {
+    SendBlock& block = blocks_.at(*packed_);
+    packed_.reset();
+    // The next small file must not join a block that is on its way.
+    next_place_ = std::max(next_place_, (block.index + 1) * block_bytes_);
+    if (block.reads_pending == 0) finish_block_read(block);
+    return true;
+}
+
+bool Source::start_reads() {
+    const Read& read = reads_.front();
+    SendBlock& block = blocks_.at(read.block);
+    File& file = files_.at(read.extent.file);
+    if (file.failed) {
+        --file.reads_pending;
+        --block.reads_pending;
+        const Read gone = read;
+        reads_.pop_front();
+        if (block.reads_pending == 0 && packed_ != gone.block) finish_block_read(block);
+        maybe_forget(gone.extent.file);
+        return true;
+    }
+    const ports::DiskTag tag = next_tag_;
+    if (!disk_.read(tag, file.disk_file, read.extent.offset, block.slot, read.extent.at, read.extent.bytes)) {
+        return false;
+    }
+    ++next_tag_;
+    reading_.emplace(tag, read);
+    reads_.pop_front();
+    return true;
+}
+
+void Source::handle_read(const ports::DiskEvent& event) {
+    const Read read = reading_.extract(event.tag).mapped();
+    SendBlock& block = blocks_.at(read.block);
+    File& file = files_.at(read.extent.file);
+    --block.reads_pending;
+    --file.reads_pending;
+    if (!file.failed) {
+        if (event.error) {
+            fail(read.extent.file, *event.error);
+        } else if (event.bytes < read.extent.bytes) {
+            fail(read.extent.file, Error{.fault = Fault::file,
+                                         .message = "the file became shorter while it was sent",
+                                         .path = file.name.path,
+                                         .side = Side::local,
+                                         .remedy = "run the transfer again when nobody writes it"});
+        } else {
+            file.unread -= read.extent.bytes;
+        }
+    }
+    // The failure of its last file may have taken the block away.
+    const auto left = blocks_.find(read.block);
+    if (left != blocks_.end() && left->second.reads_pending == 0 && packed_ != read.block) {
+        finish_block_read(left->second);
+    }
+    maybe_forget(read.extent.file);
+}
+
+// All of the block was read: digests, then it may be sent.
+void Source::finish_block_read(SendBlock& block) {
+    std::erase_if(block.extents, [&](const Extent& extent) {
+        const auto at = files_.find(extent.file);
+        const bool failed = at == files_.end() || at->second.failed;
+        if (failed) block.unresolved -= extent.bytes;
+        return failed;
+    });
+    if (block.dropped || block.extents.empty()) return release(block);
+    const ByteSpan slot = disk_.slot(block.slot);
+    for (const Extent& extent : block.extents) {
+        File& file = files_.at(extent.file);
+        for (std::uint32_t done = 0; done < extent.bytes;) {
+            const auto bytes = static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(kLeafBytes, extent.bytes - done));
+            const std::uint32_t first = extent.at + done;
+            const Digest digest = leaf_digest(slot.subspan(first, bytes));
+            block.leaves.push_back({first, first + bytes, digest});
+            file.digest.add_leaf(extent.offset + done, digest);
+            done += bytes;
+        }
+    }
+    ready_.push_back(block.index);
+    for (const Extent& extent : block.extents) maybe_check(extent.file, files_.at(extent.file));
+}
+
+// The second look, once all of the file was read and digested.
+void Source::maybe_check(FileNumber number, File& file) {
+    if (file.failed || file.checking || file.closed || file.unread > 0 || !file.digest.complete()) return;
+    file.checking = true;
+    const ports::DiskTag tag = next_tag_++;
+    checking_.emplace(tag, number);
+    disk_.check_source(tag, file.disk_file);
+}
+
+void Source::handle_checked(const ports::DiskEvent& event) {
+    const FileNumber number = checking_.extract(event.tag).mapped();
+    File& file = files_.at(number);
+    file.checking = false;
+    if (!file.failed) {
+        if (event.error) {
+            fail(number, *event.error);
+        } else if (event.size != file.size || event.mtime_ns != file.mtime_ns) {
+            fail(number, Error{.fault = Fault::file,
+                               .message = "the file changed while it was sent",
+                               .path = file.name.path,
+                               .side = Side::local,
+                               .remedy = "run the transfer again when nobody writes it"});
+        } else {
+            file.final_digest = file.digest.finish();
+            file.closed = true;
+            disk_.close(file.disk_file);
+            file.open = false;
+            stream_.put(CloseRecord{number, file.size, file.mtime_ns, file.final_digest});
+        }
+    }
+    maybe_forget(number);
+}
+
+void Source::fail(FileNumber number, const Error& error) {
+    File& file = files_.at(number);
+    if (file.failed) return;
+    file.failed = true;
+    stream_.put(VoidRecord{number, {0, file.size}, error.fault, error.message});
+    on_failure_({file.name.name, error});
+    drop_blocks_of_failed();
+}
+
+void Source::drop_blocks_of_failed() {
+    std::vector<std::uint64_t> dead;
+    for (const auto& [index, block] : blocks_) {
+        if (packed_ == index) continue;
+        const bool all_failed = std::all_of(block.extents.begin(), block.extents.end(), [&](const Extent& extent) {
+            const auto at = files_.find(extent.file);
+            return at != files_.end() && at->second.failed;
+        });
+        if (all_failed && !block.extents.empty()) dead.push_back(index);
+    }
+    for (const std::uint64_t index : dead) {
+        SendBlock& block = blocks_.at(index);
+        if (block.opened && !block.dropped) stream_.put(DropRecord{index});
+        std::erase(ready_, index);
+        block.dropped = true;
+        if (block.reads_pending == 0) release(block);
+    }
+}
+
+void Source::release(SendBlock& block) {
+    free_slots_.push_back(block.slot);
+    blocks_.erase(block.index);
+}
+
+// A file is forgotten once the receiver said what became of it, or it failed and no read is under way.
+void Source::maybe_forget(FileNumber number) {
+    const auto at = files_.find(number);
+    if (at == files_.end()) return;
+    File& file = at->second;
+    if (!file.failed || file.reads_pending > 0 || file.checking) return;
+    const bool in_block = std::any_of(blocks_.begin(), blocks_.end(), [&](const auto& entry) {
+        return std::any_of(entry.second.extents.begin(), entry.second.extents.end(),
+                           [&](const Extent& extent) { return extent.file == number; }) &&
+               (entry.second.reads_pending > 0 || packed_ == entry.first);
+    });
+    if (in_block) return;
+    if (file.open) disk_.close(file.disk_file);
+    files_.erase(at);
+}
+
+void Source::handle_done(const DoneRecord& record) {
+    const auto at = files_.find(record.file);
+    if (at == files_.end() || !at->second.closed) return;
+    File& file = at->second;
+    if (record.digest == file.final_digest) {
+        ++totals_.files_done;
+        ++totals_.verified;
+    } else {
+        on_failure_({file.name.name, Error{.fault = Fault::integrity,
+                                           .message = "the digests of the two ends differ",
+                                           .path = file.name.path,
+                                           .side = Side::remote,
+                                           .remedy = "send the file again"}});
+    }
+    files_.erase(at);
+}
+
+void Source::handle_refuse(const RefuseRecord& record) {
+    const auto at = files_.find(record.file);
+    if (at == files_.end() || at->second.failed) return;
+    File& file = at->second;
+    file.failed = true;
+    on_failure_({file.name.name, Error{.fault = record.fault,
+                                       .message = record.message,
+                                       .path = file.name.name,
+                                       .side = Side::remote,
+                                       .remedy = record.remedy}});
+    drop_blocks_of_failed();
+    maybe_forget(record.file);
+}
+
+SendBlock* Source::take_ready(std::uint64_t credit) {
+    if (ready_.empty() || opened_blocks_ >= credit) return nullptr;
+    SendBlock& block = blocks_.at(ready_.front());
+    ready_.pop_front();
+    block.opened = true;
+    ++opened_blocks_;
+    return &block;
+}
+
+SendBlock* Source::find(std::uint64_t index) {
+    const auto at = blocks_.find(index);
+    return at == blocks_.end() || at->second.dropped ? nullptr : &at->second;
+}
+
+ByteView Source::text(const SendBlock& block, std::uint32_t first, std::uint32_t last) {
+    return disk_.slot(block.slot).subspan(first, last - first);
+}
+
+Cut Source::cut_fresh(SendBlock& block, std::size_t payload) {
+    const SendBlock::Leaf& leaf = block.leaves[block.next_leaf];
+    const std::uint32_t first = leaf.first + block.sent_in_leaf;
+    const std::uint64_t left = leaf.last - first;
+    const std::uint64_t bytes = fitting(left, true, payload);
+    Cut cut{block.index * block_bytes_ + first, text(block, first, first + static_cast<std::uint32_t>(bytes)), {}};
+    if (bytes == left) {
+        cut.digest = leaf.digest;
+        ++block.next_leaf;
+        block.sent_in_leaf = 0;
+    } else {
+        block.sent_in_leaf += static_cast<std::uint32_t>(bytes);
+    }
+    return cut;
+}
+
+std::optional<Cut> Source::cut_again(Range places, std::size_t payload) {
+    const SendBlock* block = find(block_of(places.first));
+    if (block == nullptr) return std::nullopt;
+    const std::uint64_t base = block->index * block_bytes_;
+    const auto first = static_cast<std::uint32_t>(places.first - base);
+    const auto leaf = std::find_if(block->leaves.begin(), block->leaves.end(), [&](const SendBlock::Leaf& l) {
+        return l.first <= first && first < l.last;
+    });
+    if (leaf == block->leaves.end()) return std::nullopt;
+    const std::uint64_t wanted = std::min<std::uint64_t>(places.last - places.first, leaf->last - first);
+    const std::uint64_t bytes = fitting(wanted, first + wanted == leaf->last, payload);
+    Cut cut{places.first, text(*block, first, first + static_cast<std::uint32_t>(bytes)), {}};
+    if (first + bytes == leaf->last) cut.digest = leaf->digest;
+    return cut;
+}
+
+void Source::resolve(Range places) {
+    while (!places.empty()) {
+        const std::uint64_t index = block_of(places.first);
+        const Range part{places.first, std::min(places.last, (index + 1) * block_bytes_)};
+        places.first = part.last;
+        SendBlock* block = find(index);
+        if (block == nullptr) continue;
+        LAMBDA_ASSERT(block->unresolved >= part.length());
+        block->unresolved -= part.length();
+        totals_.bytes_acknowledged += part.length();
+        if (block->unresolved == 0) release(*block);
+    }
+}
+
+}  // namespace lambda::transfer

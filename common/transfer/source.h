@@ -1,0 +1,175 @@
+// The sender's data set: opens files, lays them into the address space, reads them in blocks, takes
+// their digests in flight, and keeps each block until all of it was acknowledged. Pure but for the
+// disk port it drives; engine thread. Bounds: slots of the disk, kOpensAhead opens, the stream's window.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/interval_set.h"
+#include "common/ports/disk.h"
+#include "common/transfer/digest.h"
+#include "common/transfer/names.h"
+#include "common/transfer/record.h"
+#include "common/transfer/set_stream.h"
+
+namespace lambda::transfer {
+
+// A stretch of a file within a block; it starts on a leaf bound of the file.
+struct Extent {
+    FileNumber file = 0;
+    std::uint64_t offset = 0;  // in the file
+    std::uint32_t at = 0;      // in the block
+    std::uint32_t bytes = 0;
+};
+
+struct SendBlock {
+    std::uint64_t index = 0;   // place / block size
+    std::uint32_t slot = 0;
+    std::vector<Extent> extents;  // ascending in `at`
+    struct Leaf {
+        std::uint32_t first = 0, last = 0;  // in the block
+        Digest digest{};
+    };
+    std::vector<Leaf> leaves;     // ascending, once read
+    std::uint32_t next_leaf = 0;  // what was never sent begins here ...
+    std::uint32_t sent_in_leaf = 0;  // ... so far into it
+    std::uint64_t unresolved = 0; // bytes not acknowledged
+    std::uint32_t reads_pending = 0;
+    bool opened = false;          // took credit
+    bool dropped = false;         // waits for its last read
+
+    bool all_sent() const { return next_leaf == leaves.size(); }
+};
+
+// What one packet carries.
+struct Cut {
+    std::uint64_t place = 0;
+    ByteView bytes;
+    ByteView digest;  // of the leaf that ends here, or empty
+};
+
+class Source {
+  public:
+    static constexpr unsigned kOpensAhead = 8;
+    static constexpr std::size_t kNamesAhead = 65536;
+    static constexpr std::uint64_t kSmallFile = 64 * 1024;  // smaller ones are packed
+
+    struct Failure {
+        std::string name;
+        Error error;
+    };
+    struct Totals {
+        std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_acknowledged = 0, verified = 0;
+    };
+
+    Source(ports::Disk& disk, StreamSender& stream, std::uint32_t block_bytes,
+           std::function<void(Failure)> on_failure);
+
+    // False when too many names wait.
+    bool add(SourceName name);
+    void no_more_names() { names_end_ = true; }
+
+    // Issues opens and reads as far as there is room. Every turn.
+    void turn();
+    void handle(const ports::DiskEvent& event);
+    void handle_done(const DoneRecord& record);
+    void handle_refuse(const RefuseRecord& record);
+
+    // The next block that nobody sends yet, where `credit` allows it. It stays the source's.
+    SendBlock* take_ready(std::uint64_t credit);
+    bool ready_waits() const { return !ready_.empty(); }
+    bool can_take(std::uint64_t credit) const { return !ready_.empty() && opened_blocks_ < credit; }
+    SendBlock* find(std::uint64_t index);
+    std::uint64_t block_of(std::uint64_t place) const { return place / block_bytes_; }
+
+    // What of `block` was never sent, up to `payload` bytes with digest. The block is not all_sent().
+    Cut cut_fresh(SendBlock& block, std::size_t payload);
+    // What of the range's front fits one packet; nothing where the block is gone.
+    std::optional<Cut> cut_again(Range places, std::size_t payload);
+    // Acknowledged. Frees the slot of a block with its last byte.
+    void resolve(Range places);
+
+    bool finished_sending() const { return finish_sent_ && blocks_.empty(); }
+    const Totals& totals() const { return totals_; }
+    const std::string& current_name() const { return current_name_; }
+
+  private:
+    struct File {
+        SourceName name;
+        ports::DiskFile disk_file = 0;
+        bool open = false;
+        std::uint64_t place = 0;
+        std::uint64_t size = 0;
+        std::int64_t mtime_ns = 0;
+        std::uint32_t mode = 0;
+        std::vector<Range> data;      // what is still to be planned
+        std::uint64_t unread = 0;     // bytes planned or to plan, not read yet
+        unsigned reads_pending = 0;
+        bool checking = false;
+        bool failed = false;
+        FileDigest digest{0};
+        Digest final_digest{};
+        bool closed = false;          // CLOSE was sent
+    };
+
+    void open_ahead();
+    void handle_opened(const ports::DiskEvent& event);
+    void lay(File file);
+    void plan_blocks();
+    bool plan_large(FileNumber number, File& file);
+    bool plan_small(FileNumber number, File& file);
+    bool flush_packed();
+    SendBlock* new_block(std::uint64_t index);
+    bool start_reads();
+    void handle_read(const ports::DiskEvent& event);
+    void finish_block_read(SendBlock& block);
+    void maybe_check(FileNumber number, File& file);
+    void handle_checked(const ports::DiskEvent& event);
+    void fail(FileNumber number, const Error& error);
+    void drop_blocks_of_failed();
+    void release(SendBlock& block);
+    void maybe_forget(FileNumber number);
+    ByteView text(const SendBlock& block, std::uint32_t first, std::uint32_t last);
+
+    ports::Disk& disk_;
+    StreamSender& stream_;
+    const std::uint32_t block_bytes_;
+    std::function<void(Failure)> on_failure_;
+
+    std::deque<SourceName> names_;
+    bool names_end_ = false;
+    std::unordered_map<ports::DiskTag, SourceName> opening_;
+    std::deque<File> opened_;            // waits for room in the stream
+    std::uint64_t next_tag_ = 0;
+    bool finish_sent_ = false;
+
+    std::map<FileNumber, File> files_;   // laid, and not done
+    FileNumber next_file_ = 0;
+    std::deque<FileNumber> to_plan_;
+    std::uint64_t next_place_ = 0;       // where the next file may lie
+
+    std::unordered_map<std::uint64_t, SendBlock> blocks_;  // by index
+    std::vector<std::uint32_t> free_slots_;
+    std::optional<std::uint64_t> packed_;  // index of the block that small files are being put into
+    struct Read {
+        std::uint64_t block = 0;
+        Extent extent;
+    };
+    std::deque<Read> reads_;             // to be issued
+    std::unordered_map<ports::DiskTag, Read> reading_;
+    std::unordered_map<ports::DiskTag, FileNumber> checking_;
+    std::deque<std::uint64_t> ready_;    // block indices
+    std::uint64_t opened_blocks_ = 0;
+
+    Totals totals_;
+    std::string current_name_;
+};
+
+}  // namespace lambda::transfer
