@@ -1,0 +1,36 @@
+// The accounts of a server, kept as YAML:
+//
+//     accounts:
+//       alice: {password: "scrypt$...", root: "/srv/alice", read_only: false}
+//
+// Values: the loop's thread owns the set and replaces it whole at a reload.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+
+namespace lambda::server {
+
+struct Account {
+    std::string password;  // as hash_password() gives it
+    std::string root;      // the directory it is jailed in; empty: the server's
+    bool read_only = false;
+
+    bool operator==(const Account&) const = default;
+};
+
+using Accounts = std::map<std::string, Account>;
+
+// 1 to 64 letters, digits and . _ @ -, not beginning with '-'.
+bool is_account_name(std::string_view name);
+
+// A file that is not there holds no accounts. Errors name the file and line.
+Result<Accounts> load_accounts(const std::string& file);
+Result<Accounts> parse_accounts(const std::string& text, const std::string& file);
+// Replaces the file atomically, 0600.
+Result<void> save_accounts(const std::string& file, const Accounts& accounts);
+
+}  // namespace lambda::server

@@ -1,0 +1,186 @@
+// What runs while commands wait: transfers and checksums, and the stripes that join.
+#include <atomic>
+
+#include "common/io/log.h"
+#include "server/checksum.h"
+#include "server/offload.h"
+#include "server/session.h"
+
+namespace lambda::server {
+namespace {
+
+namespace asio = boost::asio;
+
+Error cut(std::string message) {
+    return Error{.fault = Fault::cut,
+                 .message = std::move(message),
+                 .path = {},
+                 .side = Side::remote,
+                 .remedy = {}};
+}
+
+bool is_null(const std::string& target) {
+    return target == "/.null";
+}
+
+// docs/protocol.md §3, `into`.
+bool lands_in_directory(const session::Offer& offer, const std::string& target,
+                        const io::Root& root) {
+    if (offer.terms.direction == session::Direction::get) return false;
+    if (offer.several || target.back() == '/') return true;
+    if (root.allow_null() && is_null(target)) return false;
+    const Result<struct stat> status = root.stat(target, true);
+    return status && S_ISDIR(status->st_mode);
+}
+
+constexpr const char* kExporterLabel = "EXPORTER-lambda-ftp-1";
+
+}  // namespace
+
+asio::awaitable<void> Session::transfer(const std::string& argument) {
+    Result<session::Offer> offer = session::parse_offer(argument);
+    if (!offer) {
+        reply(501, offer.error().sentence());
+        co_return;
+    }
+    if (offer->terms.direction == session::Direction::put && root_->read_only()) {
+        reply(550, "This account may only read");
+        co_return;
+    }
+    const std::string target = resolve(place_.directory, offer->path);
+    auto look = [&] { return lands_in_directory(*offer, target, *root_); };
+    const bool into_directory = co_await offload(service_.files, look);
+    if (service_.stopping) {
+        reply(450, "The server stops");
+        co_return;
+    }
+    const std::weak_ptr<Session> weak = weak_from_this();
+    const std::variant<OpenedTransfer, session::Reply> opened = service_.transfers.open(
+        {.offer = std::move(*offer),
+         .root = root_->duplicate(),
+         .target = target,
+         .into_directory = into_directory,
+         .local = connection_.local(),
+         .peer = peer_,
+         .export_key =
+             [this](ByteView context) {
+                 return connection_.tls().export_key(kExporterLabel, context);
+             },
+         .ended =
+             [weak](const mover::Outcome& outcome) {
+                 if (const auto self = weak.lock()) self->transfer_ended(outcome);
+             }});
+    if (const auto* refused = std::get_if<session::Reply>(&opened)) {
+        reply(*refused);
+        co_return;
+    }
+    const OpenedTransfer& started = std::get<OpenedTransfer>(opened);
+    const std::uint64_t number = started.number;
+    log("transfer " + std::to_string(number) +
+        " begins: " + to_string(started.agreement.terms.direction) + ", " +
+        std::to_string(started.agreement.terms.stripes) + " stripes, " + target);
+    Transfers& transfers = service_.transfers;
+    begin({.cancel = [&transfers,
+                      number] { transfers.stop(number, cut("the client ended the transfer")); },
+           .status =
+               [&transfers, number] {
+                   const mover::Progress now = transfers.progress(number);
+                   return "Transfer " + std::to_string(number) + ": " + std::to_string(now.bytes) +
+                          " of " + std::to_string(now.total_bytes) + " bytes, " +
+                          std::to_string(now.files_done) + " of " +
+                          std::to_string(now.files_known) + " files";
+               }});
+    reply(150, session::format_agreement(started.agreement));
+}
+
+void Session::transfer_ended(const mover::Outcome& outcome) {
+    const std::string tally = session::format_tally(
+        {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed});
+    if (outcome.cut) {
+        log("transfer cut: " + outcome.cut->sentence() + "; " + tally);
+        finish({.code = 426, .lines = {outcome.cut->sentence()}});
+    } else {
+        log("transfer ended: " + tally);
+        finish({.code = 226, .lines = {tally}});
+    }
+}
+
+asio::awaitable<void> Session::join(const std::string& argument) {
+    const Result<session::JoinRequest> request = session::parse_join(argument);
+    if (!request) {
+        failed_try(501, request.error().sentence());
+        co_return;
+    }
+    // What came behind the command would be lost to the mover.
+    if (!queue_.empty() || !input_.empty() || !framer_.empty()) {
+        failed_try(503, "JOIN is followed by nothing before its reply");
+        closing_ = true;
+        co_return;
+    }
+    const std::optional<std::uint64_t> number = service_.transfers.claim(*request);
+    if (!number) {
+        failed_try(530, "No such transfer, stripe or epoch");
+        co_return;
+    }
+    reply(200, "Joined");
+    closing_ = true;
+    if (!co_await connection_.flush(output_)) co_return;
+    log("joined transfer " + std::to_string(*number) + " as stripe " +
+        std::to_string(request->stripe) + ", epoch " + std::to_string(request->epoch));
+    joined_ = true;
+    slot_.release();
+    service_.transfers.join(*number, *request, connection_.release());
+}
+
+void Session::checksum(const std::string& argument) {
+    Result<session::ChecksumRequest> request = session::parse_checksum(argument);
+    if (!request) return reply(501, request.error().sentence());
+    if (request->algorithm != "xxh3-128") return reply(504, "CKSM knows xxh3-128");
+    request->path = resolve(place_.directory, request->path);
+
+    struct Job {
+        session::ChecksumRequest request;
+        io::Root root;
+        std::atomic<bool> stop{false};
+        std::atomic<std::uint64_t> bytes{0};
+        Job(session::ChecksumRequest r, io::Root where)
+            : request(std::move(r)), root(std::move(where)) {}
+    };
+    const auto job = std::make_shared<Job>(std::move(*request), root_->duplicate());
+    begin({.cancel = [job] { job->stop = true; },
+           .status =
+               [job] { return "Checksum: " + std::to_string(job->bytes.load()) + " bytes read"; }});
+    // The session goes along and comes back: it must not end on a worker's thread.
+    asio::post(
+        service_.checksums, [self = shared_from_this(), job,
+                             guard = asio::make_work_guard(connection_.executor())]() mutable {
+            Result<std::string> answer =
+                server::checksum(job->request, job->root, job->stop, job->bytes);
+            asio::post(guard.get_executor(), [self = std::move(self), answer = std::move(answer)] {
+                if (answer) return self->finish({.code = 213, .lines = {*answer}});
+                if (answer.error().fault != Fault::cut)
+                    return self->finish(error_reply(answer.error()));
+                self->finish({.code = 426, .lines = {answer.error().sentence()}});
+            });
+        });
+}
+
+void Session::begin(Activity activity) {
+    LAMBDA_ASSERT(!activity_);
+    activity_ = std::move(activity);
+}
+
+// On the loop's thread, at any point where the session's coroutine waits.
+void Session::finish(const session::Reply& answer) {
+    LAMBDA_ASSERT(activity_);
+    activity_.reset();
+    changed_ = true;
+    reply(answer);
+    for (; aborts_ > 0; --aborts_) reply(226, "Stopped");
+    idle_deadline_ =
+        Connection::Deadline::clock::now() +
+        std::chrono::duration_cast<Connection::Deadline::duration>(service_.settings.idle_timeout);
+    connection_.wake();
+}
+
+}  // namespace lambda::server

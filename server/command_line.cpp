@@ -1,0 +1,147 @@
+#include "server/command_line.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+
+#include "common/io/log.h"
+#include "common/io/root.h"
+#include "common/session/facts.h"
+#include "config/endpoint.h"
+#include "server/password.h"
+#include "server/server.h"
+#include "server/state.h"
+
+namespace lambda::server {
+namespace {
+
+using session::usage_error;
+
+Result<std::string> absolute(const std::string& directory) {
+    const std::unique_ptr<char, decltype(&std::free)> path(::realpath(directory.c_str(), nullptr),
+                                                           std::free);
+    if (!path) return errno_error(Fault::usage, "cannot use the root", directory, errno);
+    return std::string(path.get());
+}
+
+Result<std::string> hash_of_file(const std::string& file) {
+    const Result<PasswordFile> password = read_password_file(file);
+    if (!password) return password.error();
+    if (password->readable_by_others) {
+        io::log_warning(file + ": others can read this password file; chmod 600 mends it");
+    }
+    return hash_password(password->password);
+}
+
+Result<Account> account_of(const CommandLine& line) {
+    if (!is_account_name(line.user)) {
+        return usage_error("'" + line.user + "' cannot name an account",
+                           "use 1 to 64 letters, digits and . _ @ -");
+    }
+    if (line.password_file.empty()) {
+        return usage_error("an account needs a password", "name a file by --password-file");
+    }
+    Account account;
+    account.read_only = line.read_only;
+    if (!line.root.empty()) {
+        Result<std::string> root = absolute(line.root);
+        if (!root) return root.error();
+        account.root = *root;
+    }
+    Result<std::string> hash = hash_of_file(line.password_file);
+    if (!hash) return hash.error();
+    account.password = *hash;
+    return account;
+}
+
+// Reads, changes and writes the accounts while no other does.
+Result<void> update(const config::ServerSettings& settings,
+                    const std::function<Result<void>(Accounts&)>& change) {
+    if (auto made = make_state_directory(settings.state); !made) return made.error();
+    const std::string file = accounts_file(settings);
+    const io::Descriptor lock(
+        ::open((file + ".lock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock || ::flock(lock.get(), LOCK_EX) != 0) {
+        return errno_error(Fault::usage, "cannot lock the accounts", file, errno);
+    }
+    Result<Accounts> accounts = load_accounts(file);
+    if (!accounts) return accounts.error();
+    if (auto changed = change(*accounts); !changed) return changed;
+    return save_accounts(file, *accounts);
+}
+
+}  // namespace
+
+Result<config::ServerSettings> settings_of(const CommandLine& line) {
+    config::ServerSettings settings;
+    if (!line.config.empty()) {
+        Result<config::ServerSettings> loaded = config::load_server_settings(line.config);
+        if (!loaded) return loaded.error();
+        settings = std::move(*loaded);
+    }
+    if (!line.listen.empty()) settings.listen.clear();
+    for (const std::string& text : line.listen) {
+        const Result<Address> address = config::parse_endpoint(text);
+        if (!address) return address.error();
+        settings.listen.push_back(*address);
+    }
+    if (!line.state.empty()) settings.state = line.state;
+    if (!line.root.empty()) {
+        Result<std::string> root = absolute(line.root);
+        if (!root) return root.error();
+        settings.root = *root;
+    }
+    if (line.allow_null) settings.allow_null = true;
+    if (!line.log_level.empty()) settings.log_level = line.log_level;
+    return settings;
+}
+
+Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettings& settings) {
+    Result<Accounts> accounts = load_accounts(accounts_file(settings));
+    if (!accounts) return accounts.error();
+    if (line.user.empty() && !line.password_file.empty()) {
+        return usage_error("--password-file is of no use without --user");
+    }
+    if (line.user.empty()) return accounts;
+    if (settings.root.empty()) {
+        return usage_error("the account of --user needs a directory", "name it by --root");
+    }
+    Result<Account> account = account_of(line);
+    if (!account) return account.error();
+    (*accounts)[line.user] = std::move(*account);
+    return accounts;
+}
+
+Result<void> add_user(const CommandLine& line, const config::ServerSettings& settings) {
+    Result<Account> account = account_of(line);
+    if (!account) return account.error();
+    return update(settings, [&](Accounts& accounts) -> Result<void> {
+        accounts[line.user] = std::move(*account);
+        return {};
+    });
+}
+
+Result<void> remove_user(const std::string& name, const config::ServerSettings& settings) {
+    return update(settings, [&](Accounts& accounts) -> Result<void> {
+        if (accounts.erase(name) == 0) return usage_error("there is no account '" + name + "'");
+        return {};
+    });
+}
+
+Result<std::string> list_users(const config::ServerSettings& settings) {
+    const Result<Accounts> accounts = load_accounts(accounts_file(settings));
+    if (!accounts) return accounts.error();
+    std::string text;
+    for (const auto& [name, account] : *accounts) {
+        const std::string& root = account.root.empty() ? settings.root : account.root;
+        text += name + (account.read_only ? " read-only " : " read-write ") + root + "\n";
+    }
+    return text;
+}
+
+}  // namespace lambda::server

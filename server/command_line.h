@@ -1,0 +1,36 @@
+// What the administrator asks of lambda-ftpd: its settings from file and options, and the commands
+// on accounts. Blocking; before anything else runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "config/server_settings.h"
+#include "server/accounts.h"
+
+namespace lambda::server {
+
+struct CommandLine {
+    std::string config;  // empty: all defaults
+    std::string root;
+    std::vector<std::string> listen;
+    std::string user;
+    std::string password_file;
+    std::string state;
+    bool allow_null = false;
+    std::string log_level;
+    bool read_only = false;  // `user add`
+};
+
+// The settings of the file, with the options over them.
+Result<config::ServerSettings> settings_of(const CommandLine& line);
+// The accounts of the file, and that of --user. Says a warning where a password file is readable.
+Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettings& settings);
+
+Result<void> add_user(const CommandLine& line, const config::ServerSettings& settings);
+Result<void> remove_user(const std::string& name, const config::ServerSettings& settings);
+// One line each: name, rights, root.
+Result<std::string> list_users(const config::ServerSettings& settings);
+
+}  // namespace lambda::server

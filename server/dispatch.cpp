@@ -1,0 +1,152 @@
+// Which command is answered by what.
+#include "common/base/units.h"
+#include "server/listing.h"
+#include "server/login.h"
+#include "server/offload.h"
+#include "server/plain_commands.h"
+#include "server/session.h"
+
+namespace lambda::server {
+namespace {
+
+namespace asio = boost::asio;
+
+// Of a listing, in hand at once.
+constexpr std::size_t kListingBytes = 64 * KiB;
+
+}  // namespace
+
+asio::awaitable<void> Session::answer(session::Line line) {
+    if (line.fault != session::LineFault::none) {
+        reply(line.fault == session::LineFault::too_long ? 500 : 501, to_string(line.fault));
+        co_return;
+    }
+    const Result<session::Command> command = session::parse_command(line.text);
+    if (!command) {
+        reply(500, command.error().sentence());
+    } else if (command->verb == "QUIT") {
+        reply(221, "Goodbye");
+        closing_ = true;
+    } else if (command->verb == "AUTH") {
+        reply(503, "TLS stands already");
+    } else if (const auto plain = answer_plain_command(*command)) {
+        reply(*plain);
+    } else if (root_) {
+        co_await answer_account(*command);
+    } else {
+        co_await answer_stranger(*command);
+    }
+}
+
+asio::awaitable<void> Session::answer_stranger(const session::Command& command) {
+    if (command.verb == "USER") {
+        co_await user(command.argument);
+    } else if (command.verb == "PASS") {
+        co_await pass(command.argument);
+    } else if (command.verb == "JOIN") {
+        co_await join(command.argument);
+    } else {
+        reply(530, "Log in first");
+    }
+}
+
+asio::awaitable<void> Session::answer_account(const session::Command& command) {
+    const std::string& verb = command.verb;
+    if (is_file_command(verb)) {
+        auto work = [&] { return run_file_command(command, *root_, place_); };
+        reply(co_await offload(service_.files, work));
+        co_return;
+    }
+    place_.rename_from.reset();
+    if (verb == "MLSD") {
+        co_await list(command.argument);
+    } else if (verb == "XFER") {
+        co_await transfer(command.argument);
+    } else if (verb == "CKSM") {
+        checksum(command.argument);
+    } else if (verb == "ABOR") {
+        abort();
+    } else if (verb == "STAT") {
+        status();
+    } else if (verb == "USER" || verb == "PASS" || verb == "JOIN") {
+        reply(503, "This session is logged in already");
+    } else {
+        reply(502, verb + " is not known here");
+    }
+}
+
+void Session::abort() {
+    if (!activity_) return reply(225, "Nothing runs");
+    ++aborts_;
+    activity_->cancel();
+}
+
+void Session::status() {
+    session::Reply answer{.code = 211, .lines = {"lambda-ftpd", "Logged in as " + user_}};
+    answer.lines.push_back("TLS 1.3, " + connection_.tls().cipher_name());
+    if (activity_) answer.lines.push_back(activity_->status());
+    answer.lines.emplace_back("End");
+    reply(answer);
+}
+
+asio::awaitable<void> Session::user(const std::string& name) {
+    user_ = name;
+    const std::optional<std::string> proved = connection_.tls().verified_client_name();
+    if (proved && *proved == name) {
+        const std::shared_ptr<const Accounts> accounts = service_.accounts;
+        auto work = [&] { return open_root(*accounts, service_.settings, name); };
+        root_ = co_await offload(service_.files, work);
+        if (root_) {
+            log("logged in as " + name + " by certificate");
+            reply(232, "Logged in by your certificate");
+            co_return;
+        }
+    }
+    reply(331, "Say the password by PASS");
+}
+
+asio::awaitable<void> Session::pass(const std::string& password) {
+    if (user_.empty()) {
+        reply(503, "Say USER first");
+        co_return;
+    }
+    const std::shared_ptr<const Accounts> accounts = service_.accounts;
+    auto work = [&] { return log_in(*accounts, service_.settings, user_, password); };
+    root_ = co_await offload(service_.passwords, work);
+    if (!root_) {
+        failed_try(530, "Wrong user or password");
+        co_return;
+    }
+    log("logged in as " + user_);
+    reply(230, root_->read_only() ? "Logged in; this account may only read" : "Logged in");
+}
+
+void Session::failed_try(int code, const std::string& text) {
+    reply(code, text);
+    log("refused: " + text);
+    if (++failed_tries_ >= service_.settings.login_tries) closing_ = true;
+}
+
+asio::awaitable<void> Session::list(const std::string& path) {
+    const std::string name = resolve(place_.directory, path);
+    auto open = [&] { return Listing::open(*root_, name); };
+    Result<Listing> listing = co_await offload(service_.files, open);
+    if (!listing) {
+        reply(error_reply(listing.error()));
+        co_return;
+    }
+    output_ += session::format_reply_start(250, "Listing");
+    for (;;) {
+        auto work = [&] { return listing->next(kListingBytes); };
+        const Result<std::string> lines = co_await offload(service_.files, work);
+        // A reply that has begun cannot turn into an error: a cut session says that it is not
+        // whole.
+        if (!lines) log("the listing broke off: " + lines.error().sentence());
+        closing_ = !lines || !co_await connection_.flush(output_);
+        if (closing_ || lines->empty()) break;
+        output_ += *lines;
+    }
+    if (!closing_) reply(250, "End");
+}
+
+}  // namespace lambda::server

@@ -1,0 +1,118 @@
+#include "server/listener.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <cstring>
+
+#include "common/io/log.h"
+#include "common/session/reply.h"
+#include "config/endpoint.h"
+#include "server/session.h"
+
+namespace lambda::server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+// After an accept that failed for want of descriptors or memory: time for some to come free.
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+tcp::endpoint endpoint_of(const Address& address) {
+    asio::ip::address_v6::bytes_type bytes;
+    std::memcpy(bytes.data(), address.ip.data(), bytes.size());
+    const asio::ip::address_v6 six(bytes, address.scope);
+    if (six.is_v4_mapped()) {
+        return {asio::ip::make_address_v4(asio::ip::v4_mapped, six), address.port};
+    }
+    return {six, address.port};
+}
+
+Error listen_error(const Address& address, const boost::system::error_code& problem) {
+    const bool no_family = problem == asio::error::address_family_not_supported ||
+                           problem == boost::system::errc::address_not_available;
+    return Error{.fault = no_family ? Fault::unsupported : Fault::usage,
+                 .message = "cannot listen on " + config::format_endpoint(address) + ": " +
+                            problem.message(),
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "choose another by --listen ADDRESS:PORT"};
+}
+
+}  // namespace
+
+Listener::Listener(asio::io_context& loop, Service& service) : loop_(loop), service_(service) {}
+
+Result<Address> Listener::listen(const Address& address) {
+    const tcp::endpoint endpoint = endpoint_of(address);
+    tcp::acceptor acceptor(loop_);
+    boost::system::error_code problem;
+    acceptor.open(endpoint.protocol(), problem);
+    if (!problem) acceptor.set_option(tcp::acceptor::reuse_address(true), problem);
+    if (!problem && endpoint.address().is_v6()) {
+        acceptor.set_option(asio::ip::v6_only(true), problem);
+    }
+    if (!problem) acceptor.bind(endpoint, problem);
+    if (!problem) acceptor.listen(asio::socket_base::max_listen_connections, problem);
+    if (problem) return listen_error(address, problem);
+    Address bound = address;
+    bound.port = acceptor.local_endpoint(problem).port();
+    acceptors_.push_back(std::move(acceptor));
+    return bound;
+}
+
+void Listener::start() {
+    for (tcp::acceptor& acceptor : acceptors_) {
+        asio::co_spawn(loop_, accept(acceptor), asio::detached);
+    }
+}
+
+void Listener::stop() {
+    boost::system::error_code ignored;
+    for (tcp::acceptor& acceptor : acceptors_) acceptor.close(ignored);
+    for (const std::weak_ptr<Session>& session : sessions_) {
+        if (const auto alive = session.lock()) alive->stop();
+    }
+}
+
+asio::awaitable<void> Listener::accept(tcp::acceptor& acceptor) {
+    while (acceptor.is_open()) {
+        boost::system::error_code problem;
+        tcp::socket socket =
+            co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, problem));
+        if (!problem) {
+            admit(std::move(socket));
+        } else if (problem != asio::error::operation_aborted) {
+            io::log_warning("cannot accept a connection: " + problem.message());
+            asio::steady_timer pause(loop_, kAcceptPause);
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, problem));
+        }
+    }
+}
+
+void Listener::admit(tcp::socket socket) {
+    boost::system::error_code problem;
+    socket.non_blocking(true, problem);
+    const Address peer = address_of(socket.remote_endpoint(problem));
+    if (problem) return;
+    Admission::Slot slot = service_.admission.admit(peer);
+    if (!slot) {
+        io::log_warning("too many sessions: refused one from " + config::format_endpoint(peer));
+        const std::string farewell = session::format_reply(421, "Too many sessions; try later");
+        socket.write_some(asio::buffer(farewell), problem);
+        return;
+    }
+    std::erase_if(sessions_, [](const auto& session) { return session.expired(); });
+    const auto session =
+        std::make_shared<Session>(service_, std::move(socket), std::move(slot), next_session_++);
+    sessions_.push_back(session);
+    asio::co_spawn(loop_, session->run(), asio::detached);
+}
+
+}  // namespace lambda::server

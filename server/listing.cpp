@@ -1,0 +1,80 @@
+#include "server/listing.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "common/session/reply.h"
+
+namespace lambda::server {
+namespace {
+
+session::EntryType type_of(mode_t mode) {
+    if (S_ISREG(mode)) return session::EntryType::file;
+    if (S_ISDIR(mode)) return session::EntryType::directory;
+    if (S_ISLNK(mode)) return session::EntryType::link;
+    return session::EntryType::special;
+}
+
+// RFC 3659 §7.5.5: what the account's kind allows, not what the file system may refuse yet.
+const char* perm_of(mode_t mode, bool read_only) {
+    if (S_ISDIR(mode)) return read_only ? "el" : "cdeflmp";
+    return read_only ? "r" : "adfrw";
+}
+
+}  // namespace
+
+Result<Listing> Listing::open(const io::Root& root, const std::string& name) {
+    Result<io::Descriptor> opened = root.open(name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+    if (!opened) return opened.error();
+    DIR* const directory = ::fdopendir(opened->get());
+    if (!directory) return errno_error(Fault::file, "cannot list", name, errno);
+    opened->release();
+    return Listing(directory, name, root.read_only());
+}
+
+Result<std::string> Listing::next(std::size_t most) {
+    std::string lines;
+    while (lines.size() < most) {
+        errno = 0;
+        const dirent* const found = ::readdir(directory_.get());
+        if (!found) {
+            if (errno != 0) return errno_error(Fault::file, "cannot list", name_, errno);
+            break;
+        }
+        if (std::strcmp(found->d_name, ".") == 0 || std::strcmp(found->d_name, "..") == 0) continue;
+        struct stat status {};
+        if (::fstatat(::dirfd(directory_.get()), found->d_name, &status, AT_SYMLINK_NOFOLLOW) !=
+            0) {
+            if (errno == ENOENT) continue;
+            return errno_error(Fault::file, "cannot look at an entry", name_, errno);
+        }
+        lines += session::format_reply_middle(
+            session::format_entry(entry_of(status, found->d_name, read_only_)));
+    }
+    return lines;
+}
+
+session::Entry entry_of(const struct stat& status, std::string name, bool read_only) {
+    return session::Entry{
+        .type = type_of(status.st_mode),
+        .size = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0,
+        .mtime_ns = mtime_of(status),
+        .mode = status.st_mode & 07777U,
+        .perm = perm_of(status.st_mode, read_only),
+        .name = std::move(name)};
+}
+
+std::int64_t mtime_of(const struct stat& status) {
+    // Beyond 64 bits of nanoseconds (1677 to 2262): the nearest bound.
+    std::int64_t time = 0;
+    if (__builtin_mul_overflow(std::int64_t{status.st_mtim.tv_sec}, std::int64_t{1'000'000'000},
+                               &time) ||
+        __builtin_add_overflow(time, std::int64_t{status.st_mtim.tv_nsec}, &time)) {
+        return status.st_mtim.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    }
+    return time;
+}
+
+}  // namespace lambda::server

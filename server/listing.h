@@ -1,0 +1,41 @@
+// MLSD: a directory read in bounded pieces. Blocking: for a worker thread, one at a time.
+#pragma once
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "common/base/result.h"
+#include "common/io/root.h"
+#include "common/session/entry.h"
+
+namespace lambda::server {
+
+class Listing {
+  public:
+    // `root` need not outlive it.
+    static Result<Listing> open(const io::Root& root, const std::string& name);
+
+    // The next entries as lines of a reply (without its start and end), about `most` bytes; empty
+    // at the end. "." and ".." are left out, and what vanishes meanwhile.
+    Result<std::string> next(std::size_t most);
+
+  private:
+    struct Close {
+        void operator()(DIR* directory) const { ::closedir(directory); }
+    };
+    Listing(DIR* directory, std::string name, bool read_only)
+        : directory_(directory), name_(std::move(name)), read_only_(read_only) {}
+
+    std::unique_ptr<DIR, Close> directory_;
+    std::string name_;
+    bool read_only_;
+};
+
+session::Entry entry_of(const struct stat& status, std::string name, bool read_only);
+std::int64_t mtime_of(const struct stat& status);  // nanoseconds since 1970
+
+}  // namespace lambda::server

@@ -1,0 +1,147 @@
+// lambda-ftpd: the command line, and the life of the process.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+
+#include "common/io/log.h"
+#include "config/endpoint.h"
+#include "server/command_line.h"
+#include "server/server.h"
+
+namespace {
+
+using namespace lambda;
+using server::CommandLine;
+
+constexpr int kUsage = 2;
+
+int fail(const Error& error) {
+    std::cerr << "lambda-ftpd: " << error.sentence() << "\n";
+    return error.fault == Fault::usage ? kUsage : 1;
+}
+
+io::LogLevel level_of(const config::ServerSettings& settings) {
+    // The settings know "trace" too; the log's finest is debug.
+    const Result<io::LogLevel> level = io::parse_log_level(settings.log_level);
+    return level ? *level : io::LogLevel::debug;
+}
+
+void reload(server::Server& running, const CommandLine& line) {
+    const Result<config::ServerSettings> settings = server::settings_of(line);
+    if (!settings) return io::log_error("not reloaded: " + settings.error().sentence());
+    io::open_log(level_of(*settings));
+    Result<server::Accounts> accounts = server::accounts_of(line, *settings);
+    if (!accounts) return io::log_error("accounts not reloaded: " + accounts.error().sentence());
+    running.replace_accounts(std::move(*accounts));
+    io::log_info("accounts and log level reloaded");
+}
+
+int serve(const CommandLine& line) {
+    Result<config::ServerSettings> settings = server::settings_of(line);
+    if (!settings) return fail(settings.error());
+    io::open_log(level_of(*settings));
+    std::signal(SIGPIPE, SIG_IGN);
+    Result<server::Accounts> accounts = server::accounts_of(line, *settings);
+    if (!accounts) return fail(accounts.error());
+    if (accounts->empty()) {
+        io::log_warning("there is no account yet; add one by `lambda-ftpd user add`");
+    }
+    Result<std::unique_ptr<server::Server>> made =
+        server::Server::make(std::move(*settings), std::move(*accounts));
+    if (!made) return fail(made.error());
+    server::Server& running = **made;
+    running.watch_signals([&] { reload(running, line); });
+    for (const Address& address : running.addresses()) {
+        std::cout << "listening on " << config::format_endpoint(address) << std::endl;
+    }
+    running.run();
+    return 0;
+}
+
+int check_config(const CommandLine& line) {
+    const Result<config::ServerSettings> settings = server::settings_of(line);
+    if (!settings) return fail(settings.error());
+    const Result<server::Accounts> accounts = server::accounts_of(line, *settings);
+    if (!accounts) return fail(accounts.error());
+    std::cout << "the settings are good; accounts: " << accounts->size() << "\n";
+    return 0;
+}
+
+// Runs one of the commands on accounts.
+template <typename Work>
+int with_settings(const CommandLine& line, Work work) {
+    const Result<config::ServerSettings> settings = server::settings_of(line);
+    if (!settings) return fail(settings.error());
+    const auto result = work(*settings);
+    return result ? 0 : fail(result.error());
+}
+
+void add_place(CLI::App& app, CommandLine& line) {
+    app.add_option("--config", line.config, "The settings, YAML");
+    app.add_option("--state", line.state, "Directory for key, certificate and accounts");
+}
+
+int run(int argc, char** argv) {
+    CommandLine line;
+    CLI::App app("lambda-ftpd serves files over striped SABUL flows.", "lambda-ftpd");
+    app.set_version_flag("--version", LAMBDA_VERSION);
+    app.require_subcommand(0, 1);
+    add_place(app, line);
+    app.add_option("--root", line.root, "Directory that accounts are jailed in");
+    app.add_option("--listen", line.listen, "ADDRESS:PORT, IPv6 in brackets; repeatable");
+    app.add_option("--user", line.user, "An account for this run, read-write");
+    app.add_option("--password-file", line.password_file, "Its password, on the first line");
+    app.add_flag("--allow-null", line.allow_null, "Offer /.zero and /.null");
+    app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error")
+        ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
+
+    CLI::App* const check = app.add_subcommand("check-config", "Check settings and accounts");
+    add_place(*check, line);
+    CLI::App* const user = app.add_subcommand("user", "Look after the accounts");
+    user->require_subcommand(1);
+    CLI::App* const add = user->add_subcommand("add", "Add an account, or change it");
+    add_place(*add, line);
+    add->add_option("NAME", line.user)->required();
+    add->add_option("--password-file", line.password_file, "The password, on the first line")
+        ->required();
+    add->add_option("--root", line.root, "Directory that it is jailed in");
+    add->add_flag("--read-only", line.read_only, "It may not change anything");
+    CLI::App* const remove = user->add_subcommand("remove", "Remove an account");
+    add_place(*remove, line);
+    remove->add_option("NAME", line.user)->required();
+    CLI::App* const list = user->add_subcommand("list", "List the accounts");
+    add_place(*list, line);
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+        return app.exit(problem) == 0 ? 0 : kUsage;
+    }
+    if (check->parsed()) return check_config(line);
+    if (add->parsed()) {
+        return with_settings(line, [&](const auto& s) { return server::add_user(line, s); });
+    }
+    if (remove->parsed()) {
+        return with_settings(line,
+                             [&](const auto& s) { return server::remove_user(line.user, s); });
+    }
+    if (list->parsed()) {
+        return with_settings(line, [&](const auto& s) {
+            const Result<std::string> users = server::list_users(s);
+            if (users) std::cout << *users;
+            return users;
+        });
+    }
+    return serve(line);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& problem) {
+        std::cerr << "lambda-ftpd: " << problem.what() << "\n";
+        return 1;
+    }
+}

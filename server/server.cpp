@@ -1,0 +1,198 @@
+#include "server/server.h"
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <csignal>
+#include <optional>
+
+#include "common/io/log.h"
+#include "common/io/tls.h"
+#include "config/endpoint.h"
+#include "server/listener.h"
+#include "server/password.h"
+#include "server/service.h"
+#include "server/state.h"
+
+namespace lambda::server {
+namespace {
+
+namespace asio = boost::asio;
+
+// SIGTERM: how long transfers may go on by themselves, and then how long their end may take, so
+// that both stay well below the 90 s of systemd.
+constexpr std::chrono::seconds kGrace{10};
+constexpr std::chrono::seconds kEndTime{20};
+// How long sessions may take to say goodbye when nothing runs any more, and how often to look.
+constexpr int kGoodbyeLooks = 50;
+constexpr std::chrono::milliseconds kGoodbyePause{10};
+
+Error stopping_error() {
+    return Error{.fault = Fault::cut,
+                 .message = "the server stops",
+                 .path = {},
+                 .side = Side::remote,
+                 .remedy = "try again when it runs"};
+}
+
+// A machine without one family still serves the other.
+bool family_missing(const Error& error) {
+    return error.fault == Fault::unsupported;
+}
+
+}  // namespace
+
+struct Server::State {
+    State(config::ServerSettings given, io::TlsContext context, std::uint64_t first_number)
+        : settings(std::move(given)),
+          tls(std::move(context)),
+          transfers(settings, first_number,
+                    [this](std::function<void()> run) { asio::post(loop, std::move(run)); }),
+          service{.settings = settings, .tls = tls, .transfers = transfers, .accounts = {}},
+          listener(loop, service),
+          signals(loop),
+          clock(loop) {}
+
+    // The loop goes before what its sessions use, and after what posts to it: see the destructor.
+    ~State() {
+        loop.stop();
+        transfers.stop_all(stopping_error());
+        transfers.abandon();
+        service.passwords.join();
+        service.files.join();
+        service.checksums.join();
+    }
+
+    void stop();
+    void cut();
+    void leave(int looks);
+    void await_signal(std::function<void()> hangup);
+
+    config::ServerSettings settings;
+    io::TlsContext tls;
+    Transfers transfers;
+    Service service;
+    asio::io_context loop{1};
+    Listener listener;
+    asio::signal_set signals;
+    asio::steady_timer clock;
+    std::vector<Address> addresses;
+    bool stopping = false;
+};
+
+void Server::State::stop() {
+    if (std::exchange(stopping, true)) return cut();
+    io::log_info("stopping; running transfers: " + std::to_string(transfers.running()));
+    service.stopping = true;
+    listener.stop();
+    clock.expires_after(kGrace);
+    clock.async_wait([this](const boost::system::error_code& problem) {
+        if (!problem) cut();
+    });
+    transfers.when_idle([this] { leave(kGoodbyeLooks); });
+}
+
+void Server::State::cut() {
+    if (transfers.running() == 0) return;
+    transfers.stop_all(stopping_error());
+    clock.expires_after(kEndTime);
+    clock.async_wait([this](const boost::system::error_code& problem) {
+        if (problem) return;
+        io::log_error("a transfer did not end in time");
+        loop.stop();
+    });
+}
+
+void Server::State::leave(int looks) {
+    if (looks == 0 || service.admission.count() == 0) return loop.stop();
+    clock.expires_after(kGoodbyePause);
+    clock.async_wait([this, looks](const boost::system::error_code& problem) {
+        if (!problem) leave(looks - 1);
+    });
+}
+
+void Server::State::await_signal(std::function<void()> hangup) {
+    signals.async_wait([this, hangup = std::move(hangup)](const boost::system::error_code& problem,
+                                                          int signal) mutable {
+        if (problem) return;
+        if (signal == SIGHUP) {
+            hangup();
+        } else {
+            stop();
+        }
+        await_signal(std::move(hangup));
+    });
+}
+
+Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Accounts accounts) {
+    if (auto made = make_state_directory(settings.state); !made) return made.error();
+    if (settings.certificate.empty()) {
+        settings.certificate = settings.state + "/certificate.pem";
+        settings.key = settings.state + "/key.pem";
+        if (auto made = ensure_certificate(settings.certificate, settings.key); !made) {
+            return made.error();
+        }
+    }
+    Result<io::TlsContext> tls =
+        io::TlsContext::server(settings.certificate, settings.key, settings.client_ca);
+    if (!tls) return tls.error();
+    const Result<std::uint64_t> first = first_transfer_number(settings.state);
+    if (!first) return first.error();
+    dummy_password_hash();  // made before the first stranger could time it
+
+    auto state = std::make_unique<State>(std::move(settings), std::move(*tls), *first);
+    state->service.accounts = std::make_shared<const Accounts>(std::move(accounts));
+    std::optional<Error> missing;
+    for (const Address& wanted : state->settings.listen) {
+        Result<Address> bound = state->listener.listen(wanted);
+        if (bound) {
+            state->addresses.push_back(*bound);
+        } else if (family_missing(bound.error())) {
+            io::log_warning(bound.error().sentence());
+            missing = bound.error();
+        } else {
+            return bound.error();
+        }
+    }
+    if (state->addresses.empty()) return missing.value_or(stopping_error());
+    state->listener.start();
+    return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Server::~Server() = default;
+
+const std::vector<Address>& Server::addresses() const {
+    return state_->addresses;
+}
+
+void Server::run() {
+    state_->loop.run();
+}
+
+void Server::stop() {
+    asio::post(state_->loop, [state = state_.get()] { state->stop(); });
+}
+
+void Server::replace_accounts(Accounts accounts) {
+    auto fresh = std::make_shared<const Accounts>(std::move(accounts));
+    asio::post(state_->loop, [state = state_.get(), fresh = std::move(fresh)]() mutable {
+        state->service.accounts = std::move(fresh);
+    });
+}
+
+void Server::watch_signals(std::function<void()> hangup) {
+    boost::system::error_code ignored;
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(signal, ignored);
+    state_->await_signal(std::move(hangup));
+}
+
+std::string accounts_file(const config::ServerSettings& settings) {
+    return settings.accounts.empty() ? settings.state + "/accounts.yaml" : settings.accounts;
+}
+
+}  // namespace lambda::server

@@ -1,0 +1,34 @@
+// What all sessions of a server share. It outlives them. Loop's thread, but for the pools.
+#pragma once
+
+#include <utility>
+
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <string>
+
+#include "common/io/tls.h"
+#include "config/server_settings.h"
+#include "server/accounts.h"
+#include "server/admission.h"
+#include "server/transfers.h"
+
+namespace lambda::server {
+
+struct Service {
+    const config::ServerSettings& settings;
+    const io::TlsContext& tls;
+    Transfers& transfers;
+    // Replaced whole at a reload; a session looks only while a login is on.
+    std::shared_ptr<const Accounts> accounts;
+    Admission admission{settings.sessions_max, settings.sessions_per_address};
+    bool stopping = false;
+
+    // scrypt takes 32 MiB and a tenth of a second for each: one at a time, so that strangers cannot
+    // take the machine. Jobs in a queue are bounded by the sessions: each has one at most.
+    boost::asio::thread_pool passwords{1};
+    boost::asio::thread_pool files{4};
+    boost::asio::thread_pool checksums{2};
+};
+
+}  // namespace lambda::server

@@ -1,0 +1,182 @@
+#include "server/session.h"
+
+#include <algorithm>
+
+#include "common/io/log.h"
+#include "common/session/facts.h"
+#include "config/endpoint.h"
+#include "server/plain_commands.h"
+
+namespace lambda::server {
+namespace {
+
+namespace asio = boost::asio;
+using io::IoStatus;
+using Clock = asio::steady_timer::clock_type;
+
+// A stripe speaks TLS at once and must not hear a plain 220; a plain client may wait for the 220.
+// What speaks at once is heard within the first segment; a second allows for one lost.
+constexpr std::chrono::seconds kGreetingDelay{1};
+constexpr std::size_t kReadBytes = 4096;
+constexpr std::byte kTlsHandshake{0x16};  // RFC 8446 §5.1, content type
+constexpr std::string_view kGreeting = "lambda-ftpd";
+
+template <typename D>
+Clock::time_point from_now(D duration) {
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(duration);
+}
+
+}  // namespace
+
+Session::Session(Service& service, asio::ip::tcp::socket socket, Admission::Slot slot,
+                 std::uint64_t number)
+    : service_(service),
+      connection_(std::move(socket)),
+      slot_(std::move(slot)),
+      label_("session " + std::to_string(number) + ": "),
+      peer_(connection_.peer()),
+      login_deadline_(from_now(service.settings.login_timeout)),
+      idle_deadline_(login_deadline_) {}
+
+asio::awaitable<void> Session::run() {
+    const std::shared_ptr<Session> self = shared_from_this();
+    log("connected from " + config::format_endpoint(peer_));
+    if (co_await secure()) co_await serve();
+    if (activity_) activity_->cancel();
+    log("ended");
+}
+
+void Session::stop() {
+    stopping_ = true;
+    changed_ = true;
+    connection_.wake();
+}
+
+// From the first byte to the end of the handshake.
+asio::awaitable<bool> Session::secure() {
+    bool greeted = false;
+    connection_.set_deadline(std::min(login_deadline_, from_now(kGreetingDelay)));
+    std::byte first{};
+    for (;;) {
+        const IoStatus status = connection_.peek_first(first);
+        if (status == IoStatus::ok) break;
+        if (status != IoStatus::want_read || stopping_) co_return false;
+        if (co_await connection_.wait(status) != Connection::Wait::deadline) continue;
+        if (greeted) co_return false;
+        greeted = true;
+        connection_.set_deadline(login_deadline_);
+        reply(220, kGreeting);
+        if (!co_await connection_.flush(output_)) co_return false;
+    }
+    connection_.set_deadline(login_deadline_);
+    const bool tls_at_once = first == kTlsHandshake && !greeted;
+    if (!tls_at_once && !greeted) reply(220, kGreeting);
+    bool plain = !tls_at_once;
+    while (plain) {
+        if (!co_await connection_.flush(output_) || closing_ || stopping_) co_return false;
+        const IoStatus status = connection_.read_plain(framer_);
+        if (status == IoStatus::want_read) {
+            if (co_await connection_.wait(status) == Connection::Wait::deadline) co_return false;
+        } else if (status != IoStatus::ok) {
+            co_return false;
+        }
+        if (framer_.ready()) plain = !co_await answer_plain_line(framer_.take());
+    }
+    connection_.start_tls(service_.tls);
+    if (!co_await connection_.handshake()) {
+        log("no TLS: " + connection_.tls().error());
+        co_return false;
+    }
+    if (tls_at_once) reply(220, kGreeting);
+    co_return true;
+}
+
+// True: TLS follows.
+asio::awaitable<bool> Session::answer_plain_line(const session::Line& line) {
+    const Result<session::Command> command = session::parse_command(line.text);
+    if (line.fault != session::LineFault::none) {
+        reply(line.fault == session::LineFault::too_long ? 500 : 501, to_string(line.fault));
+    } else if (!command) {
+        reply(500, command.error().sentence());
+    } else if (command->verb == "AUTH") {
+        const std::string mechanism = session::lower_case(command->argument);
+        if (mechanism == "tls" || mechanism == "tls-c") {
+            reply(234, "TLS follows");
+            co_return co_await connection_.flush(output_);
+        }
+        reply(504, "AUTH takes TLS");
+    } else if (command->verb == "QUIT") {
+        reply(221, "Goodbye");
+        closing_ = true;
+        co_await connection_.flush(output_);
+    } else if (command->verb == "FEAT" || command->verb == "NOOP") {
+        reply(*answer_plain_command(*command));
+    } else {
+        reply(530, "Say AUTH TLS first");
+    }
+    co_return false;
+}
+
+asio::awaitable<void> Session::serve() {
+    while (!closing_) {
+        changed_ = false;
+        const IoStatus status = read_lines();
+        if (status == IoStatus::closed || status == IoStatus::failed) co_return;
+        while (std::optional<session::Line> line = queue_.next(activity_.has_value())) {
+            co_await answer(std::move(*line));
+            if (closing_) break;
+        }
+        if (stopping_ && !activity_ && !closing_) {
+            reply(421, "The server stops");
+            closing_ = true;
+        }
+        set_deadline();
+        if (!co_await connection_.flush(output_)) co_return;
+        const bool room = status == IoStatus::ok && !queue_.full();
+        if (closing_ || changed_ || room) continue;
+        if (co_await connection_.wait(status) == Connection::Wait::deadline && !activity_) {
+            reply(421, root_ ? "Nothing was said for too long" : "Nobody logged in");
+            closing_ = true;
+            connection_.set_deadline(from_now(kGreetingDelay));
+            co_await connection_.flush(output_);
+        }
+    }
+    if (!joined_) connection_.tls().shutdown();
+}
+
+// Takes in what has come until nothing has or the queue is full. What it wants to go on; ok: room.
+IoStatus Session::read_lines() {
+    for (;;) {
+        while (!input_.empty() && !queue_.full()) {
+            input_.erase(0, framer_.feed(input_));
+            if (!framer_.ready()) continue;
+            queue_.push(framer_.take());
+            idle_deadline_ = from_now(service_.settings.idle_timeout);
+        }
+        if (queue_.full()) return IoStatus::ok;
+        const IoStatus status = connection_.read(input_, kReadBytes);
+        if (status != IoStatus::ok) return status;
+    }
+}
+
+void Session::set_deadline() {
+    if (activity_) {
+        connection_.set_deadline(Connection::Deadline::max());
+    } else {
+        connection_.set_deadline(root_ ? idle_deadline_ : login_deadline_);
+    }
+}
+
+void Session::reply(int code, std::string_view text) {
+    output_ += session::format_reply(code, text);
+}
+
+void Session::reply(const session::Reply& reply) {
+    output_ += session::format_reply(reply);
+}
+
+void Session::log(std::string_view text) const {
+    io::log_info(label_ + std::string(text));
+}
+
+}  // namespace lambda::server

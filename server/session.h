@@ -1,0 +1,99 @@
+// One control session: a coroutine on the loop's thread from the first byte to the end, through
+// plain text, TLS, login and commands (docs/protocol.md §1). A stripe's connection is a session
+// too, until its JOIN.
+#pragma once
+
+#include <utility>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/io/root.h"
+#include "common/session/command.h"
+#include "common/session/reply.h"
+#include "server/admission.h"
+#include "server/command_queue.h"
+#include "server/connection.h"
+#include "server/file_commands.h"
+#include "server/service.h"
+
+namespace lambda::server {
+
+class Session : public std::enable_shared_from_this<Session> {
+  public:
+    Session(Service& service, boost::asio::ip::tcp::socket socket, Admission::Slot slot,
+            std::uint64_t number);
+
+    boost::asio::awaitable<void> run();
+    // The server stops: ends the session as soon as nothing runs in it.
+    void stop();
+
+  private:
+    // What runs while commands wait: a transfer or a checksum.
+    struct Activity {
+        std::function<void()> cancel;
+        std::function<std::string()> status;
+    };
+
+    // session.cpp: the stages.
+    boost::asio::awaitable<bool> secure();
+    boost::asio::awaitable<bool> answer_plain_line(const session::Line& line);
+    boost::asio::awaitable<void> serve();
+    io::IoStatus read_lines();
+    void set_deadline();
+
+    // dispatch.cpp: which command is answered by what.
+    boost::asio::awaitable<void> answer(session::Line line);
+    boost::asio::awaitable<void> answer_stranger(const session::Command& command);
+    boost::asio::awaitable<void> answer_account(const session::Command& command);
+    void abort();
+    void status();
+
+    boost::asio::awaitable<void> user(const std::string& name);
+    boost::asio::awaitable<void> pass(const std::string& password);
+    void failed_try(int code, const std::string& text);
+    boost::asio::awaitable<void> list(const std::string& path);
+
+    // activities.cpp
+    boost::asio::awaitable<void> transfer(const std::string& argument);
+    void transfer_ended(const mover::Outcome& outcome);
+    boost::asio::awaitable<void> join(const std::string& argument);
+    void checksum(const std::string& argument);
+    void begin(Activity activity);
+    void finish(const session::Reply& reply);
+
+    void reply(int code, std::string_view text);
+    void reply(const session::Reply& reply);
+    void log(std::string_view text) const;
+
+    Service& service_;
+    Connection connection_;
+    Admission::Slot slot_;
+    const std::string label_;  // "session 12: "
+    const Address peer_;
+
+    session::LineFramer framer_;
+    std::string input_;  // decrypted, not yet cut into lines; at most one read
+    CommandQueue queue_;
+    std::string output_;
+    bool closing_ = false;  // after what is written
+    bool stopping_ = false;
+    bool changed_ = false;  // stop() or finish() came since the last look
+    bool joined_ = false;   // the connection went to a mover
+
+    Connection::Deadline login_deadline_;
+    Connection::Deadline idle_deadline_;
+    std::uint32_t failed_tries_ = 0;
+    std::string user_;
+    std::optional<io::Root> root_;  // logged in
+    FilePlace place_;
+
+    std::optional<Activity> activity_;
+    std::size_t aborts_ = 0;  // ABORs that wait for the activity's end
+};
+
+}  // namespace lambda::server

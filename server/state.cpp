@@ -1,0 +1,124 @@
+#include "server/state.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+
+#include "common/io/log.h"
+#include "common/io/root.h"
+#include "common/io/tls.h"
+#include "common/session/facts.h"
+
+namespace lambda::server {
+namespace {
+
+constexpr std::uint64_t kMaxStarts = 0xffffffff;
+
+std::string directory_of(const std::string& file) {
+    const std::size_t slash = file.find_last_of('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : file.substr(0, slash);
+}
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(fd, text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<void> make_state_directory(const std::string& directory) {
+    if (::mkdir(directory.c_str(), 0700) == 0) return {};
+    if (errno != EEXIST) {
+        Error error =
+            errno_error(Fault::usage, "cannot make the state directory", directory, errno);
+        error.remedy = "choose another by --state";
+        return error;
+    }
+    struct stat status {};
+    if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+        return errno_error(Fault::usage, "cannot use the state directory", directory, ENOTDIR);
+    }
+    if ((status.st_mode & 077) != 0 && ::chmod(directory.c_str(), 0700) != 0) {
+        return errno_error(Fault::usage, "cannot close the state directory to others", directory,
+                           errno);
+    }
+    return {};
+}
+
+Result<void> replace_file(const std::string& file, std::string_view text) {
+    std::string fresh = file + ".XXXXXX";
+    const io::Descriptor out(::mkostemp(fresh.data(), O_CLOEXEC));  // 0600
+    if (!out) return errno_error(Fault::file, "cannot write", file, errno);
+    if (!write_all(out.get(), text) || ::fsync(out.get()) != 0 ||
+        ::rename(fresh.c_str(), file.c_str()) != 0) {
+        Error error = errno_error(Fault::file, "cannot write", file, errno);
+        ::unlink(fresh.c_str());
+        return error;
+    }
+    const io::Descriptor directory(::open(directory_of(file).c_str(), O_RDONLY | O_DIRECTORY));
+    if (!directory || ::fsync(directory.get()) != 0) {
+        return errno_error(Fault::file, "cannot flush the directory", file, errno);
+    }
+    return {};
+}
+
+Result<void> ensure_certificate(const std::string& certificate_file, const std::string& key_file) {
+    const bool certificate = ::access(certificate_file.c_str(), F_OK) == 0;
+    const bool key = ::access(key_file.c_str(), F_OK) == 0;
+    if (certificate && key) return {};
+    if (certificate || key) {
+        return Error{.fault = Fault::usage,
+                     .message = "the certificate or its key is missing",
+                     .path = certificate ? key_file : certificate_file,
+                     .side = Side::local,
+                     .remedy =
+                         "restore it, or remove the other too: both are then made anew, and "
+                         "clients will see a changed key"};
+    }
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0 || host[0] == '\0') host = {"localhost"};
+    if (auto made = io::make_certificate(certificate_file, key_file, host.data()); !made) {
+        return made.error();
+    }
+    io::log_info("made a key and a certificate: " + certificate_file);
+    return {};
+}
+
+Result<std::uint64_t> first_transfer_number(const std::string& directory) {
+    const std::string file = directory + "/starts";
+    std::uint64_t starts = 0;
+    if (std::ifstream in(file); in) {
+        std::string text;
+        std::getline(in, text);
+        const std::optional<std::uint64_t> number = session::parse_number(text);
+        if (!number || *number >= kMaxStarts) {
+            return Error{.fault = Fault::usage,
+                         .message = "the count of starts is damaged",
+                         .path = file,
+                         .side = Side::local,
+                         .remedy =
+                             "write a number above all before into it, or remove it together "
+                             "with the server's key"};
+        }
+        starts = *number;
+    }
+    ++starts;
+    if (auto written = replace_file(file, std::to_string(starts) + "\n"); !written) {
+        return written.error();
+    }
+    return starts << 32;
+}
+
+}  // namespace lambda::server

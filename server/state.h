@@ -1,0 +1,25 @@
+// The server's state directory (0700): key, certificate, accounts, and how often it has started.
+// Blocking; at start-up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+
+namespace lambda::server {
+
+// Made where it is missing; its parent must be there.
+Result<void> make_state_directory(const std::string& directory);
+// Writes beside `file`, flushes, renames; 0600.
+Result<void> replace_file(const std::string& file, std::string_view text);
+
+// Makes key and certificate where neither is there.
+Result<void> ensure_certificate(const std::string& certificate_file, const std::string& key_file);
+
+// The number of the first transfer of this run: the count of starts in the high 32 bits, so that no
+// number serves twice for one key, also after a crash (docs/protocol.md §5).
+Result<std::uint64_t> first_transfer_number(const std::string& directory);
+
+}  // namespace lambda::server

@@ -1,0 +1,158 @@
+#include "server/transfers.h"
+
+#include <utility>
+#include <vector>
+
+#include "common/io/log.h"
+#include "common/io/machine.h"
+#include "common/sabul/congestion/registry.h"
+#include "common/session/facts.h"
+
+namespace lambda::server {
+namespace {
+
+using session::Reply;
+
+Reply refusal(int code, const Error& error) {
+    return Reply{.code = code, .lines = {error.sentence()}};
+}
+
+session::Limits limits_of(const config::ServerSettings& settings, std::uint64_t memory) {
+    return session::Limits{.stripes = settings.stripes_max,
+                           .highest_rate = settings.highest_rate,
+                           .memory = memory,
+                           .laws = sabul::law_names(),
+                           .allow_safe = settings.allow_safe,
+                           .allow_clear = settings.allow_clear};
+}
+
+session::Agreement fresh_agreement(session::Terms terms, std::uint64_t number,
+                                   bool into_directory) {
+    session::Agreement agreement;
+    agreement.terms = std::move(terms);
+    io::fill_random(agreement.nonce);
+    agreement.transfer = number;
+    std::array<std::byte, 16> token{};
+    io::fill_random(token);
+    agreement.token = session::to_hex(token);
+    agreement.into_directory = into_directory;
+    return agreement;
+}
+
+// docs/protocol.md §5.
+std::vector<std::byte> key_context(const session::Agreement& agreement,
+                                   const session::Nonce& client) {
+    std::vector<std::byte> context;
+    ByteWriter writer(context);
+    writer.u64(agreement.transfer);
+    writer.bytes(client);
+    writer.bytes(agreement.nonce);
+    return context;
+}
+
+std::string name_of(std::uint64_t number) {
+    return "transfer " + std::to_string(number) + ": ";
+}
+
+}  // namespace
+
+Transfers::Transfers(const config::ServerSettings& settings, std::uint64_t first_number, Post post)
+    : settings_(settings),
+      next_number_(first_number),
+      post_(std::move(post)),
+      memory_(settings.memory, settings.transfer_memory) {}
+
+std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
+    if (transfers_.size() >= settings_.transfers_max) {
+        return Reply{.code = 450, .lines = {"Too many transfers run; try later"}};
+    }
+    const Result<session::Terms> terms =
+        session::agree(request.offer.terms, limits_of(settings_, settings_.transfer_memory));
+    if (!terms) {
+        return refusal(terms.error().fault == Fault::unsupported ? 504 : 501, terms.error());
+    }
+    const std::uint64_t memory = memory_.take(terms->memory);
+    if (memory == 0) return Reply{.code = 450, .lines = {"No memory is left; try later"}};
+    const Result<session::Terms> bounded = session::agree(*terms, limits_of(settings_, memory));
+    LAMBDA_ASSERT(bounded.ok());
+
+    const std::uint64_t number = next_number_++;
+    session::Agreement agreement = fresh_agreement(*bounded, number, request.into_directory);
+    const Result<mover::TransferSecret> secret =
+        request.export_key(key_context(agreement, request.offer.nonce));
+    if (!secret) {
+        memory_.give_back(memory);
+        return refusal(504, secret.error());
+    }
+    Result<std::unique_ptr<mover::Mover>> mover = mover::Mover::make(
+        {.terms = agreement.terms,
+         .secret = *secret,
+         .transfer = number,
+         .is_client = false,
+         .root = std::move(request.root),
+         .sources = {},
+         .wants = {},
+         .target = {.path = request.target, .into_directory = request.into_directory},
+         .local = request.local,
+         .peer = request.peer,
+         .ports = {},
+         .first_port = settings_.data_ports.first,
+         .last_port = settings_.data_ports.last,
+         .socket_buffer = settings_.socket_buffer,
+         .allow_uring = settings_.io_uring,
+         .dial = {},
+         .finished = [this, number] { post_([this, number] { end(number); }); }});
+    if (!mover) {
+        memory_.give_back(memory);
+        io::log_warning(name_of(number) + mover.error().sentence());
+        return refusal(425, mover.error());
+    }
+    for (const std::string& note : (*mover)->notes()) io::log_warning(name_of(number) + note);
+    agreement.ports = (*mover)->ports();
+    book_.add(number, agreement.token, agreement.terms.stripes);
+    Transfer& transfer = transfers_[number];
+    transfer = {.mover = std::move(*mover), .memory = memory, .ended = std::move(request.ended)};
+    transfer.mover->start();
+    return OpenedTransfer{.number = number, .agreement = std::move(agreement)};
+}
+
+void Transfers::join(std::uint64_t number, const session::JoinRequest& request,
+                     io::TlsStream stream) {
+    const auto found = transfers_.find(number);
+    if (found == transfers_.end()) return;
+    found->second.mover->join(request.stripe, request.epoch, std::move(stream));
+}
+
+void Transfers::stop(std::uint64_t number, Error why) {
+    const auto found = transfers_.find(number);
+    if (found != transfers_.end()) found->second.mover->stop(std::move(why));
+}
+
+void Transfers::stop_all(const Error& why) {
+    for (auto& [number, transfer] : transfers_) transfer.mover->stop(why);
+}
+
+mover::Progress Transfers::progress(std::uint64_t number) const {
+    const auto found = transfers_.find(number);
+    return found == transfers_.end() ? mover::Progress{} : found->second.mover->progress();
+}
+
+void Transfers::when_idle(std::function<void()> then) {
+    if (transfers_.empty()) return then();
+    when_idle_ = std::move(then);
+}
+
+void Transfers::end(std::uint64_t number) {
+    const auto found = transfers_.find(number);
+    LAMBDA_ASSERT(found != transfers_.end());
+    Transfer transfer = std::move(found->second);
+    transfers_.erase(found);
+    book_.remove(number);
+    const mover::Outcome outcome = transfer.mover->outcome();
+    transfer.mover.reset();
+    memory_.give_back(transfer.memory);
+    transfer.ended(outcome);
+    if (transfers_.empty() && when_idle_) std::exchange(when_idle_, nullptr)();
+}
+
+}  // namespace lambda::server

@@ -1,0 +1,90 @@
+// The running transfers of a server: each a Mover, a token for its stripes, a share of the memory,
+// and who wants to know its end. Loop's thread throughout.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "common/base/address.h"
+#include "common/base/result.h"
+#include "common/io/root.h"
+#include "common/io/tls.h"
+#include "common/mover/mover.h"
+#include "common/session/command.h"
+#include "common/session/reply.h"
+#include "common/session/terms.h"
+#include "config/server_settings.h"
+#include "server/join_book.h"
+#include "server/memory_budget.h"
+
+namespace lambda::server {
+
+// What a session asks for, once its account's rights and its target were looked at.
+struct TransferRequest {
+    session::Offer offer;
+    io::Root root;
+    std::string target;           // put: the path below the root
+    bool into_directory = false;  // put: how the target is understood
+    Address local, peer;          // the control connection's ends
+    // The exporter of the control session.
+    std::function<Result<mover::TransferSecret>(ByteView context)> export_key;
+    // On the loop's thread, once, when the transfer is over and its Mover gone.
+    std::function<void(const mover::Outcome&)> ended;
+};
+
+struct OpenedTransfer {
+    std::uint64_t number = 0;
+    session::Agreement agreement;
+};
+
+class Transfers {
+  public:
+    // From any thread: runs the function on the loop's thread, soon.
+    using Post = std::function<void(std::function<void()>)>;
+
+    // `settings` must outlive it, and so must what `post` reaches outlive the last transfer.
+    Transfers(const config::ServerSettings& settings, std::uint64_t first_number, Post post);
+
+    // Starts a transfer, or the reply that refuses it: 501, 504, 425 or 450.
+    std::variant<OpenedTransfer, session::Reply> open(TransferRequest request);
+
+    // The transfer that this stripe's connection may join; its epoch is then used.
+    std::optional<std::uint64_t> claim(const session::JoinRequest& request) {
+        return book_.claim(request);
+    }
+    // After claim(). Where the transfer has ended meanwhile, the stream is closed.
+    void join(std::uint64_t number, const session::JoinRequest& request, io::TlsStream stream);
+
+    // Nothing where the transfer has ended.
+    void stop(std::uint64_t number, Error why);
+    void stop_all(const Error& why);
+    mover::Progress progress(std::uint64_t number) const;
+    std::size_t running() const { return transfers_.size(); }
+    // At the loop's end: destroys what still runs, without a word to its sessions.
+    void abandon() { transfers_.clear(); }
+    // Runs when the last transfer has ended, or at once.
+    void when_idle(std::function<void()> then);
+
+  private:
+    struct Transfer {
+        std::unique_ptr<mover::Mover> mover;
+        std::uint64_t memory = 0;
+        std::function<void(const mover::Outcome&)> ended;
+    };
+    void end(std::uint64_t number);
+
+    const config::ServerSettings& settings_;
+    std::uint64_t next_number_;
+    Post post_;
+    JoinBook book_;
+    MemoryBudget memory_;
+    std::map<std::uint64_t, Transfer> transfers_;
+    std::function<void()> when_idle_;
+};
+
+}  // namespace lambda::server
