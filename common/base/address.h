@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +16,7 @@ struct Address {
 
     bool set() const { return port != 0; }
     bool same_host(const Address& other) const { return ip == other.ip && scope == other.scope; }
-    bool operator==(const Address&) const = default;
+    auto operator<=>(const Address&) const = default;
 };
 
 }  // namespace lambda

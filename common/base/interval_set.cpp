@@ -55,7 +55,9 @@ std::uint64_t IntervalSet::erase(Range range) {
     return removed;
 }
 
-bool IntervalSet::contains(Range range) const { return !first_gap(range).has_value(); }
+bool IntervalSet::contains(Range range) const {
+    return !first_gap(range).has_value();
+}
 
 bool IntervalSet::intersects(Range range) const {
     if (range.empty()) return false;
@@ -66,7 +68,8 @@ bool IntervalSet::intersects(Range range) const {
 std::uint64_t IntervalSet::count_within(Range range) const {
     std::uint64_t total = 0;
     if (range.empty()) return 0;
-    for (Iterator at = ending_from(range.first + 1); at != ranges_.end() && at->first < range.last; ++at) {
+    for (Iterator at = ending_from(range.first + 1); at != ranges_.end() && at->first < range.last;
+         ++at) {
         total += std::min(at->last, range.last) - std::max(at->first, range.first);
     }
     return total;
@@ -79,7 +82,8 @@ std::optional<Range> IntervalSet::first_gap(Range range) const {
     if (at->first > range.first) return Range{range.first, at->first};
     if (at->last >= range.last) return std::nullopt;
     const Iterator next = at + 1;
-    const std::uint64_t end = next == ranges_.end() ? range.last : std::min(range.last, next->first);
+    const std::uint64_t end =
+        next == ranges_.end() ? range.last : std::min(range.last, next->first);
     return Range{at->last, end};
 }
 

@@ -21,22 +21,32 @@ std::string Error::sentence() const {
 
 const char* to_string(Side side) {
     switch (side) {
-        case Side::local: return "local";
-        case Side::remote: return "remote";
-        case Side::network: return "network";
+        case Side::local:
+            return "local";
+        case Side::remote:
+            return "remote";
+        case Side::network:
+            return "network";
     }
     LAMBDA_ASSERT(false);
 }
 
 const char* to_string(Fault fault) {
     switch (fault) {
-        case Fault::usage: return "usage";
-        case Fault::file: return "file";
-        case Fault::session: return "session";
-        case Fault::integrity: return "integrity";
-        case Fault::cut: return "cut";
-        case Fault::protocol: return "protocol";
-        case Fault::unsupported: return "unsupported";
+        case Fault::usage:
+            return "usage";
+        case Fault::file:
+            return "file";
+        case Fault::session:
+            return "session";
+        case Fault::integrity:
+            return "integrity";
+        case Fault::cut:
+            return "cut";
+        case Fault::protocol:
+            return "protocol";
+        case Fault::unsupported:
+            return "unsupported";
     }
     LAMBDA_ASSERT(false);
 }

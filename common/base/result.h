@@ -15,22 +15,22 @@ enum class Side { local, remote, network };
 
 // What kind of failure it was. The exit code of the client follows from it (docs/protocol.md §9).
 enum class Fault {
-    usage,         // the command line or a setting
-    file,          // one file: missing, unreadable, changed, full disk, refused
-    session,       // no session: connection, host key, authentication
-    integrity,     // digests differ
-    cut,           // a session that stood was lost, or the user interrupted
-    protocol,      // the peer said what it may not say
-    unsupported,   // this machine or this peer cannot do it
+    usage,        // the command line or a setting
+    file,         // one file: missing, unreadable, changed, full disk, refused
+    session,      // no session: connection, host key, authentication
+    integrity,    // digests differ
+    cut,          // a session that stood was lost, or the user interrupted
+    protocol,     // the peer said what it may not say
+    unsupported,  // this machine or this peer cannot do it
 };
 
 // One sentence in parts: what happened, where, why, and what to do about it.
 struct Error {
     Fault fault = Fault::protocol;
-    std::string message;      // what and why, without the path: "cannot write: no space left on device"
-    std::string path;         // the file concerned, raw bytes; empty if none
+    std::string message;  // what and why, without the path: "cannot write: no space left on device"
+    std::string path;     // the file concerned, raw bytes; empty if none
     Side side = Side::local;
-    std::string remedy;       // what the user can do; empty if nothing
+    std::string remedy;  // what the user can do; empty if nothing
 
     // "PATH (on the server): MESSAGE; REMEDY"
     std::string sentence() const;

@@ -49,7 +49,8 @@ Result<double> parse_quantity(std::string_view text, std::span<const Unit> units
                               const char* what) {
     double number = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const std::string_view unit_text(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    const std::string_view unit_text(end,
+                                     static_cast<std::size_t>(text.data() + text.size() - end));
     if (problem == std::errc() && std::isfinite(number) && number >= 0) {
         for (const Unit& unit : units) {
             if (unit.name == unit_text) return number * unit.factor;
@@ -130,7 +131,8 @@ std::string format_duration(Duration duration) {
         std::snprintf(text, sizeof text, "%.1f s", value);
     } else {
         const long whole = static_cast<long>(value);
-        std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+        std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60,
+                      whole % 60);
     }
     return text;
 }

@@ -1,6 +1,6 @@
 // Quantities as people write them: sizes ("64MiB", "5GB"), rates ("800Mbit/s"), durations ("10ms").
-// kB, MB, GB, TB are decimal; KiB, MiB, GiB, TiB binary; a bare number is bytes, bits a second, or is
-// refused for a duration. Pure.
+// kB, MB, GB, TB are decimal; KiB, MiB, GiB, TiB binary; a bare number is bytes, bits a second, or
+// is refused for a duration. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// One end of a transfer as its thread sees it: a turn does all there is to do and says when the next
-// is due. The two kinds are SendSide and ReceiveSide. One thread.
+// One end of a transfer as its thread sees it: a turn does all there is to do and says when the
+// next is due. The two kinds are SendSide and ReceiveSide. One thread.
 #pragma once
 
 #include "common/base/time.h"

@@ -47,7 +47,8 @@ void Links::poll(Time now, Handler& handler) {
 void Links::read(std::uint16_t stripe, Time now, Handler& handler) {
     Link& link = links_[stripe];
     bool sound = true;
-    for (ByteView bytes = link.channel->receive(); !bytes.empty() && sound; bytes = link.channel->receive()) {
+    for (ByteView bytes = link.channel->receive(); !bytes.empty() && sound;
+         bytes = link.channel->receive()) {
         link.heard = now;
         link.framer.put(bytes);
         while (const auto frame = link.framer.next()) {

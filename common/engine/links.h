@@ -53,11 +53,11 @@ class Links {
         std::unique_ptr<ports::FeedbackChannel> channel;
         sabul::Framer framer;
         std::vector<std::byte> waiting;
-        std::uint32_t epoch = 0;       // of the channel
-        std::uint32_t dialled = 0;     // the highest epoch asked for
+        std::uint32_t epoch = 0;    // of the channel
+        std::uint32_t dialled = 0;  // the highest epoch asked for
         Time heard{};
-        Time dial_again{};             // not before
-        Duration pause{0};             // between dials; doubles
+        Time dial_again{};  // not before
+        Duration pause{0};  // between dials; doubles
         Duration patience = std::chrono::seconds(1);
     };
     void read(std::uint16_t stripe, Time now, Handler& handler);

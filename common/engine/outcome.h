@@ -16,25 +16,25 @@ struct FileFailure {
 };
 
 struct StripeOutcome {
-    std::uint64_t bytes = 0;    // file bytes, sent or received by this stripe
+    std::uint64_t bytes = 0;  // file bytes, sent or received by this stripe
     std::uint64_t packets = 0;
     std::uint64_t lost = 0;
     double rtt_ms = 0;
 };
 
 struct Outcome {
-    std::uint64_t files = 0;           // done
-    std::uint64_t bytes = 0;           // file bytes moved
-    std::uint64_t verified = 0;        // files whose digests from both ends agreed
-    double transfer_seconds = 0;       // first data packet to last byte durable
-    std::uint64_t sent_packets = 0;    // data packets; at a receiver, what arrived and what was lost
+    std::uint64_t files = 0;         // done
+    std::uint64_t bytes = 0;         // file bytes moved
+    std::uint64_t verified = 0;      // files whose digests from both ends agreed
+    double transfer_seconds = 0;     // first data packet to last byte durable
+    std::uint64_t sent_packets = 0;  // data packets; at a receiver, what arrived and what was lost
     std::uint64_t lost_packets = 0;
     std::uint64_t retransmitted_packets = 0;
-    std::uint64_t refused_packets = 0; // arrived, but did not open or had no business here
+    std::uint64_t refused_packets = 0;  // arrived, but did not open or had no business here
     std::vector<StripeOutcome> stripes;
-    std::vector<FileFailure> failures; // bounded: the first 1,000; `failed` counts all
+    std::vector<FileFailure> failures;  // bounded: the first 1,000; `failed` counts all
     std::uint64_t failed = 0;
-    std::optional<Error> cut;          // the transfer as a whole ended early, and why
+    std::optional<Error> cut;  // the transfer as a whole ended early, and why
 
     static constexpr std::size_t kMaxFailures = 1000;
     void add_failure(std::string name, Error error) {
@@ -44,14 +44,14 @@ struct Outcome {
 };
 
 struct Progress {
-    std::uint64_t bytes = 0;           // acknowledged at the sender, complete at the receiver
-    std::uint64_t total_bytes = 0;     // of the files known so far
+    std::uint64_t bytes = 0;        // acknowledged at the sender, complete at the receiver
+    std::uint64_t total_bytes = 0;  // of the files known so far
     std::uint64_t files_done = 0;
     std::uint64_t files_known = 0;
     std::uint64_t lost_packets = 0;
     std::uint64_t sent_packets = 0;
     double rtt_ms = 0;
-    double rate_bits = 0;              // what the law allows now; 0 at a receiver
+    double rate_bits = 0;  // what the law allows now; 0 at a receiver
     std::string current_name;
 };
 

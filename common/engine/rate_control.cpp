@@ -17,16 +17,19 @@ constexpr std::uint64_t kLeastStretchUs = 5000;
 
 RateControl::RateControl(const session::Terms& terms, std::uint64_t seed, Time now)
     : syn_(terms.syn), last_tick_(now), deliveries_(terms.stripes), late_(terms.stripes) {
-    next_tick_ = now + Duration(static_cast<Duration::rep>(seed % static_cast<std::uint64_t>(syn_.count()))) / 2 + syn_ / 2;
+    next_tick_ =
+        now +
+        Duration(static_cast<Duration::rep>(seed % static_cast<std::uint64_t>(syn_.count()))) / 2 +
+        syn_ / 2;
     const std::size_t count = sabul::governs_transfer(terms.congestion) ? 1 : terms.stripes;
     for (std::size_t i = 0; i < count; ++i) {
         const double share = 1.0 / static_cast<double>(count);
         Unit made;
-        made.law = sabul::make_law(
-            terms.congestion, {.initial = BitRate{terms.initial_rate.bits_per_second * share},
-                               .highest = BitRate{terms.highest_rate.bits_per_second * share},
-                               .syn = terms.syn,
-                               .seed = seed + i});
+        made.law = sabul::make_law(terms.congestion,
+                                   {.initial = BitRate{terms.initial_rate.bits_per_second * share},
+                                    .highest = BitRate{terms.highest_rate.bits_per_second * share},
+                                    .syn = terms.syn,
+                                    .seed = seed + i});
         LAMBDA_ASSERT(made.law != nullptr);
         made.pacer.set_rate(now, made.law->rate());
         units_.push_back(std::move(made));
@@ -40,7 +43,8 @@ void RateControl::on_sent(std::uint16_t stripe, std::size_t packets, std::size_t
     sending.sent_bytes += bytes;
 }
 
-void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news, Time now) {
+void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
+                         const sabul::FlowNews& news, Time now) {
     Unit& acked = unit(stripe);
     acked.sample.received_bytes += news.received_bytes;
     if (news.received_packets > 0) {
@@ -49,8 +53,10 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow, cons
     if (flow.rtt().known()) {
         // Of the slowest stripe in this interval; where none was heard, of the one before.
         sabul::SynSample& sample = acked.sample;
-        sample.rtt = acked.fresh_rtt ? std::max(sample.rtt, flow.rtt().smoothed()) : flow.rtt().smoothed();
-        sample.min_rtt = acked.fresh_rtt ? std::max(sample.min_rtt, flow.rtt().minimum()) : flow.rtt().minimum();
+        sample.rtt =
+            acked.fresh_rtt ? std::max(sample.rtt, flow.rtt().smoothed()) : flow.rtt().smoothed();
+        sample.min_rtt =
+            acked.fresh_rtt ? std::max(sample.min_rtt, flow.rtt().minimum()) : flow.rtt().minimum();
         acked.fresh_rtt = true;
     }
     // Late arrivals were told as losses before.
@@ -65,7 +71,8 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow, cons
         if (delivery.time_us == 0) delivery.bytes = 0;
         delivery.time_us = std::max(delivery.time_us, time_us);
     } else if (time_us - delivery.time_us >= kLeastStretchUs) {
-        delivery.rate = static_cast<double>(delivery.bytes) * 1e6 / static_cast<double>(time_us - delivery.time_us);
+        delivery.rate = static_cast<double>(delivery.bytes) * 1e6 /
+                        static_cast<double>(time_us - delivery.time_us);
         delivery.fresh = true;
         delivery.time_us = time_us;
         delivery.bytes = 0;
@@ -76,11 +83,13 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow, cons
     }
 }
 
-void RateControl::on_loss(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news, Time now) {
+void RateControl::on_loss(std::uint16_t stripe, const sabul::SendFlow& flow,
+                          const sabul::FlowNews& news, Time now) {
     if (news.lost_packets == 0) return;
     Unit& losing = unit(stripe);
     losing.sample.lost_packets += news.lost_packets;
-    losing.law->on_loss({now, news.lost_packets, news.lowest_lost, flow.next_number() == 0 ? 0 : flow.next_number() - 1,
+    losing.law->on_loss({now, news.lost_packets, news.lowest_lost,
+                         flow.next_number() == 0 ? 0 : flow.next_number() - 1,
                          flow.rtt().smoothed()});
 }
 
@@ -92,12 +101,14 @@ void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {
         sample.elapsed = now - last_tick_;
         sample.packet_bytes = packet_bytes;
         const double allowed = ticking.law->rate().bytes_per_second() * seconds(sample.elapsed);
-        sample.limited = credit_limited || static_cast<double>(ticking.sent_bytes) < kUsed * allowed;
+        sample.limited =
+            credit_limited || static_cast<double>(ticking.sent_bytes) < kUsed * allowed;
         if (sample.delivered > 0) {
             sample.delivered = 0;
             const std::size_t first = units_.size() == 1 ? 0 : i;
             const std::size_t last = units_.size() == 1 ? deliveries_.size() : i + 1;
-            for (std::size_t stripe = first; stripe < last; ++stripe) sample.delivered += deliveries_[stripe].rate;
+            for (std::size_t stripe = first; stripe < last; ++stripe)
+                sample.delivered += deliveries_[stripe].rate;
         }
         const Duration rtt = sample.rtt, min_rtt = sample.min_rtt;
         ticking.law->on_syn(sample);

@@ -1,6 +1,6 @@
 // Rate control of a transfer on its common SYN: one law for all stripes, or one for each, with the
-// pacer that spends what they allow (docs/protocol.md §6). The tick is the sender's own clock; elapsed
-// time is measured. Engine thread.
+// pacer that spends what they allow (docs/protocol.md §6). The tick is the sender's own clock;
+// elapsed time is measured. Engine thread.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,14 @@ class RateControl {
     RateControl(const session::Terms& terms, std::uint64_t seed, Time now);
 
     void on_sent(std::uint16_t stripe, std::size_t packets, std::size_t bytes);
-    void on_ack(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news, Time now);
-    void on_loss(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news, Time now);
+    void on_ack(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news,
+                Time now);
+    void on_loss(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news,
+                 Time now);
 
     Time next_tick() const { return next_tick_; }
-    // `packet_bytes`: file bytes of a full packet; `credit_limited`: the receiver's memory held us back.
+    // `packet_bytes`: file bytes of a full packet; `credit_limited`: the receiver's memory held us
+    // back.
     void tick(Time now, double packet_bytes, bool credit_limited);
 
     // File bytes that may leave on this stripe now, as one burst.
@@ -40,14 +43,14 @@ class RateControl {
     struct Unit {
         std::unique_ptr<sabul::Law> law;
         sabul::Pacer pacer;
-        sabul::SynSample sample;   // of the present interval
+        sabul::SynSample sample;  // of the present interval
         std::uint64_t sent_bytes = 0;
-        bool fresh_rtt = false;    // an ACK of this interval told the round-trip time
+        bool fresh_rtt = false;  // an ACK of this interval told the round-trip time
     };
-    struct Delivery {              // of a stripe, by the receiver's clock
+    struct Delivery {  // of a stripe, by the receiver's clock
         std::uint64_t time_us = 0;
         std::uint64_t bytes = 0;
-        double rate = 0;           // of the last closed stretch
+        double rate = 0;  // of the last closed stretch
         bool fresh = false;
     };
     Unit& unit(std::uint16_t stripe) { return units_[units_.size() == 1 ? 0 : stripe]; }

@@ -106,7 +106,8 @@ Progress ReceiveSide::progress() const {
     for (const auto& stripe : stripes_) {
         progress.sent_packets += stripe->flow.packets();
         progress.lost_packets += stripe->flow.said_lost();
-        progress.rtt_ms = std::max(progress.rtt_ms, stripe->heard ? seconds(stripe->flow.rtt()) * 1e3 : 0);
+        progress.rtt_ms =
+            std::max(progress.rtt_ms, stripe->heard ? seconds(stripe->flow.rtt()) * 1e3 : 0);
     }
     return progress;
 }
@@ -151,7 +152,8 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
     Stripe& stripe = *stripes_[index];
     switch (static_cast<sabul::FrameType>(frame.type)) {
         case sabul::FrameType::stream:
-        case sabul::FrameType::stream_ack: return set_.handle_frame(frame);
+        case sabul::FrameType::stream_ack:
+            return set_.handle_frame(frame);
         case sabul::FrameType::state: {
             const auto state = sabul::parse_state(frame.body);
             if (!state) return false;
@@ -161,7 +163,8 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
         }
         case sabul::FrameType::ack:
         case sabul::FrameType::nak:
-        case sabul::FrameType::snapshot: return false;  // a receiver's words
+        case sabul::FrameType::snapshot:
+            return false;  // a receiver's words
     }
     return true;
 }
@@ -187,7 +190,8 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
     frame_.clear();
     const std::vector<Range>& naks = stripe.flow.take_naks(now_);
     if (!naks.empty()) sabul::append_nak(frame_, naks);
-    if (stripe.flow.ack_due(now_)) sabul::append_ack(frame_, stripe.flow.take_ack(now_, sink_.credit()));
+    if (stripe.flow.ack_due(now_))
+        sabul::append_ack(frame_, stripe.flow.take_ack(now_, sink_.credit()));
     if (!frame_.empty()) links_.send(stripe.index, frame_);
 }
 
@@ -209,7 +213,8 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     if (!header || header->flow >= stripes_.size()) return;
     Stripe& stripe = *stripes_[header->flow];
     const std::size_t overhead = sabul::kHeaderBytes + stripe.ciphers.data->tag_bytes();
-    const bool from_sender = header->type != sabul::PacketType::hello && header->type != sabul::PacketType::answer;
+    const bool from_sender =
+        header->type != sabul::PacketType::hello && header->type != sabul::PacketType::answer;
     const bool leaf_end = (header->flags & sabul::kLeafEnd) != 0;
     const std::size_t digest = leaf_end ? sizeof(transfer::Digest) : 0;
     if (!from_sender || arrival.bytes.size() < overhead + digest) return stripe.flow.refuse();
@@ -217,7 +222,8 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     const bool data = header->type == sabul::PacketType::data;
 
     // Order first: what is checked below must already know of the packets in hand.
-    if (batch_.count > 0 && (batch_.stripe != &stripe || !data || header->place < batch_.end)) open_batch();
+    if (batch_.count > 0 && (batch_.stripe != &stripe || !data || header->place < batch_.end))
+        open_batch();
     const auto number = stripe.flow.check(header->number);
     if (!number) return stripe.flow.refuse();
     transfer::Sink::Landing landing{Where::scratch, nullptr};
@@ -227,7 +233,8 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     const bool scratch = landing.where == Where::scratch;
     batch_.stripe = &stripe;
     batch_.headers[batch_.count] = *header;
-    batch_.jobs[batch_.count] = {*number, arrival.bytes, scratch ? scratch_.data() : landing.at, false};
+    batch_.jobs[batch_.count] = {*number, arrival.bytes, scratch ? scratch_.data() : landing.at,
+                                 false};
     ++batch_.count;
     batch_.end = header->place + text - digest;
     if (header->type == sabul::PacketType::challenge) {
@@ -280,18 +287,21 @@ void ReceiveSide::apply(Stripe& stripe, const sabul::Header& header, const ports
 
 void ReceiveSide::greet(Stripe& stripe) {
     if (!setup_.is_client || now_ < stripe.hello_at) return;
-    stripe.hello_pause = stripe.heard                          ? kKeepAlive
-                         : stripe.hello_pause.count() == 0     ? kFirstHello
-                                                               : std::min(2 * stripe.hello_pause, kLongestHello);
+    stripe.hello_pause = stripe.heard ? kKeepAlive
+                         : stripe.hello_pause.count() == 0
+                             ? kFirstHello
+                             : std::min(2 * stripe.hello_pause, kLongestHello);
     stripe.hello_at = now_ + stripe.hello_pause;
     send_reverse(stripe, sabul::PacketType::hello, {}, stripe.peer);
 }
 
 void ReceiveSide::answer(Stripe& stripe, ByteView challenge, const Address& to) {
-    if (setup_.is_client && challenge.size() == 16) send_reverse(stripe, sabul::PacketType::answer, challenge, to);
+    if (setup_.is_client && challenge.size() == 16)
+        send_reverse(stripe, sabul::PacketType::answer, challenge, to);
 }
 
-void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text, const Address& to) {
+void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text,
+                               const Address& to) {
     std::array<std::byte, 64> packet{};
     const sabul::PacketNumber number = stripe.reverse_next++;
     sabul::encode({.type = type,
@@ -302,7 +312,8 @@ void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView 
                   packet.data());
     const ports::SealJob job{number, packet.data(), text, {}};
     stripe.ciphers.reverse->seal({&job, 1});
-    const std::size_t bytes = sabul::kHeaderBytes + text.size() + stripe.ciphers.reverse->tag_bytes();
+    const std::size_t bytes =
+        sabul::kHeaderBytes + text.size() + stripe.ciphers.reverse->tag_bytes();
     // A lost HELLO is repeated; one that the socket refuses is no different.
     static_cast<void>(stripe.socket.send(ByteView(packet).first(bytes), bytes, to));
 }
@@ -340,12 +351,15 @@ void ReceiveSide::check_stall() {
                   .side = Side::network,
                   .remedy = "look for a firewall between the hosts and run the transfer again"});
     } else if (now_ - last_progress_ > kNoProgress && !sink_.writing()) {
-        const bool silent = std::none_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->heard; });
+        const bool silent =
+            std::none_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->heard; });
         cut(Error{.fault = Fault::cut,
-                  .message = silent ? "none of the sender's UDP packets arrived" : "nothing moved for two minutes",
+                  .message = silent ? "none of the sender's UDP packets arrived"
+                                    : "nothing moved for two minutes",
                   .path = {},
                   .side = Side::network,
-                  .remedy = silent ? "open the UDP data ports in the firewall" : "run the transfer again"});
+                  .remedy = silent ? "open the UDP data ports in the firewall"
+                                   : "run the transfer again"});
     }
 }
 

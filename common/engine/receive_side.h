@@ -32,12 +32,12 @@ class ReceiveSide final : public End, private Links::Handler {
         std::uint16_t index;
         ports::DatagramSocket& socket;
         const StripeCiphers& ciphers;
-        Address peer;                        // client: where HELLOs go
+        Address peer;  // client: where HELLOs go
         sabul::ReceiveFlow flow;
         sabul::PacketNumber reverse_next = 0;
         Time hello_at{};
         Duration hello_pause{0};
-        bool heard = false;                  // a packet of the sender came
+        bool heard = false;  // a packet of the sender came
     };
 
     // Packets of one stripe that are opened in one call. Their ranges ascend, so that no packet can
@@ -48,7 +48,7 @@ class ReceiveSide final : public End, private Links::Handler {
         std::array<sabul::Header, kMost> headers{};
         std::size_t count = 0;
         Stripe* stripe = nullptr;
-        std::uint64_t end = 0;               // place behind the last range
+        std::uint64_t end = 0;  // place behind the last range
     };
 
     // Links::Handler
@@ -78,13 +78,13 @@ class ReceiveSide final : public End, private Links::Handler {
     std::deque<std::string> wants_;
     bool want_end_sent_ = false;
     Batch batch_;
-    std::vector<std::byte> scratch_;      // one packet's text
+    std::vector<std::byte> scratch_;  // one packet's text
     std::vector<ports::Arrival> arrivals_;
     std::vector<std::byte> frame_;
     std::vector<std::byte> bitmap_;
     Time first_data_ = kNever;
     Time last_progress_;
-    Time ended_ = kNever;                 // SET_DONE was put
+    Time ended_ = kNever;  // SET_DONE was put
     bool link_lost_after_end_ = false;
     bool done_ = false;
     Outcome outcome_;

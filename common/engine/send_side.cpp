@@ -94,7 +94,8 @@ Progress SendSide::progress() const {
         progress.lost_packets += stripe->lost;
         progress.sent_packets += stripe->packets;
         if (stripe->flow.rtt().known()) {
-            progress.rtt_ms = std::max(progress.rtt_ms, seconds(stripe->flow.rtt().smoothed()) * 1e3);
+            progress.rtt_ms =
+                std::max(progress.rtt_ms, seconds(stripe->flow.rtt().smoothed()) * 1e3);
         }
     }
     return progress;
@@ -105,11 +106,13 @@ const Outcome& SendSide::outcome() {
     outcome_.files = totals.files_done;
     outcome_.verified = totals.verified;
     outcome_.bytes = totals.bytes_acknowledged;
-    outcome_.sent_packets = outcome_.lost_packets = outcome_.retransmitted_packets = outcome_.refused_packets = 0;
+    outcome_.sent_packets = outcome_.lost_packets = outcome_.retransmitted_packets =
+        outcome_.refused_packets = 0;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
         const SendStripe& stripe = *stripes_[i];
-        outcome_.stripes[i] = {stripe.bytes, stripe.packets, stripe.lost,
-                               stripe.flow.rtt().known() ? seconds(stripe.flow.rtt().smoothed()) * 1e3 : 0};
+        outcome_.stripes[i] = {
+            stripe.bytes, stripe.packets, stripe.lost,
+            stripe.flow.rtt().known() ? seconds(stripe.flow.rtt().smoothed()) * 1e3 : 0};
         outcome_.sent_packets += stripe.packets;
         outcome_.lost_packets += stripe.lost;
         outcome_.retransmitted_packets += stripe.retransmitted;
@@ -142,12 +145,17 @@ void SendSide::give_up(SendStripe& stripe) {
 bool SendSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
     SendStripe& stripe = *stripes_[index];
     switch (static_cast<sabul::FrameType>(frame.type)) {
-        case sabul::FrameType::ack: return handle_ack(stripe, frame.body);
-        case sabul::FrameType::nak: return handle_nak(stripe, frame.body);
-        case sabul::FrameType::snapshot: return handle_snapshot(stripe, frame.body);
+        case sabul::FrameType::ack:
+            return handle_ack(stripe, frame.body);
+        case sabul::FrameType::nak:
+            return handle_nak(stripe, frame.body);
+        case sabul::FrameType::snapshot:
+            return handle_snapshot(stripe, frame.body);
         case sabul::FrameType::stream:
-        case sabul::FrameType::stream_ack: return set_.handle_frame(frame);
-        case sabul::FrameType::state: return true;
+        case sabul::FrameType::stream_ack:
+            return set_.handle_frame(frame);
+        case sabul::FrameType::state:
+            return true;
     }
     return true;
 }
@@ -233,6 +241,7 @@ void SendSide::handle_record(const transfer::Record& record) {
         wants_done_ = true;
     } else if (std::holds_alternative<transfer::SetDoneRecord>(record)) {
         outcome_.transfer_seconds = first_sent_ == kNever ? 0 : seconds(now_ - first_sent_);
+        source_.resolve_all();
         links_.retire();
         set_.pump(links_, true);
         done_ = true;
@@ -250,7 +259,8 @@ void SendSide::receive_datagrams(ports::DatagramSocket& socket) {
 void SendSide::handle_reverse(const ports::Arrival& arrival) {
     const auto header = sabul::decode(arrival.bytes);
     if (setup_.is_client || !header || header->flow >= stripes_.size()) return;
-    if (header->type != sabul::PacketType::hello && header->type != sabul::PacketType::answer) return;
+    if (header->type != sabul::PacketType::hello && header->type != sabul::PacketType::answer)
+        return;
     SendStripe& stripe = *stripes_[header->flow];
     const std::size_t overhead = sabul::kHeaderBytes + stripe.tag_bytes();
     if (arrival.bytes.size() < overhead || arrival.bytes.size() > overhead + 16) return;
@@ -284,7 +294,8 @@ void SendSide::greet(SendStripe& stripe, const Address& from, sabul::PacketNumbe
 
 void SendSide::handle_answer(SendStripe& stripe, const Address& from, ByteView text) {
     if (!stripe.challenge || !(stripe.challenge->to == from) ||
-        !std::equal(text.begin(), text.end(), stripe.challenge->text.begin(), stripe.challenge->text.end())) {
+        !std::equal(text.begin(), text.end(), stripe.challenge->text.begin(),
+                    stripe.challenge->text.end())) {
         return;
     }
     stripe.peer = from;
@@ -317,7 +328,9 @@ std::size_t SendSide::room(const SendStripe& stripe) const {
     }
     double window = rate_.window(stripe.index);
     if (setup_.terms.window > 0) {
-        window = std::min(window, static_cast<double>(setup_.terms.window) / (rate_.shared_window() ? 1.0 : static_cast<double>(stripes_.size())));
+        window = std::min(window,
+                          static_cast<double>(setup_.terms.window) /
+                              (rate_.shared_window() ? 1.0 : static_cast<double>(stripes_.size())));
     }
     if (used >= window) return 0;
     const std::size_t limit = stripe.buffer_limit(setup_.terms.syn);
@@ -350,14 +363,16 @@ bool SendSide::fill(SendStripe& stripe, std::size_t space) {
         add_packet(stripe, sabul::PacketType::data, *cut, 0);
         if (again) ++stripe.retransmitted;
         const std::size_t text = cut->bytes.size() + cut->digest.size();
-        // A packet that is far from full ends the burst, so that it does not set the size of others.
+        // A packet that is far from full ends the burst, so that it does not set the size of
+        // others.
         if (text < payload / 2) break;
         payload = text;
     }
     return !stripe.burst.empty();
 }
 
-std::optional<transfer::Cut> SendSide::next_cut(SendStripe& stripe, std::size_t payload, bool& again) {
+std::optional<transfer::Cut> SendSide::next_cut(SendStripe& stripe, std::size_t payload,
+                                                bool& again) {
     while (!lost_.empty()) {
         const Range front = lost_.ranges().front();
         const auto cut = source_.cut_again(front, payload);
@@ -397,15 +412,17 @@ bool SendSide::has_data(const SendStripe& stripe) {
     return block != nullptr && !block->all_sent();
 }
 
-void SendSide::add_packet(SendStripe& stripe, sabul::PacketType type, const transfer::Cut& cut, std::size_t padding) {
+void SendSide::add_packet(SendStripe& stripe, sabul::PacketType type, const transfer::Cut& cut,
+                          std::size_t padding) {
     const std::size_t file_bytes = cut.bytes.size();
     const std::size_t text = file_bytes + cut.digest.size() + padding;
     const std::size_t wire = sabul::kHeaderBytes + text + stripe.tag_bytes();
-    const sabul::PacketNumber number = stripe.flow.record({.place = cut.place,
-                                                           .bytes = static_cast<std::uint32_t>(file_bytes),
-                                                           .wire_bytes = static_cast<std::uint32_t>(wire),
-                                                           .type = type,
-                                                           .sent = now_});
+    const sabul::PacketNumber number =
+        stripe.flow.record({.place = cut.place,
+                            .bytes = static_cast<std::uint32_t>(file_bytes),
+                            .wire_bytes = static_cast<std::uint32_t>(wire),
+                            .type = type,
+                            .sent = now_});
     ports::SealJob job{number, nullptr, cut.bytes, cut.digest};
     if (padding > 0) {
         static const std::vector<std::byte> zeros(Burst::kMaxBytes);
@@ -423,18 +440,22 @@ void SendSide::add_packet(SendStripe& stripe, sabul::PacketType type, const tran
 bool SendSide::flush(SendStripe& stripe) {
     Burst& burst = stripe.burst;
     switch (stripe.socket.send(burst.bytes(), burst.segment_bytes(), stripe.peer)) {
-        case ports::SendOutcome::would_block: return false;
+        case ports::SendOutcome::would_block:
+            return false;
         case ports::SendOutcome::too_large: {
             // Nothing left. The numbers are burned, the places go again in smaller packets, and no
             // law hears of it.
             stripe.probe.too_large(burst.segment_bytes());
-            for (const Range& places : stripe.flow.places_from(burst.first_number())) lost_.insert(places);
+            for (const Range& places : stripe.flow.places_from(burst.first_number()))
+                lost_.insert(places);
             stripe.flow.burn_from(burst.first_number());
             burst.clear();
             return true;
         }
-        case ports::SendOutcome::refused:  // the receiver is gone or its port closed: feedback will tell
-        case ports::SendOutcome::sent: break;
+        case ports::SendOutcome::refused:  // the receiver is gone or its port closed: feedback will
+                                           // tell
+        case ports::SendOutcome::sent:
+            break;
     }
     if (burst.file_bytes() > 0 && first_sent_ == kNever) first_sent_ = now_;
     if (burst.file_bytes() > 0) {
@@ -451,8 +472,10 @@ bool SendSide::flush(SendStripe& stripe) {
 void SendSide::maintain(SendStripe& stripe) {
     if (links_.ready(stripe.index)) {
         const auto rtt_us = static_cast<std::uint32_t>(stripe.flow.rtt().smoothed().count() / 1000);
-        const std::uint32_t moved = rtt_us > stripe.told_rtt_us ? rtt_us - stripe.told_rtt_us : stripe.told_rtt_us - rtt_us;
-        if (now_ - stripe.last_state >= kHeartbeat || (stripe.flow.rtt().known() && moved > stripe.told_rtt_us / 8 + 100)) {
+        const std::uint32_t moved =
+            rtt_us > stripe.told_rtt_us ? rtt_us - stripe.told_rtt_us : stripe.told_rtt_us - rtt_us;
+        if (now_ - stripe.last_state >= kHeartbeat ||
+            (stripe.flow.rtt().known() && moved > stripe.told_rtt_us / 8 + 100)) {
             frame_.clear();
             sabul::append_state(frame_, {rtt_us, stripe.flow.next_number()});
             links_.send(stripe.index, frame_);
@@ -463,7 +486,8 @@ void SendSide::maintain(SendStripe& stripe) {
     if (!stripe.peer.set() || !links_.alive(stripe.index) || !stripe.burst.empty()) return;
     const auto probe = stripe.probe.next_probe(now_, stripe.flow.rtt().smoothed());
     if (probe) {
-        send_single(stripe, sabul::PacketType::probe, *probe - sabul::kHeaderBytes - stripe.tag_bytes(), stripe.peer, {});
+        send_single(stripe, sabul::PacketType::probe,
+                    *probe - sabul::kHeaderBytes - stripe.tag_bytes(), stripe.peer, {});
         return;
     }
     if (stripe.flow.open_packets() == 0) stripe.last_received = now_;
@@ -473,13 +497,15 @@ void SendSide::maintain(SendStripe& stripe) {
         give_up(stripe);
     }
     if (stripe.flow.open_packets() == 0 && !stripe.suspended) return;
-    const Duration pause = std::max(stripe.ping_pause, setup_.terms.syn + stripe.flow.rtt().smoothed());
+    const Duration pause =
+        std::max(stripe.ping_pause, setup_.terms.syn + stripe.flow.rtt().smoothed());
     if (now_ - stripe.last_sent < pause) return;
     stripe.ping_pause = std::min(2 * pause, kLongestPing);
     send_single(stripe, sabul::PacketType::ping, 0, stripe.peer, {});
 }
 
-void SendSide::send_single(SendStripe& stripe, sabul::PacketType type, std::size_t padding, const Address& to, ByteView text) {
+void SendSide::send_single(SendStripe& stripe, sabul::PacketType type, std::size_t padding,
+                           const Address& to, ByteView text) {
     if (!stripe.burst.empty()) return;
     add_packet(stripe, type, transfer::Cut{0, text, {}}, padding);
     Burst& burst = stripe.burst;
@@ -499,7 +525,8 @@ Time SendSide::next_time() {
         if (!stripe->peer.set() || !links_.alive(stripe->index)) continue;
         const bool wants_to_send =
             stripe->burst.empty() && !stripe->suspended && room(*stripe) > 0 && has_data(*stripe);
-        if (wants_to_send) next = std::min(next, std::max(rate_.ready_at(stripe->index, now_), now_));
+        if (wants_to_send)
+            next = std::min(next, std::max(rate_.ready_at(stripe->index, now_), now_));
     }
     return next;
 }
@@ -513,13 +540,15 @@ void SendSide::check_stall() {
                   .side = Side::network,
                   .remedy = "look for a firewall between the hosts and run the transfer again"});
     } else if (now_ - last_progress_ > kNoProgress) {
-        const bool silent = std::all_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return !s->flow.rtt().known(); });
+        const bool silent = std::all_of(stripes_.begin(), stripes_.end(),
+                                        [](const auto& s) { return !s->flow.rtt().known(); });
         cut(Error{.fault = Fault::cut,
                   .message = silent ? "the receiver gets none of our UDP packets"
                                     : "nothing moved for two minutes",
                   .path = {},
                   .side = Side::network,
-                  .remedy = silent ? "open the UDP data ports in the firewall" : "run the transfer again"});
+                  .remedy = silent ? "open the UDP data ports in the firewall"
+                                   : "run the transfer again"});
     }
 }
 

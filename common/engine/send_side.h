@@ -6,12 +6,12 @@
 #include <memory>
 #include <vector>
 
+#include "common/engine/end.h"
 #include "common/engine/links.h"
 #include "common/engine/rate_control.h"
 #include "common/engine/send_stripe.h"
 #include "common/engine/set_channel.h"
 #include "common/engine/setup.h"
-#include "common/engine/end.h"
 #include "common/transfer/source.h"
 
 namespace lambda::engine {
@@ -53,10 +53,11 @@ class SendSide final : public End, private Links::Handler {
     void give_up(SendStripe& stripe);
     bool flush(SendStripe& stripe);
     std::size_t room(const SendStripe& stripe) const;
-    void add_packet(SendStripe& stripe, sabul::PacketType type, const transfer::Cut& cut, std::size_t padding);
+    void add_packet(SendStripe& stripe, sabul::PacketType type, const transfer::Cut& cut,
+                    std::size_t padding);
     void maintain(SendStripe& stripe);
-    void send_single(SendStripe& stripe, sabul::PacketType type, std::size_t padding, const Address& to,
-                     ByteView text);
+    void send_single(SendStripe& stripe, sabul::PacketType type, std::size_t padding,
+                     const Address& to, ByteView text);
     Time next_time();
     void check_stall();
 
@@ -67,7 +68,7 @@ class SendSide final : public End, private Links::Handler {
     transfer::Source source_;
     RateControl rate_;
     std::vector<std::unique_ptr<SendStripe>> stripes_;
-    IntervalSet lost_;                 // places to send again
+    IntervalSet lost_;  // places to send again
     std::uint64_t credit_ = 0;
     bool credit_limited_ = false;
     std::size_t next_stripe_ = 0;

@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t kIpv4Udp = 28, kIpv6Udp = 48;
 
 bool is_ipv4(const Address& address) {
-    static constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    static constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0,    0,
+                                                           0, 0, 0, 0, 0xff, 0xff};
     return std::equal(kMapped.begin(), kMapped.end(), address.ip.begin(),
                       [](unsigned char a, std::byte b) { return std::byte{a} == b; });
 }
@@ -51,7 +52,8 @@ SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
       ciphers(setup.ciphers[number]),
       stripes_on_socket((setup.terms.stripes + setup.sockets.size() - 1) / setup.sockets.size()),
       flow(setup.first_number),
-      probe(socket.largest_datagram(data_address(setup, number).set() ? data_address(setup, number) : setup.peer),
+      probe(socket.largest_datagram(data_address(setup, number).set() ? data_address(setup, number)
+                                                                      : setup.peer),
             is_ipv4(setup.peer) ? kIpv4Udp : kIpv6Udp),
       peer(data_address(setup, number)) {}
 

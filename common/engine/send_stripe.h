@@ -27,7 +27,8 @@ class Burst {
     std::size_t file_bytes() const { return file_bytes_; }
     sabul::PacketNumber first_number() const { return first_number_; }
     ByteView bytes() const { return ByteView(buffer_).first(used_); }
-    // Whether a packet of `wire_bytes` may follow: none after a shorter one, all of one size before.
+    // Whether a packet of `wire_bytes` may follow: none after a shorter one, all of one size
+    // before.
     bool takes(std::size_t wire_bytes) const;
     // Room for one packet; its header is the caller's to write.
     std::byte* add(const ports::SealJob& job, std::size_t wire_bytes, std::size_t file_bytes);
@@ -53,10 +54,10 @@ struct SendStripe {
     std::size_t stripes_on_socket;
     sabul::SendFlow flow;
     sabul::PathProbe probe;
-    Burst burst;                      // not empty: the socket would block, the same bytes go again
+    Burst burst;  // not empty: the socket would block, the same bytes go again
     std::optional<std::uint64_t> block;  // what it is sending, by index
 
-    Address peer;                     // where datagrams go; unset until it is known and proven
+    Address peer;                          // where datagrams go; unset until it is known and proven
     sabul::PacketNumber reverse_next = 0;  // numbers of the receiver's packets below were seen
     struct Challenge {
         Address to;
@@ -64,11 +65,11 @@ struct SendStripe {
     };
     std::optional<Challenge> challenge;
 
-    std::size_t peer_buffer = 0;      // what the receiver's socket holds; 0: not told yet
+    std::size_t peer_buffer = 0;  // what the receiver's socket holds; 0: not told yet
     Time last_sent{};
-    Time last_received{};             // an acknowledgement, or nothing was open
-    bool suspended = false;           // its path carries nothing: pings alone
-    Duration ping_pause{0};           // doubles
+    Time last_received{};    // an acknowledgement, or nothing was open
+    bool suspended = false;  // its path carries nothing: pings alone
+    Duration ping_pause{0};  // doubles
     Time last_state{};
     std::uint32_t told_rtt_us = 0;
     std::uint64_t bytes = 0, packets = 0, lost = 0, retransmitted = 0, peer_refused = 0;

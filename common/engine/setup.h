@@ -28,14 +28,14 @@ struct StripeCiphers {
 struct Setup {
     session::Terms terms;
     bool is_client = false;
-    Address peer;                              // the control connection's other end
-    std::vector<std::uint16_t> peer_ports;     // client: the server's UDP ports
-    std::vector<transfer::SourceName> sources; // sender at the client
-    std::vector<std::string> wants;            // receiver at the client
-    transfer::Target target;                   // receiver
-    sabul::PacketNumber first_number = 0;      // of the data direction; both ends alike
-    std::uint64_t seed = 0;                    // for the law, and for the phase of the SYN
-    std::function<void(ByteSpan)> fill_random; // for challenges
+    Address peer;                               // the control connection's other end
+    std::vector<std::uint16_t> peer_ports;      // client: the server's UDP ports
+    std::vector<transfer::SourceName> sources;  // sender at the client
+    std::vector<std::string> wants;             // receiver at the client
+    transfer::Target target;                    // receiver
+    sabul::PacketNumber first_number = 0;       // of the data direction; both ends alike
+    std::uint64_t seed = 0;                     // for the law, and for the phase of the SYN
+    std::function<void(ByteSpan)> fill_random;  // for challenges
 
     ports::Disk* disk = nullptr;
     ports::FeedbackSource* feedback = nullptr;

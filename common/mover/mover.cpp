@@ -55,11 +55,11 @@ struct Mover::State {
     std::vector<engine::StripeCiphers> ciphers;
     std::vector<std::string> notes;
 
-    std::unique_ptr<engine::End> end;   // engine thread, and after it
+    std::unique_ptr<engine::End> end;  // engine thread, and after it
     std::thread thread;
     std::atomic<bool> stopping{false};
     std::atomic<unsigned> failed_dials{0};
-    mutable std::mutex mutex;           // of the three below
+    mutable std::mutex mutex;  // of the three below
     std::optional<Error> stop_reason;
     Progress progress;
     Outcome outcome;
@@ -112,12 +112,20 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
 Mover::Mover(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Mover::~Mover() {
-    stop(Error{.fault = Fault::cut, .message = "the transfer was given up", .path = {}, .side = Side::local, .remedy = {}});
+    stop(Error{.fault = Fault::cut,
+               .message = "the transfer was given up",
+               .path = {},
+               .side = Side::local,
+               .remedy = {}});
     if (state_->thread.joinable()) state_->thread.join();
 }
 
-const std::vector<std::uint16_t>& Mover::ports() const { return state_->sockets.ports; }
-const std::vector<std::string>& Mover::notes() const { return state_->notes; }
+const std::vector<std::uint16_t>& Mover::ports() const {
+    return state_->sockets.ports;
+}
+const std::vector<std::string>& Mover::notes() const {
+    return state_->notes;
+}
 
 void Mover::start() {
     LAMBDA_ASSERT(!state_->thread.joinable());
@@ -188,6 +196,8 @@ Progress Mover::progress() const {
     return state_->progress;
 }
 
-const Outcome& Mover::outcome() const { return state_->outcome; }
+const Outcome& Mover::outcome() const {
+    return state_->outcome;
+}
 
 }  // namespace lambda::mover

@@ -1,8 +1,8 @@
 // Puts an engine onto the machine: a thread, a disk, UDP sockets, ciphers and feedback channels for
 // one transfer. Client and server both move data through this and nothing else.
 //
-// Thread: made and destroyed by its owner's thread; the callbacks run on the mover's thread and must
-// not block; every other method may be called from any thread.
+// Thread: made and destroyed by its owner's thread; the callbacks run on the mover's thread and
+// must not block; every other method may be called from any thread.
 #pragma once
 
 #include <array>
@@ -24,36 +24,37 @@ namespace lambda::mover {
 
 using TransferSecret = std::array<std::byte, 32>;
 
-using transfer::SourceName;
-using transfer::Target;
 using engine::FileFailure;
 using engine::Outcome;
 using engine::Progress;
 using engine::StripeOutcome;
+using transfer::SourceName;
+using transfer::Target;
 
 struct Setup {
-    session::Terms terms;       // as agreed
-    TransferSecret secret{};    // exported from the control session (docs/protocol.md §5)
-    std::uint64_t transfer = 0; // id, for the log
-    bool is_client = false;     // the client dials feedback connections, the server waits for them
-    io::Root root;              // names are resolved here
+    session::Terms terms;        // as agreed
+    TransferSecret secret{};     // exported from the control session (docs/protocol.md §5)
+    std::uint64_t transfer = 0;  // id, for the log
+    bool is_client = false;      // the client dials feedback connections, the server waits for them
+    io::Root root;               // names are resolved here
 
     // Sender. At the client the names are given; at the server they arrive as WANT records.
     // Receiver at the client: the remote names to ask for.
     std::vector<SourceName> sources;
     std::vector<std::string> wants;
-    Target target;              // receiver
+    Target target;  // receiver
 
     // The control connection's ends. A client's sockets connect to `peer` at the agreed ports.
     Address local;
     Address peer;
-    std::vector<std::uint16_t> ports;      // client: the server's UDP ports
-    std::uint16_t first_port = 50000;      // server: where to look for free ones
+    std::vector<std::uint16_t> ports;  // client: the server's UDP ports
+    std::uint16_t first_port = 50000;  // server: where to look for free ones
     std::uint16_t last_port = 51000;
     std::size_t socket_buffer = 4u << 20;
     bool allow_uring = true;
 
-    // Client: dial a connection for this stripe and hand it over with join(), or report failed_dial().
+    // Client: dial a connection for this stripe and hand it over with join(), or report
+    // failed_dial().
     std::function<void(std::uint16_t stripe, std::uint32_t epoch)> dial;
     // The transfer ended, outcome() is final. Last call of all.
     std::function<void()> finished;

@@ -9,10 +9,13 @@ namespace {
 
 std::string buffer_note(const io::SocketBuffers& buffers) {
     if (buffers.given >= buffers.wanted) return {};
-    return "UDP socket buffers hold " + format_size(buffers.given) + " where " + format_size(buffers.wanted) +
-           " were asked for: packets are lost where a burst of the path is longer; mend it with 'sysctl -w "
+    return "UDP socket buffers hold " + format_size(buffers.given) + " where " +
+           format_size(buffers.wanted) +
+           " were asked for: packets are lost where a burst of the path is longer; mend it with "
+           "'sysctl -w "
            "net.core.rmem_max=" +
-           std::to_string(buffers.wanted) + " net.core.wmem_max=" + std::to_string(buffers.wanted) + "'";
+           std::to_string(buffers.wanted) + " net.core.wmem_max=" + std::to_string(buffers.wanted) +
+           "'";
 }
 
 Result<void> add(Sockets& sockets, const io::UdpOptions& options, io::Reactor& reactor) {
@@ -28,7 +31,8 @@ Result<void> add(Sockets& sockets, const io::UdpOptions& options, io::Reactor& r
 Result<Sockets> open_client(const Setup& setup, io::Reactor& reactor) {
     Sockets sockets;
     for (std::uint16_t stripe = 0; stripe < setup.terms.stripes; ++stripe) {
-        io::UdpOptions options{.bind_to = setup.local, .connect_to = setup.peer, .buffer_bytes = setup.socket_buffer};
+        io::UdpOptions options{
+            .bind_to = setup.local, .connect_to = setup.peer, .buffer_bytes = setup.socket_buffer};
         options.bind_to.port = 0;
         options.connect_to.port = setup.ports[stripe % setup.ports.size()];
         if (const auto added = add(sockets, options, reactor); !added) return added.error();
@@ -40,17 +44,19 @@ Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor) {
     Sockets sockets;
     const std::uint32_t range = setup.last_port - setup.first_port + 1u;
     // Where transfers begin their search at different places, they do not all try the same ports.
-    const std::uint32_t start = static_cast<std::uint32_t>(setup.transfer * setup.terms.stripes % range);
+    const std::uint32_t start =
+        static_cast<std::uint32_t>(setup.transfer * setup.terms.stripes % range);
     Error last;
     for (std::uint32_t i = 0; i < range && sockets.list.size() < setup.terms.stripes; ++i) {
-        io::UdpOptions options{.bind_to = setup.local, .connect_to = {}, .buffer_bytes = setup.socket_buffer};
+        io::UdpOptions options{
+            .bind_to = setup.local, .connect_to = {}, .buffer_bytes = setup.socket_buffer};
         options.bind_to.port = static_cast<std::uint16_t>(setup.first_port + (start + i) % range);
         if (const auto added = add(sockets, options, reactor); !added) last = added.error();
     }
     if (!sockets.list.empty()) return sockets;
     return Error{.fault = Fault::session,
-                 .message = "no free UDP data port from " + std::to_string(setup.first_port) + " to " +
-                            std::to_string(setup.last_port) + " (" + last.message + ")",
+                 .message = "no free UDP data port from " + std::to_string(setup.first_port) +
+                            " to " + std::to_string(setup.last_port) + " (" + last.message + ")",
                  .path = {},
                  .side = Side::local,
                  .remedy = "wait for a transfer to end, or widen data_ports"};

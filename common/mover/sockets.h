@@ -1,6 +1,6 @@
-// The UDP sockets of a transfer. A client has one for each stripe, connected to the server's port for
-// it; a server takes up to one for each stripe from its range of data ports, and lets stripes share
-// where there are fewer.
+// The UDP sockets of a transfer. A client has one for each stripe, connected to the server's port
+// for it; a server takes up to one for each stripe from its range of data ports, and lets stripes
+// share where there are fewer.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace lambda::mover {
 struct Sockets {
     std::vector<std::unique_ptr<ports::DatagramSocket>> list;
     std::vector<std::uint16_t> ports;  // local
-    std::string note;                  // what small buffers cost and how to mend it; empty if nothing
+    std::string note;  // what small buffers cost and how to mend it; empty if nothing
 };
 
 Result<Sockets> open_sockets(const Setup& setup, io::Reactor& reactor);

@@ -19,7 +19,8 @@ enum class SendOutcome {
 };
 
 struct Arrival {
-    ByteSpan bytes;  // one datagram; valid, and the receiver's to scribble on, until the next receive()
+    ByteSpan
+        bytes;  // one datagram; valid, and the receiver's to scribble on, until the next receive()
     Address from;
 };
 

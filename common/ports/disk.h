@@ -24,14 +24,15 @@ using DiskTag = std::uint64_t;
 
 struct DiskEvent {
     DiskTag tag = 0;
-    std::optional<Error> error;   // with path and cause; the other fields are then unset
-    DiskFile file = 0;            // open_source, create_target
-    std::uint64_t bytes = 0;      // read: may be short only at the end of the file; write: all
-    std::uint64_t size = 0;       // open_source, check_source
-    std::int64_t mtime_ns = 0;    // open_source, check_source; since 1970, may be negative
-    std::uint32_t mode = 0;       // open_source: permission bits
-    // open_source: where there is data, in units of whole `grain`s of file offset; the rest is hole.
-    std::vector<Range> data;
+    std::optional<Error> error{};  // with path and cause; the other fields are then unset
+    DiskFile file = 0;             // open_source, create_target
+    std::uint64_t bytes = 0;       // read: may be short only at the end of the file; write: all
+    std::uint64_t size = 0;        // open_source, check_source
+    std::int64_t mtime_ns = 0;     // open_source, check_source; since 1970, may be negative
+    std::uint32_t mode = 0;        // open_source: permission bits
+    // open_source: where there is data, in units of whole `grain`s of file offset; the rest is
+    // hole.
+    std::vector<Range> data{};
 };
 
 struct FileMetadata {
@@ -49,7 +50,8 @@ class Disk {
 
     // A regular file to read. `grain` is the leaf size, to which holes are rounded inwards.
     virtual void open_source(DiskTag tag, const std::string& path, std::uint64_t grain) = 0;
-    // Reads [offset, offset+bytes) of the file to `at` in the slot. False: the queue is full, try later.
+    // Reads [offset, offset+bytes) of the file to `at` in the slot. False: the queue is full, try
+    // later.
     virtual bool read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
                       std::size_t at, std::size_t bytes) = 0;
     // A second look at size and mtime, on the open file.

@@ -22,9 +22,9 @@ struct SealJob {
 
 struct OpenJob {
     std::uint64_t number = 0;
-    ByteView packet;           // header, text, tag
-    std::byte* text = nullptr; // where the text goes; must not overlap `packet`
-    bool ok = false;           // answer; when false, what `text` points at is undefined
+    ByteView packet;            // header, text, tag
+    std::byte* text = nullptr;  // where the text goes; must not overlap `packet`
+    bool ok = false;            // answer; when false, what `text` points at is undefined
 };
 
 class PacketCipher {

@@ -1,6 +1,6 @@
-// One token bucket for a transfer: when the next burst may leave, and how long it may be. Tokens are
-// bytes. Catching up after a late wake-up is bounded to 1 ms of rate (design: RFC 9002 §7.7 asks for
-// bounded bursts). Pure.
+// One token bucket for a transfer: when the next burst may leave, and how long it may be. Tokens
+// are bytes. Catching up after a late wake-up is bounded to 1 ms of rate (design: RFC 9002 §7.7
+// asks for bounded bursts). Pure.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// How large a datagram of a flow may be: starts at 1,200 bytes, probes upwards to what the first hop
-// carries, falls back when a size that worked stops working (packetisation-layer path MTU discovery
-// in the manner of RFC 8899). Pure. Sizes are UDP payloads in bytes.
+// How large a datagram of a flow may be: starts at 1,200 bytes, probes upwards to what the first
+// hop carries, falls back when a size that worked stops working (packetisation-layer path MTU
+// discovery in the manner of RFC 8899). Pure. Sizes are UDP payloads in bytes.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,12 @@ namespace lambda::sabul {
 
 class PathProbe {
   public:
-    static constexpr std::size_t kBase = 1200;  // RFC 9000 §14.1: what any path may be taken to carry
-    static constexpr int kTries = 3;            // RFC 8899 §5.1.2 MAX_PROBES
+    static constexpr std::size_t kBase =
+        1200;                         // RFC 9000 §14.1: what any path may be taken to carry
+    static constexpr int kTries = 3;  // RFC 8899 §5.1.2 MAX_PROBES
 
-    // `first_hop`: the largest datagram that leaves this machine in one piece. `ip_udp_bytes`: 28 or 48.
+    // `first_hop`: the largest datagram that leaves this machine in one piece. `ip_udp_bytes`: 28
+    // or 48.
     PathProbe(std::size_t first_hop, std::size_t ip_udp_bytes)
         : first_hop_(std::max(first_hop, kBase)), overhead_(ip_udp_bytes) {}
 
@@ -65,7 +67,8 @@ class PathProbe {
         if (size_ == kBase || wire_bytes < size_) return false;
         ++full_lost_;
         const Duration silence = std::max<Duration>(4 * round_trip, std::chrono::seconds(1));
-        if (full_lost_ < kTries || received_any_ <= received_full_ || now - received_full_ < silence) {
+        if (full_lost_ < kTries || received_any_ <= received_full_ ||
+            now - received_full_ < silence) {
             return false;
         }
         fall_back();
@@ -89,7 +92,8 @@ class PathProbe {
         tries_ = 0;
         next_at_ = Time{};
         // What is common on paths: the first hop itself, jumbo frames, Ethernet.
-        for (const std::size_t mtu : {first_hop_ + overhead_, std::size_t{9000}, std::size_t{1500}}) {
+        for (const std::size_t mtu :
+             {first_hop_ + overhead_, std::size_t{9000}, std::size_t{1500}}) {
             const std::size_t candidate = std::min(mtu - overhead_, limit_);
             if (candidate > size_ && candidate <= first_hop_ &&
                 std::find(candidates_.begin(), candidates_.end(), candidate) == candidates_.end()) {

@@ -76,7 +76,8 @@ void ReceiveFlow::fill(PacketNumber number, Time now) {
         [](const Gap& gap, PacketNumber value) { return gap.numbers.last <= value; });
     if (at == gaps_.end() || at->numbers.first > number) {
         ++late_;
-        tolerance_ = std::min(tolerance_ + tolerance_ / 4 + kMinTolerance, std::max(rtt_, kMinTolerance));
+        tolerance_ =
+            std::min(tolerance_ + tolerance_ / 4 + kMinTolerance, std::max(rtt_, kMinTolerance));
         return;
     }
     // Reordering that came close to the tolerance widens it before it does harm.
@@ -138,7 +139,8 @@ const std::vector<Range>& ReceiveFlow::take_naks(Time now) {
 
 Time ReceiveFlow::ack_time() const {
     if (!news_) return last_ack_ + kHeartbeat;
-    if (settings_.buffer_bytes > 0 && bytes_since_ack_ >= settings_.buffer_bytes / 4) return last_arrival_;
+    if (settings_.buffer_bytes > 0 && bytes_since_ack_ >= settings_.buffer_bytes / 4)
+        return last_arrival_;
     return last_ack_ + settings_.syn;
 }
 

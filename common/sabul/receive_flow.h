@@ -73,7 +73,7 @@ class ReceiveFlow {
     std::vector<std::uint64_t> bitmap_;  // kReplayWindow bits, by number
     PacketNumber next_;                  // largest seen plus one
     bool any_ = false;
-    std::vector<Gap> gaps_;              // ascending
+    std::vector<Gap> gaps_;  // ascending
     std::vector<Range> naks_;
     std::uint64_t packets_ = 0, bytes_ = 0, late_ = 0, refused_ = 0, drops_ = 0, said_lost_ = 0;
     Duration rtt_ = std::chrono::milliseconds(100);

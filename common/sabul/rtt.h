@@ -2,8 +2,8 @@
 // historical SABUL: measured once). Smoothing by RFC 6298 §2. Pure.
 #pragma once
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "common/base/time.h"
@@ -35,7 +35,8 @@ class WindowedMinimum {
 
 class RttEstimator {
   public:
-    // `sample`: from a packet's departure to the ACK's arrival, less the time that the receiver held it.
+    // `sample`: from a packet's departure to the ACK's arrival, less the time that the receiver
+    // held it.
     void add(Time now, Duration sample) {
         sample = std::max(sample, Duration(1000));
         if (!known_) {

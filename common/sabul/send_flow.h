@@ -24,8 +24,8 @@ struct SentPacket {
 
 // What one feedback record changed. The vectors are reused by the next call.
 struct FlowNews {
-    std::vector<Range> received;     // places, adjacent ones merged
-    std::vector<Range> lost;         // places
+    std::vector<Range> received;  // places, adjacent ones merged
+    std::vector<Range> lost;      // places
     std::uint64_t received_packets = 0;
     std::uint64_t received_bytes = 0;
     std::uint64_t lost_packets = 0;  // data packets newly lost; a law sees each once
@@ -62,7 +62,8 @@ class SendFlow {
     const RttEstimator& rtt() const { return rtt_; }
     // The least queueing delay among the samples of the last ACK.
     Duration queue_delay() const { return queue_delay_; }
-    // The receiver's clock at the arrival of the largest number of the last ACK; 0 before the first.
+    // The receiver's clock at the arrival of the largest number of the last ACK; 0 before the
+    // first.
     std::uint64_t receiver_time_us() const { return receiver_time_us_; }
 
   private:

@@ -25,7 +25,9 @@ std::uint64_t leaf_end(std::uint64_t offset, std::uint64_t size) {
 
 }  // namespace
 
-Digest leaf_digest(ByteView leaf) { return canonical(XXH3_128bits(leaf.data(), leaf.size())); }
+Digest leaf_digest(ByteView leaf) {
+    return canonical(XXH3_128bits(leaf.data(), leaf.size()));
+}
 
 Digest zero_leaf_digest(std::uint64_t bytes) {
     static const std::vector<std::byte> zeros(kLeafBytes);
@@ -44,7 +46,9 @@ std::string to_hex(const Digest& digest) {
     return text;
 }
 
-void FileDigest::Free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
+void FileDigest::Free::operator()(XXH3_state_s* state) const {
+    XXH3_freeState(state);
+}
 
 FileDigest::FileDigest(std::uint64_t size) : size_(size), state_(XXH3_createState()) {
     LAMBDA_ASSERT(state_ != nullptr);

@@ -5,7 +5,8 @@
 
 namespace lambda::transfer {
 
-// A file to send: where it is read, and what it is called for the receiver (relative, '/'-separated).
+// A file to send: where it is read, and what it is called for the receiver (relative,
+// '/'-separated).
 struct SourceName {
     std::string path;
     std::string name;

@@ -25,9 +25,13 @@ enum class Type : std::uint8_t {
 constexpr std::size_t kHeader = 4;
 constexpr std::size_t kMaxTextBytes = 2048;
 
-std::string_view bounded(std::string_view text) { return text.substr(0, kMaxTextBytes); }
+std::string_view bounded(std::string_view text) {
+    return text.substr(0, kMaxTextBytes);
+}
 
-std::uint8_t code(Fault fault) { return static_cast<std::uint8_t>(fault); }
+std::uint8_t code(Fault fault) {
+    return static_cast<std::uint8_t>(fault);
+}
 
 Fault read_fault(ByteReader& reader) {
     const std::uint8_t value = reader.u8();
@@ -118,7 +122,8 @@ bool valid(const FileRecord& r) {
     std::uint64_t end = 0;
     for (const Range& range : r.data) {
         if (range.empty() || range.first % kLeafBytes != 0 || range.first < end) return false;
-        if (range.last > r.size || (range.last % kLeafBytes != 0 && range.last != r.size)) return false;
+        if (range.last > r.size || (range.last % kLeafBytes != 0 && range.last != r.size))
+            return false;
         end = range.last;
     }
     return true;
@@ -147,7 +152,8 @@ std::optional<Record> parse_file(ByteReader& reader) {
 
 std::optional<Record> parse(Type type, ByteReader& reader) {
     switch (type) {
-        case Type::file: return parse_file(reader);
+        case Type::file:
+            return parse_file(reader);
         case Type::void_: {
             VoidRecord r;
             r.file = reader.u32();
@@ -173,14 +179,17 @@ std::optional<Record> parse(Type type, ByteReader& reader) {
             r.remedy = reader.string16();
             return r;
         }
-        case Type::finish: return FinishRecord{reader.u64()};
-        case Type::drop: return DropRecord{reader.u64()};
+        case Type::finish:
+            return FinishRecord{reader.u64()};
+        case Type::drop:
+            return DropRecord{reader.u64()};
         case Type::want: {
             WantRecord r{reader.string16()};
             if (r.name.empty() || r.name.size() > kMaxNameBytes) return std::nullopt;
             return r;
         }
-        case Type::want_end: return WantEndRecord{};
+        case Type::want_end:
+            return WantEndRecord{};
         case Type::done: {
             DoneRecord r;
             r.file = reader.u32();
@@ -214,7 +223,8 @@ void append_record(std::vector<std::byte>& out, const Record& record) {
     const Type type = std::visit(Writer{writer}, record);
     const std::size_t body = out.size() - start - kHeader;
     LAMBDA_ASSERT(body <= kMaxRecordBytes);
-    store_u32(&out[start], static_cast<std::uint32_t>(type) << 24 | static_cast<std::uint32_t>(body));
+    store_u32(&out[start],
+              static_cast<std::uint32_t>(type) << 24 | static_cast<std::uint32_t>(body));
 }
 
 void RecordReader::put(ByteView bytes) {

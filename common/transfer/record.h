@@ -28,7 +28,8 @@ struct FileRecord {
     std::int64_t mtime_ns = 0;
     std::uint32_t mode = 0;
     std::string name;
-    std::vector<Range> data;  // file offsets on leaf bounds (the last may end at size); the rest is hole
+    std::vector<Range>
+        data;  // file offsets on leaf bounds (the last may end at size); the rest is hole
 };
 struct VoidRecord {
     FileNumber file = 0;
@@ -74,8 +75,9 @@ struct SetDoneRecord {
     std::uint64_t failed = 0;
 };
 
-using Record = std::variant<FileRecord, VoidRecord, CloseRecord, FailRecord, FinishRecord, DropRecord,
-                            WantRecord, WantEndRecord, DoneRecord, RefuseRecord, SetDoneRecord>;
+using Record =
+    std::variant<FileRecord, VoidRecord, CloseRecord, FailRecord, FinishRecord, DropRecord,
+                 WantRecord, WantEndRecord, DoneRecord, RefuseRecord, SetDoneRecord>;
 
 void append_record(std::vector<std::byte>& out, const Record& record);
 
@@ -94,7 +96,8 @@ class RecordReader {
     bool broken_ = false;
 };
 
-// Whether a name may come from the peer: relative, no empty, "." or ".." component, no NUL, bounded.
+// Whether a name may come from the peer: relative, no empty, "." or ".." component, no NUL,
+// bounded.
 bool acceptable_name(std::string_view name);
 
 }  // namespace lambda::transfer

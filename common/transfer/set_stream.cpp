@@ -4,7 +4,9 @@
 
 namespace lambda::transfer {
 
-void StreamSender::put(const Record& record) { append_record(bytes_, record); }
+void StreamSender::put(const Record& record) {
+    append_record(bytes_, record);
+}
 
 std::optional<sabul::StreamPiece> StreamSender::next_piece() {
     if (sent_ >= end()) return std::nullopt;

@@ -36,7 +36,7 @@ class StreamSender {
 
     std::vector<std::byte> bytes_;  // from start_ on, behind `gone_` consumed ones
     std::size_t gone_ = 0;
-    std::uint64_t start_ = 0;       // stream offset of the first byte that was not consumed
+    std::uint64_t start_ = 0;  // stream offset of the first byte that was not consumed
     std::uint64_t sent_ = 0;
 };
 

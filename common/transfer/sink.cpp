@@ -53,7 +53,8 @@ bool Sink::handle(const Record& record) {
 }
 
 bool Sink::handle_file(const FileRecord& record) {
-    if (record.file != next_file_ || record.place < frontier_ || finish_files_ || files_.size() >= kMaxFiles) {
+    if (record.file != next_file_ || record.place < frontier_ || finish_files_ ||
+        files_.size() >= kMaxFiles) {
         return false;
     }
     ++next_file_;
@@ -167,7 +168,8 @@ void Sink::describe(std::uint64_t index, Block& block) {
             const std::uint64_t from = std::max(file.record.place + range.first, first);
             const std::uint64_t to = std::min(file.record.place + range.last, last);
             if (from >= to) continue;
-            extents.push_back({at->second, from - file.record.place, static_cast<std::uint32_t>(from - first),
+            extents.push_back({at->second, from - file.record.place,
+                               static_cast<std::uint32_t>(from - first),
                                static_cast<std::uint32_t>(to - from)});
             total += to - from;
         }
@@ -205,11 +207,13 @@ void Sink::complete(std::uint64_t index, Block& block) {
     for (const Extent& extent : *block.expected) {
         File& file = files_.at(extent.file);
         if (!leaves_agree(block, extent, file)) {
-            broken.emplace_back(extent.file, Error{.fault = Fault::integrity,
-                                                   .message = "a block does not have the digest that the sender took",
-                                                   .path = file.record.name,
-                                                   .side = Side::local,
-                                                   .remedy = "send the file again, and test the memory of both machines"});
+            broken.emplace_back(
+                extent.file,
+                Error{.fault = Fault::integrity,
+                      .message = "a block does not have the digest that the sender took",
+                      .path = file.record.name,
+                      .side = Side::local,
+                      .remedy = "send the file again, and test the memory of both machines"});
             continue;
         }
         totals_.bytes_complete += extent.bytes;
@@ -263,8 +267,8 @@ void Sink::issue_writes() {
             continue;
         }
         const ports::DiskTag tag = next_tag_;
-        if (!disk_.write(tag, file.disk_file, write.extent.offset, blocks_.at(write.block).slot, write.extent.at,
-                         write.extent.bytes)) {
+        if (!disk_.write(tag, file.disk_file, write.extent.offset, blocks_.at(write.block).slot,
+                         write.extent.at, write.extent.bytes)) {
             return;
         }
         ++next_tag_;
@@ -337,7 +341,8 @@ void Sink::finish_block(std::uint64_t index) {
 
 void Sink::maybe_commit(FileNumber number) {
     File& file = files_.at(number);
-    if (file.failed || file.step != File::Step::open || !file.close || file.to_write > 0 || file.writes_in_flight > 0) {
+    if (file.failed || file.step != File::Step::open || !file.close || file.to_write > 0 ||
+        file.writes_in_flight > 0) {
         return;
     }
     if (!file.digest.complete() || file.digest.finish() != file.close->digest) {
@@ -395,8 +400,9 @@ void Sink::forget_failed(FileNumber number) {
     if (at == files_.end() || !at->second.failed || at->second.writes_in_flight > 0) return;
     const bool being_made = std::any_of(creating_.begin(), creating_.end(),
                                         [&](const auto& entry) { return entry.second == number; });
-    const bool being_committed = std::any_of(committing_.begin(), committing_.end(),
-                                             [&](const auto& entry) { return entry.second == number; });
+    const bool being_committed =
+        std::any_of(committing_.begin(), committing_.end(),
+                    [&](const auto& entry) { return entry.second == number; });
     if (being_made || being_committed) return;
     if (at->second.step == File::Step::open) disk_.close(at->second.disk_file);
     files_.erase(at);

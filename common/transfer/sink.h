@@ -1,6 +1,6 @@
-// The receiver's data set: takes packets into blocks, checks leaves, writes, and commits files whose
-// digests agree. Pure but for the disk port it drives; engine thread. Bounds: slots of the disk,
-// kMaxFiles files in hand, the stream's window.
+// The receiver's data set: takes packets into blocks, checks leaves, writes, and commits files
+// whose digests agree. Pure but for the disk port it drives; engine thread. Bounds: slots of the
+// disk, kMaxFiles files in hand, the stream's window.
 #pragma once
 
 #include <cstdint>
@@ -72,16 +72,16 @@ class Sink {
         FileRecord record;
         enum class Step { creating, open, committing } step = Step::creating;
         ports::DiskFile disk_file = 0;
-        std::uint64_t to_write = 0;       // bytes of data not on disk yet
+        std::uint64_t to_write = 0;  // bytes of data not on disk yet
         unsigned writes_in_flight = 0;
         std::optional<CloseRecord> close;
         FileDigest digest{0};
-        bool failed = false;              // waits for the disk to let go of it
+        bool failed = false;  // waits for the disk to let go of it
     };
     struct Block {
         std::uint32_t slot = 0;
-        IntervalSet received;             // in the block
-        std::map<std::uint32_t, Digest> digests;  // by where the leaf ends in the block
+        IntervalSet received;                         // in the block
+        std::map<std::uint32_t, Digest> digests;      // by where the leaf ends in the block
         std::optional<std::vector<Extent>> expected;  // once described; of files that live
         std::uint64_t expected_bytes = 0;
         bool writing = false;
@@ -117,10 +117,10 @@ class Sink {
     const std::uint32_t block_bytes_;
     std::function<void(Failure)> on_failure_;
 
-    std::map<FileNumber, File> files_;            // in hand
+    std::map<FileNumber, File> files_;              // in hand
     std::map<std::uint64_t, FileNumber> by_place_;  // of files in hand that have data
     FileNumber next_file_ = 0;
-    std::uint64_t frontier_ = 0;                  // no later file begins below
+    std::uint64_t frontier_ = 0;  // no later file begins below
     std::optional<std::uint64_t> finish_files_;
 
     std::unordered_map<std::uint64_t, Block> blocks_;  // open, by index

@@ -80,7 +80,8 @@ void Source::handle_opened(const ports::DiskEvent& event) {
     if (event.error) {
         // A failure is a record of its own: it needs room like any other, and is small enough to be
         // put at once within what has_room() leaves.
-        stream_.put(FailRecord{file.name.name, event.error->fault, event.error->message, event.error->remedy});
+        stream_.put(FailRecord{file.name.name, event.error->fault, event.error->message,
+                               event.error->remedy});
         on_failure_({file.name.name, *event.error});
         return;
     }
@@ -97,7 +98,8 @@ void Source::lay(File file) {
     if (file.data.size() > kMaxDataRanges) file.data = {{0, file.size}};
     const bool small = file.size < kSmallFile;
     const std::uint64_t block_end = round_up(next_place_ + 1, block_bytes_);
-    if (!small || next_place_ + file.size > block_end) next_place_ = round_up(next_place_, block_bytes_);
+    if (!small || next_place_ + file.size > block_end)
+        next_place_ = round_up(next_place_, block_bytes_);
     file.place = next_place_;
     next_place_ += file.size;
     if (!small) next_place_ = round_up(next_place_, block_bytes_);
@@ -111,7 +113,8 @@ void Source::lay(File file) {
     }
     if (at < file.size) file.digest.add_zeros(at, file.size);
     file.unread = total(file.data);
-    stream_.put(FileRecord{number, file.place, file.size, file.mtime_ns, file.mode, file.name.name, file.data});
+    stream_.put(FileRecord{number, file.place, file.size, file.mtime_ns, file.mode, file.name.name,
+                           file.data});
     ++totals_.files_known;
     totals_.bytes_known += file.unread;
     current_name_ = file.name.name;
@@ -126,7 +129,8 @@ void Source::plan_blocks() {
         const auto at = files_.find(number);
         if (at != files_.end() && !at->second.failed) {
             File& file = at->second;
-            const bool planned = file.size < kSmallFile ? plan_small(number, file) : plan_large(number, file);
+            const bool planned =
+                file.size < kSmallFile ? plan_small(number, file) : plan_large(number, file);
             if (!planned) return;
         }
         to_plan_.pop_front();
@@ -157,7 +161,8 @@ bool Source::plan_large(FileNumber number, File& file) {
         while (!file.data.empty() && file.data.front().first < block_last) {
             Range& range = file.data.front();
             const std::uint64_t last = std::min(range.last, block_last);
-            block->extents.push_back({number, range.first, static_cast<std::uint32_t>(range.first - block_first),
+            block->extents.push_back({number, range.first,
+                                      static_cast<std::uint32_t>(range.first - block_first),
                                       static_cast<std::uint32_t>(last - range.first)});
             block->unresolved += last - range.first;
             range.first = last;
@@ -214,7 +219,8 @@ bool Source::start_reads() {
         return true;
     }
     const ports::DiskTag tag = next_tag_;
-    if (!disk_.read(tag, file.disk_file, read.extent.offset, block.slot, read.extent.at, read.extent.bytes)) {
+    if (!disk_.read(tag, file.disk_file, read.extent.offset, block.slot, read.extent.at,
+                    read.extent.bytes)) {
         return false;
     }
     ++next_tag_;
@@ -278,7 +284,8 @@ void Source::finish_block_read(SendBlock& block) {
 
 // The second look, once all of the file was read and digested.
 void Source::maybe_check(FileNumber number, File& file) {
-    if (file.failed || file.checking || file.closed || file.unread > 0 || !file.digest.complete()) return;
+    if (file.failed || file.checking || file.closed || file.unread > 0 || !file.digest.complete())
+        return;
     file.checking = true;
     const ports::DiskTag tag = next_tag_++;
     checking_.emplace(tag, number);
@@ -322,10 +329,11 @@ void Source::drop_blocks_of_failed() {
     std::vector<std::uint64_t> dead;
     for (const auto& [index, block] : blocks_) {
         if (packed_ == index) continue;
-        const bool all_failed = std::all_of(block.extents.begin(), block.extents.end(), [&](const Extent& extent) {
-            const auto at = files_.find(extent.file);
-            return at != files_.end() && at->second.failed;
-        });
+        const bool all_failed =
+            std::all_of(block.extents.begin(), block.extents.end(), [&](const Extent& extent) {
+                const auto at = files_.find(extent.file);
+                return at != files_.end() && at->second.failed;
+            });
         if (all_failed && !block.extents.empty()) dead.push_back(index);
     }
     for (const std::uint64_t index : dead) {
@@ -342,7 +350,8 @@ void Source::release(SendBlock& block) {
     blocks_.erase(block.index);
 }
 
-// A file is forgotten once the receiver said what became of it, or it failed and no read is under way.
+// A file is forgotten once the receiver said what became of it, or it failed and no read is under
+// way.
 void Source::maybe_forget(FileNumber number) {
     const auto at = files_.find(number);
     if (at == files_.end()) return;
@@ -412,7 +421,9 @@ Cut Source::cut_fresh(SendBlock& block, std::size_t payload) {
     const std::uint32_t first = leaf.first + block.sent_in_leaf;
     const std::uint64_t left = leaf.last - first;
     const std::uint64_t bytes = fitting(left, true, payload);
-    Cut cut{block.index * block_bytes_ + first, text(block, first, first + static_cast<std::uint32_t>(bytes)), {}};
+    Cut cut{block.index * block_bytes_ + first,
+            text(block, first, first + static_cast<std::uint32_t>(bytes)),
+            {}};
     if (bytes == left) {
         cut.digest = leaf.digest;
         ++block.next_leaf;
@@ -428,15 +439,24 @@ std::optional<Cut> Source::cut_again(Range places, std::size_t payload) {
     if (block == nullptr) return std::nullopt;
     const std::uint64_t base = block->index * block_bytes_;
     const auto first = static_cast<std::uint32_t>(places.first - base);
-    const auto leaf = std::find_if(block->leaves.begin(), block->leaves.end(), [&](const SendBlock::Leaf& l) {
-        return l.first <= first && first < l.last;
-    });
+    const auto leaf =
+        std::find_if(block->leaves.begin(), block->leaves.end(),
+                     [&](const SendBlock::Leaf& l) { return l.first <= first && first < l.last; });
     if (leaf == block->leaves.end()) return std::nullopt;
-    const std::uint64_t wanted = std::min<std::uint64_t>(places.last - places.first, leaf->last - first);
+    const std::uint64_t wanted =
+        std::min<std::uint64_t>(places.last - places.first, leaf->last - first);
     const std::uint64_t bytes = fitting(wanted, first + wanted == leaf->last, payload);
     Cut cut{places.first, text(*block, first, first + static_cast<std::uint32_t>(bytes)), {}};
     if (first + bytes == leaf->last) cut.digest = leaf->digest;
     return cut;
+}
+
+void Source::resolve_all() {
+    for (auto& [index, block] : blocks_) {
+        if (block.dropped) continue;
+        totals_.bytes_acknowledged += block.unresolved;
+        block.unresolved = 0;
+    }
 }
 
 void Source::resolve(Range places) {

@@ -1,6 +1,7 @@
 // The sender's data set: opens files, lays them into the address space, reads them in blocks, takes
 // their digests in flight, and keeps each block until all of it was acknowledged. Pure but for the
-// disk port it drives; engine thread. Bounds: slots of the disk, kOpensAhead opens, the stream's window.
+// disk port it drives; engine thread. Bounds: slots of the disk, kOpensAhead opens, the stream's
+// window.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +31,20 @@ struct Extent {
 };
 
 struct SendBlock {
-    std::uint64_t index = 0;   // place / block size
+    std::uint64_t index = 0;  // place / block size
     std::uint32_t slot = 0;
     std::vector<Extent> extents;  // ascending in `at`
     struct Leaf {
         std::uint32_t first = 0, last = 0;  // in the block
         Digest digest{};
     };
-    std::vector<Leaf> leaves;     // ascending, once read
-    std::uint32_t next_leaf = 0;  // what was never sent begins here ...
+    std::vector<Leaf> leaves;        // ascending, once read
+    std::uint32_t next_leaf = 0;     // what was never sent begins here ...
     std::uint32_t sent_in_leaf = 0;  // ... so far into it
-    std::uint64_t unresolved = 0; // bytes not acknowledged
+    std::uint64_t unresolved = 0;    // bytes not acknowledged
     std::uint32_t reads_pending = 0;
-    bool opened = false;          // took credit
-    bool dropped = false;         // waits for its last read
+    bool opened = false;   // took credit
+    bool dropped = false;  // waits for its last read
 
     bool all_sent() const { return next_leaf == leaves.size(); }
 };
@@ -66,7 +67,8 @@ class Source {
         Error error;
     };
     struct Totals {
-        std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_acknowledged = 0, verified = 0;
+        std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_acknowledged = 0,
+                      verified = 0;
     };
 
     Source(ports::Disk& disk, StreamSender& stream, std::uint32_t block_bytes,
@@ -89,14 +91,17 @@ class Source {
     SendBlock* find(std::uint64_t index);
     std::uint64_t block_of(std::uint64_t place) const { return place / block_bytes_; }
 
-    // What of `block` was never sent, up to `payload` bytes with digest. The block is not all_sent().
+    // What of `block` was never sent, up to `payload` bytes with digest. The block is not
+    // all_sent().
     Cut cut_fresh(SendBlock& block, std::size_t payload);
     // What of the range's front fits one packet; nothing where the block is gone.
     std::optional<Cut> cut_again(Range places, std::size_t payload);
     // Acknowledged. Frees the slot of a block with its last byte.
     void resolve(Range places);
 
-    bool finished_sending() const { return finish_sent_ && blocks_.empty(); }
+    // The receiver has all it needs: what was not acknowledged one by one is so now.
+    void resolve_all();
+
     const Totals& totals() const { return totals_; }
     const std::string& current_name() const { return current_name_; }
 
@@ -109,14 +114,14 @@ class Source {
         std::uint64_t size = 0;
         std::int64_t mtime_ns = 0;
         std::uint32_t mode = 0;
-        std::vector<Range> data;      // what is still to be planned
-        std::uint64_t unread = 0;     // bytes planned or to plan, not read yet
+        std::vector<Range> data;   // what is still to be planned
+        std::uint64_t unread = 0;  // bytes planned or to plan, not read yet
         unsigned reads_pending = 0;
         bool checking = false;
         bool failed = false;
         FileDigest digest{0};
         Digest final_digest{};
-        bool closed = false;          // CLOSE was sent
+        bool closed = false;  // CLOSE was sent
     };
 
     void open_ahead();
@@ -146,14 +151,14 @@ class Source {
     std::deque<SourceName> names_;
     bool names_end_ = false;
     std::unordered_map<ports::DiskTag, SourceName> opening_;
-    std::deque<File> opened_;            // waits for room in the stream
+    std::deque<File> opened_;  // waits for room in the stream
     std::uint64_t next_tag_ = 0;
     bool finish_sent_ = false;
 
-    std::map<FileNumber, File> files_;   // laid, and not done
+    std::map<FileNumber, File> files_;  // laid, and not done
     FileNumber next_file_ = 0;
     std::deque<FileNumber> to_plan_;
-    std::uint64_t next_place_ = 0;       // where the next file may lie
+    std::uint64_t next_place_ = 0;  // where the next file may lie
 
     std::unordered_map<std::uint64_t, SendBlock> blocks_;  // by index
     std::vector<std::uint32_t> free_slots_;
@@ -162,10 +167,10 @@ class Source {
         std::uint64_t block = 0;
         Extent extent;
     };
-    std::deque<Read> reads_;             // to be issued
+    std::deque<Read> reads_;  // to be issued
     std::unordered_map<ports::DiskTag, Read> reading_;
     std::unordered_map<ports::DiskTag, FileNumber> checking_;
-    std::deque<std::uint64_t> ready_;    // block indices
+    std::deque<std::uint64_t> ready_;  // block indices
     std::uint64_t opened_blocks_ = 0;
 
     Totals totals_;

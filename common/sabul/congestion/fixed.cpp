@@ -7,7 +7,9 @@ namespace {
 
 // A fixed rate has no need of a window but to bound what a dead path can swallow: twice what is in
 // flight at that rate, and one second before the round trip is known.
-double window_at(BitRate rate, Duration span) { return 2 * rate.bytes_per_second() * seconds(span); }
+double window_at(BitRate rate, Duration span) {
+    return 2 * rate.bytes_per_second() * seconds(span);
+}
 
 }  // namespace
 

@@ -12,41 +12,41 @@ namespace lambda::sabul {
 
 struct LawSettings {
     BitRate initial{100e6};
-    BitRate highest{0};     // 0: none
+    BitRate highest{0};  // 0: none
     Duration syn = std::chrono::milliseconds(10);
-    std::uint64_t seed = 0; // for laws that draw
+    std::uint64_t seed = 0;  // for laws that draw
 };
 
 // What an ACK brought.
 struct AckSample {
     Time now{};
-    std::uint64_t packets = 0;        // newly received
+    std::uint64_t packets = 0;  // newly received
     std::uint64_t bytes = 0;
-    Duration rtt{0};                  // smoothed
+    Duration rtt{0};  // smoothed
 };
 
 // What a NAK brought: losses that were never told before.
 struct LossSample {
     Time now{};
     std::uint64_t packets = 0;
-    PacketNumber lowest = 0;          // the lowest number among them
-    PacketNumber largest_sent = 0;    // the largest number sent so far
+    PacketNumber lowest = 0;        // the lowest number among them
+    PacketNumber largest_sent = 0;  // the largest number sent so far
     Duration rtt{0};
 };
 
 // What happened from one SYN tick of the sender's own clock to the next.
 struct SynSample {
     Time now{};
-    Duration elapsed{0};              // measured, never assumed
+    Duration elapsed{0};  // measured, never assumed
     std::uint64_t sent_packets = 0;
-    std::uint64_t lost_packets = 0;   // newly lost, late arrivals taken off
+    std::uint64_t lost_packets = 0;  // newly lost, late arrivals taken off
     std::uint64_t received_bytes = 0;
-    double delivered = 0;             // file bytes a second, by the receiver's clock; 0: no estimate
-    Duration rtt{0};                  // smoothed; of the slowest stripe
+    double delivered = 0;  // file bytes a second, by the receiver's clock; 0: no estimate
+    Duration rtt{0};       // smoothed; of the slowest stripe
     Duration min_rtt{0};
-    Duration queue_delay{0};          // the least of the interval
-    double packet_bytes = 1440;       // file bytes in a full packet now
-    bool limited = false;             // by credit, source or CPU: the rate was not used
+    Duration queue_delay{0};     // the least of the interval
+    double packet_bytes = 1440;  // file bytes in a full packet now
+    bool limited = false;        // by credit, source or CPU: the rate was not used
 };
 
 class Law {

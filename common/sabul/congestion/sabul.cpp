@@ -5,16 +5,16 @@
 namespace lambda::sabul {
 namespace {
 
-constexpr double kStartGain = 2.0;        // a doubling each round
-constexpr double kFlatGrowth = 1.25;      // BBR's: less than a quarter more is a plateau
-constexpr int kFlatRounds = 3;            // ... three times in a row
-constexpr double kStartLoss = 0.10;       // the overshoot of a doubling into a full queue
-constexpr double kNoiseLoss = 0.02;       // BBRv3's: less is no sign of congestion
-constexpr double kIncrease = 0.05;        // a round
-constexpr double kDecrease = 0.95;        // of what is delivered
-constexpr double kAhead = 1.25;           // of what is delivered: how far the rate may run ahead
+constexpr double kStartGain = 2.0;    // a doubling each round
+constexpr double kFlatGrowth = 1.25;  // BBR's: less than a quarter more is a plateau
+constexpr int kFlatRounds = 3;        // ... three times in a row
+constexpr double kStartLoss = 0.10;   // the overshoot of a doubling into a full queue
+constexpr double kNoiseLoss = 0.02;   // BBRv3's: less is no sign of congestion
+constexpr double kIncrease = 0.05;    // a round
+constexpr double kDecrease = 0.95;    // of what is delivered
+constexpr double kAhead = 1.25;       // of what is delivered: how far the rate may run ahead
 constexpr Duration kLeastQueue = std::chrono::milliseconds(3);  // above the jitter of hosts
-constexpr double kLeastRate = 20 * 1440;  // file bytes a second
+constexpr double kLeastRate = 20 * 1440;                        // file bytes a second
 
 }  // namespace
 
@@ -24,7 +24,8 @@ Sabul::Sabul(const LawSettings& settings)
       window_(rate_ * 1.0) {}  // one second's worth until the round trip is known
 
 bool Sabul::queue_stands(const SynSample& sample) const {
-    return round_queue_ != Duration::max() && round_queue_ > std::max(kLeastQueue, sample.min_rtt / 4);
+    return round_queue_ != Duration::max() &&
+           round_queue_ > std::max(kLeastQueue, sample.min_rtt / 4);
 }
 
 double Sabul::round_loss() const {
@@ -45,7 +46,8 @@ void Sabul::on_syn(const SynSample& sample) {
         rate_ = std::min(rate_, settings_.highest.bytes_per_second());
     }
     rate_ = std::max(rate_, kLeastRate);
-    window_ = std::max(kAhead * rate_ * seconds(sample.rtt + settings_.syn), 16 * sample.packet_bytes);
+    window_ =
+        std::max(kAhead * rate_ * seconds(sample.rtt + settings_.syn), 16 * sample.packet_bytes);
 }
 
 void Sabul::end_round(const SynSample& sample) {

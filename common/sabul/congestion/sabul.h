@@ -2,10 +2,10 @@
 // SYN, window = rate (RTT + SYN)) with its faults mended: it starts by doubling, increases
 // continuously in place of decades, follows what is delivered, and takes loss below 2 % for noise.
 //
-// Start: the rate is twice what was delivered, until delivery grew by less than a quarter in each of
-// three rounds, a queue stands, or more than a tenth was lost. Cruise: + 5 % a round; where a queue
-// stands or the loss of a round is above 2 %, to 95 % of what is delivered, once a round.
-// A round is RTT + SYN.
+// Start: the rate is twice what was delivered, until delivery grew by less than a quarter in each
+// of three rounds, a queue stands, or more than a tenth was lost. Cruise: + 5 % a round; where a
+// queue stands or the loss of a round is above 2 %, to 95 % of what is delivered, once a round. A
+// round is RTT + SYN.
 #pragma once
 
 #include <array>
@@ -33,13 +33,13 @@ class Sabul final : public Law {
     double round_loss() const;
 
     LawSettings settings_;
-    double rate_;                  // file bytes a second
+    double rate_;  // file bytes a second
     double window_;
     bool starting_ = true;
     // The present round.
     Duration round_elapsed_{0};
     std::uint64_t round_sent_ = 0, round_lost_ = 0;
-    double round_delivered_ = 0;   // the most that a SYN of it saw
+    double round_delivered_ = 0;  // the most that a SYN of it saw
     Duration round_queue_ = Duration::max();
     bool round_limited_ = false;
     // Rounds of the start without growth.

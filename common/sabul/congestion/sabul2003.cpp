@@ -6,11 +6,11 @@
 namespace lambda::sabul {
 namespace {
 
-constexpr double kLossLimit = 0.001;     // paper §4: 0.1 %
-constexpr double kHistoryWeight = 0.1;   // source: weight of the past
-constexpr double kDecrease = 1.125;      // both: the gap grows by 1/8
+constexpr double kLossLimit = 0.001;           // paper §4: 0.1 %
+constexpr double kHistoryWeight = 0.1;         // source: weight of the past
+constexpr double kDecrease = 1.125;            // both: the gap grows by 1/8
 constexpr double kLeastIncrease = 1.0 / 1500;  // source, packets a SYN
-constexpr unsigned kFirstExponent = 4;   // source: 16, 32, 64 ... NAKs
+constexpr unsigned kFirstExponent = 4;         // source: 16, 32, 64 ... NAKs
 
 }  // namespace
 
@@ -26,11 +26,10 @@ void Sabul2003::on_syn(const SynSample& sample) {
     interval_ *= sample.packet_bytes / packet_bytes_;
     packet_bytes_ = sample.packet_bytes;
     if (sample.rtt.count() > 0) rtt_ = sample.rtt;
-    const double loss =
-        sample.sent_packets == 0
-            ? 0
-            : std::min(1.0, static_cast<double>(sample.lost_packets) /
-                                static_cast<double>(sample.sent_packets));
+    const double loss = sample.sent_packets == 0
+                            ? 0
+                            : std::min(1.0, static_cast<double>(sample.lost_packets) /
+                                                static_cast<double>(sample.sent_packets));
     history_ = kHistoryWeight * history_ + (1 - kHistoryWeight) * loss;
     if (history_ > kLossLimit || sample.limited || sample.now < frozen_until_) return;
     const double syn = seconds(settings_.syn);
@@ -43,7 +42,8 @@ void Sabul2003::on_syn(const SynSample& sample) {
 
 void Sabul2003::on_ack(const AckSample& sample) {
     if (!starting_) return;
-    start_window_packets_ = std::max(start_window_packets_, static_cast<double>(sample.packets) + 1);
+    start_window_packets_ =
+        std::max(start_window_packets_, static_cast<double>(sample.packets) + 1);
     if (start_window_packets_ >= full_window_packets()) starting_ = false;
 }
 
@@ -57,15 +57,20 @@ void Sabul2003::on_loss(const LossSample& sample) {
         last_decrease_ = sample.largest_sent;
         decreased_ = true;
     } else if (++naks_since_ >= 1u << exponent_) {
-        // The number of NAKs in one epoch is bounded by the packets in flight: 2^31 is never reached.
+        // The number of NAKs in one epoch is bounded by the packets in flight: 2^31 is never
+        // reached.
         if (exponent_ < 30) ++exponent_;
         decrease(sample);
     }
 }
 
-void Sabul2003::decrease(const LossSample&) { interval_ *= kDecrease; }
+void Sabul2003::decrease(const LossSample&) {
+    interval_ *= kDecrease;
+}
 
-BitRate Sabul2003::rate() const { return BitRate{packet_bytes_ * 8 / interval_}; }
+BitRate Sabul2003::rate() const {
+    return BitRate{packet_bytes_ * 8 / interval_};
+}
 
 double Sabul2003::full_window_packets() const {
     return std::max(16.0, seconds(rtt_ + settings_.syn) / interval_);

@@ -1,0 +1,372 @@
+// Whole transfers between the two production ends, in virtual time, over paths of every kind.
+#include <cstdlib>
+
+#include "tests/simulation/world.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::simulation;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kMiB = 1u << 20;
+
+// LAMBDA_SEED=N repeats a run.
+std::uint64_t seed() {
+    const char* given = std::getenv("LAMBDA_SEED");
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : 20260101;
+}
+
+Options options(session::Direction direction = session::Direction::put) {
+    Options made;
+    made.terms.direction = direction;
+    made.terms.initial_rate = BitRate{200e6};
+    made.terms.highest_rate = BitRate{2e9};
+    return made;
+}
+
+struct One {
+    explicit One(Options given, std::size_t bytes = 8 * kMiB + 12345)
+        : run(seed(), std::move(given), {{"data.bin", "data.bin"}}, {"out.bin", false}) {
+        run.source.files["data.bin"] = {random_bytes(bytes, seed()), 1234567890123456789, 0640};
+    }
+    void expect_identical() {
+        INFO("seed " << seed());
+        const bool ended = run.run();
+        const auto& sent = run.sender->outcome();
+        const auto& got = run.receiver->outcome();
+        for (const auto& f : got.failures) UNSCOPED_INFO("receiver: " << f.error.sentence());
+        for (const auto& f : sent.failures) UNSCOPED_INFO("sender: " << f.error.sentence());
+        if (sent.cut) UNSCOPED_INFO("sender cut: " << sent.cut->sentence());
+        if (got.cut) UNSCOPED_INFO("receiver cut: " << got.cut->sentence());
+        REQUIRE(ended);
+        REQUIRE_FALSE(sent.cut);
+        REQUIRE_FALSE(got.cut);
+        REQUIRE(run.target.files.contains("out.bin"));
+        const MemoryFile& from = run.source.files["data.bin"];
+        const MemoryFile& to = run.target.files["out.bin"];
+        REQUIRE((from.bytes == to.bytes));
+        REQUIRE(from.mtime_ns == to.mtime_ns);
+        REQUIRE(from.mode == to.mode);
+        REQUIRE(sent.files == 1);
+        REQUIRE(sent.verified == 1);
+        REQUIRE(got.verified == 1);
+        REQUIRE(run.nonces_reused == 0);
+        REQUIRE_FALSE(run.target.files.contains("out.bin.part"));
+    }
+    Run run;
+};
+
+const session::Protection kProtections[] = {session::Protection::private_,
+                                            session::Protection::safe, session::Protection::clear};
+
+}  // namespace
+
+TEST_CASE("a file crosses a clean path, put and get, over 1, 4 and 16 stripes") {
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        for (const std::uint16_t stripes :
+             {std::uint16_t{1}, std::uint16_t{4}, std::uint16_t{16}}) {
+            Options given = options(direction);
+            given.terms.stripes = stripes;
+            // A stripe takes whole blocks: the shares are even over many of them.
+            const std::size_t bytes = 8 * kMiB * stripes;
+            One one(given, bytes);
+            one.expect_identical();
+            CHECK(one.run.sender->outcome().lost_packets == 0);
+            for (const auto& stripe : one.run.sender->outcome().stripes) {
+                CHECK(stripe.bytes * stripes * 2 >= bytes);
+            }
+        }
+    }
+}
+
+TEST_CASE("a file crosses loss, repeats, reordering and truncation, in each protection") {
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        for (const auto protection : kProtections) {
+            Options given = options(direction);
+            given.terms.protection = protection;
+            given.forward.loss = 0.01;
+            given.forward.duplicate = 0.01;
+            given.forward.reorder = 0.05;
+            given.forward.truncate = 0.001;
+            given.backward.loss = 0.01;
+            given.forward.largest = 1472;
+            One one(given);
+            one.expect_identical();
+            CHECK(one.run.options.forward.counters.lost > 0);
+            CHECK(one.run.sender->outcome().retransmitted_packets > 0);
+        }
+    }
+}
+
+TEST_CASE("a flipped bit is never accepted and always counted") {
+    for (const auto protection : kProtections) {
+        Options given = options();
+        given.terms.protection = protection;
+        given.forward.flip = 0.02;
+        given.forward.duplicate = 0.02;
+        given.forward.largest = 1472;
+        One one(given);
+        one.expect_identical();
+        const auto flipped = one.run.options.forward.counters.flipped;
+        CHECK(flipped > 50);
+        CHECK(one.run.receiver->outcome().refused_packets > 0);
+    }
+}
+
+TEST_CASE("heavy loss both ways ends identical") {
+    Options given = options();
+    given.forward.loss = 0.2;
+    given.backward.loss = 0.2;
+    given.forward.largest = 1472;
+    One one(given, 2 * kMiB);
+    one.expect_identical();
+}
+
+TEST_CASE("feedback connections that are cut are dialled again, and the file is identical") {
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        Options given = options(direction);
+        given.terms.highest_rate = BitRate{100e6};
+        given.forward.loss = 0.002;
+        One one(given, 16 * kMiB);
+        for (int i = 1; i <= 12; ++i) {
+            one.run.world.after(i * 100ms, [&one, i] {
+                if (i % 2 == 0) {
+                    one.run.feedback.cut(static_cast<std::uint16_t>(i % 4));
+                } else {
+                    one.run.feedback.stall(static_cast<std::uint16_t>(i % 4));
+                }
+            });
+        }
+        one.run.world.after(1350ms, [&one] {
+            for (std::uint16_t i = 0; i < 4; ++i) one.run.feedback.cut(i);
+        });
+        one.expect_identical();
+        CHECK(one.run.feedback.dials() > 8);
+    }
+}
+
+TEST_CASE("a new feedback connection stands within two seconds of a stall") {
+    Options given = options();
+    given.terms.stripes = 1;
+    given.terms.highest_rate = BitRate{20e6};
+    One one(given, 16 * kMiB);
+    unsigned dials_before = 0, dials_after = 0;
+    one.run.world.after(1s, [&] {
+        dials_before = one.run.feedback.dials();
+        one.run.feedback.stall(0);
+    });
+    one.run.world.after(2900ms, [&] { dials_after = one.run.feedback.dials(); });
+    one.expect_identical();
+    CHECK(dials_before == 1);
+    CHECK(dials_after == 2);
+}
+
+TEST_CASE("numbers wrap at 2^32, and keys are renewed across it") {
+    Options given = options();
+    given.first_number = (1ull << 32) - 1500;
+    given.terms.stripes = 2;
+    given.forward.loss = 0.01;
+    given.forward.reorder = 0.05;
+    given.forward.largest = 1472;
+    One one(given);
+    one.expect_identical();
+    CHECK(one.run.key_ages.contains((1ull << 32) / (1u << 22)));
+    CHECK(one.run.key_ages.contains((1ull << 32) / (1u << 22) - 1));
+}
+
+TEST_CASE("packets grow to what the path carries, and shrink when it shrinks") {
+    Options given = options();
+    given.forward.first_hop = 8972;
+    given.forward.largest = 8972;
+    given.terms.highest_rate = BitRate{200e6};
+    One one(given, 96 * kMiB);
+    one.run.world.after(1500ms, [&one] { one.run.options.forward.largest = 1472; });
+    one.expect_identical();
+    // 1.5 s at full size, then some loss until the fall-back is noticed.
+    CHECK(one.run.sender->outcome().sent_packets > 96 * kMiB / 8900);
+}
+
+TEST_CASE("a first hop that shrinks is told by the kernel and costs no law a loss") {
+    Options given = options();
+    given.terms.stripes = 1;
+    given.terms.highest_rate = BitRate{100e6};
+    One one(given, 16 * kMiB);
+    one.run.world.after(600ms, [&one] { one.run.options.forward.first_hop = 1472; });
+    one.expect_identical();
+    CHECK(one.run.sender->outcome().lost_packets == 0);
+}
+
+TEST_CASE("one server port serves all stripes") {
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        Options given = options(direction);
+        given.one_port = true;
+        One one(given);
+        one.expect_identical();
+    }
+}
+
+TEST_CASE("a client behind another address is challenged before data flows to it") {
+    Options given = options(session::Direction::get);
+    given.behind_nat = true;
+    given.terms.stripes = 2;
+    One one(given);
+    one.expect_identical();
+}
+
+TEST_CASE("no datagram beyond three times its own bytes goes to an unproved address") {
+    Options given = options(session::Direction::get);
+    given.behind_nat = true;
+    given.terms.stripes = 1;
+    // The client hears nothing, so it can never answer.
+    given.forward.dead = true;
+    given.limit = 20s;
+    One one(given);
+    std::map<Address, std::uint64_t> sent_to;
+    one.run.server_sockets[0]->sent_to = &sent_to;
+    REQUIRE_FALSE(one.run.run());
+    std::uint64_t total = 0;
+    for (const auto& [to, bytes] : sent_to) total += bytes;
+    CHECK(total > 0);
+    CHECK(total <= 3 * one.run.options.backward.counters.sent * 32);
+}
+
+TEST_CASE("replayed and forged datagrams change nothing") {
+    Options given = options();
+    given.forward.largest = 1472;
+    given.terms.highest_rate = BitRate{50e6};
+    One one(given, 4 * kMiB);
+    std::vector<std::vector<std::byte>> tap;
+    for (const auto& socket : one.run.client_sockets) socket->tap = &tap;
+    Address stranger;
+    stranger.ip[15] = std::byte{66};
+    stranger.port = 666;
+    std::uint64_t injected = 0;
+    std::function<void()> attack = [&] {
+        for (int i = 0; i < 20 && !tap.empty(); ++i) {
+            std::vector<std::byte> one_packet = tap[one.run.world.below(tap.size())];
+            if (i % 2 == 0) one_packet[one.run.world.below(one_packet.size())] ^= std::byte{4};
+            // A forged number of the right window, on the right place: the hardest to refuse.
+            if (i % 4 == 0) one_packet[7] ^= static_cast<std::byte>(one.run.world.below(256));
+            one.run.server_sockets[one.run.world.below(4)]->inject(one_packet, stranger);
+            ++injected;
+        }
+        one.run.world.after(2ms, attack);
+    };
+    one.run.world.after(20ms, attack);
+    one.expect_identical();
+    CHECK(injected > 1000);
+    CHECK(one.run.receiver->outcome().refused_packets > injected / 2);
+    CHECK(one.run.receiver->outcome().bytes == 4 * kMiB);
+}
+
+TEST_CASE("many files of all sizes arrive, small ones packed") {
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        Options given = options(direction);
+        given.forward.loss = 0.01;
+        const std::size_t sizes[] = {0,        1,     1439,    1440,      1441,      4095,     4096,
+                                     4097,     65535, 65536,   kMiB - 1,  kMiB,      kMiB + 1, 0,
+                                     3 * kMiB, 17,    100'000, 2'097'152, 2'097'153, 5};
+        std::vector<transfer::SourceName> names;
+        std::map<std::string, MemoryFile> files;
+        for (std::size_t i = 0; i < std::size(sizes); ++i) {
+            std::string name = "f";
+            name += std::to_string(i);
+            names.push_back({name, name});
+            files[name] = {random_bytes(sizes[i], i), static_cast<std::int64_t>(i), 0600};
+        }
+        Run run(seed(), given, names, {"dir", true});
+        run.source.files = files;
+        REQUIRE(run.run());
+        CHECK(run.sender->outcome().files == std::size(sizes));
+        for (const auto& [name, file] : files) {
+            INFO(name << " of " << file.bytes.size());
+            REQUIRE(run.target.files.contains("dir/" + name));
+            REQUIRE((run.target.files["dir/" + name].bytes == file.bytes));
+        }
+    }
+}
+
+TEST_CASE("holes cost no packets") {
+    Options given = options();
+    One one(given, 64 * kMiB);
+    auto& bytes = one.run.source.files["data.bin"].bytes;
+    std::fill(bytes.begin() + 3 * kMiB, bytes.begin() + 60 * kMiB, std::byte{0});
+    one.expect_identical();
+    CHECK(one.run.sender->outcome().bytes == 7 * kMiB);
+}
+
+TEST_CASE("a file that fails takes no other with it") {
+    const auto direction = GENERATE(session::Direction::put, session::Direction::get);
+    Options given = options(direction);
+    std::vector<transfer::SourceName> names;
+    for (const char* name : {"a", "missing", "unreadable", "shrinks", "changes", "uncreatable",
+                             "full", "uncommitted", "z"}) {
+        names.push_back({name, name});
+    }
+    Run run(seed(), given, names, {"dir", true});
+    for (const auto& name : names)
+        run.source.files[name.path] = {random_bytes(5 * kMiB, 1), 5, 0644};
+    run.source.files.erase("missing");
+    run.source.fail_read.insert("unreadable");
+    run.source.on_read = [&](const std::string& path, std::uint64_t offset) {
+        if (path == "shrinks" && offset >= 2 * kMiB)
+            run.source.files[path].bytes.resize(2 * kMiB + 5);
+        if (path == "changes" && offset >= 2 * kMiB) run.source.files[path].mtime_ns = 6;
+    };
+    run.target.fail_create.insert("dir/uncreatable");
+    run.target.fail_write.insert("dir/full");
+    run.target.fail_commit.insert("dir/uncommitted");
+    REQUIRE(run.run());
+    for (const engine::Outcome* outcome : {&run.sender->outcome(), &run.receiver->outcome()}) {
+        CHECK(outcome->files == 2);
+        CHECK(outcome->failed == 7);
+        CHECK_FALSE(outcome->cut);
+    }
+    // Nothing half-done is left under any name.
+    CHECK(run.target.files.size() == 2);
+    CHECK((run.target.files["dir/a"].bytes == run.source.files["a"].bytes));
+    CHECK((run.target.files["dir/z"].bytes == run.source.files["z"].bytes));
+}
+
+TEST_CASE("a small ring and small sockets are enough") {
+    Options given = options();
+    given.slots = 2;
+    given.buffer_bytes = 100 * 1024;
+    given.forward.loss = 0.005;
+    One one(given);
+    one.expect_identical();
+}
+
+TEST_CASE("a dead path comes back, and the transfer goes on") {
+    Options given = options();
+    given.terms.highest_rate = BitRate{50e6};
+    One one(given, 16 * kMiB);
+    one.run.world.after(500ms, [&one] { one.run.options.forward.dead = true; });
+    one.run.world.after(20500ms, [&one] { one.run.options.forward.dead = false; });
+    const Time begin = one.run.world.now();
+    one.expect_identical();
+    CHECK(one.run.world.now() - begin < 27s);
+}
+
+TEST_CASE("papers' law and fixed rate carry a file too") {
+    for (const char* law : {"sabul2003", "fixed"}) {
+        Options given = options();
+        given.terms.congestion = law;
+        given.terms.highest_rate = BitRate{300e6};
+        given.forward.loss = 0.001;
+        given.forward.largest = 1472;
+        One one(given);
+        one.expect_identical();
+    }
+}
+
+TEST_CASE("no link ever: the transfer ends with the reason") {
+    Options given = options();
+    One one(given);
+    one.run.feedback.refuse = true;
+    REQUIRE(one.run.run());
+    REQUIRE(one.run.sender->outcome().cut);
+    CHECK(one.run.sender->outcome().cut->fault == Fault::cut);
+}
