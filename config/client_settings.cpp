@@ -43,7 +43,7 @@ void add_machine(Schema& schema, ClientSettings& into) {
         {"io_uring", "Read and write by io_uring where the kernel allows it; else by threads."},
         into.io_uring);
     schema.choice({"log_level", "The least important messages that are shown."}, into.log_level,
-                  {"trace", "debug", "info", "warning", "error"});
+                  {"debug", "info", "warning", "error"});
 }
 
 void add_trust(Schema& schema, ClientSettings& into) {

@@ -33,7 +33,7 @@ struct ClientSettings {
     bool trust_new_host = false;
     std::string ca;  // PEM; empty: the system's authorities
     bool io_uring = true;
-    std::string log_level = "warning";  // trace, debug, info, warning, error: spdlog's names
+    std::string log_level = "warning";  // debug, info, warning, error
 
     bool operator==(const ClientSettings&) const = default;
 };

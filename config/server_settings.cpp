@@ -135,7 +135,7 @@ void add_sessions(Schema& schema, ServerSettings& into) {
         {"idle_timeout", "A session without a command or a transfer is closed after this."},
         into.idle_timeout, {std::chrono::seconds(1), std::chrono::hours(24)});
     schema.choice({"log_level", "The least important messages that are logged."}, into.log_level,
-                  {"trace", "debug", "info", "warning", "error"});
+                  {"debug", "info", "warning", "error"});
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ struct ServerSettings {
     bool allow_safe = true;
     bool allow_clear = true;
     bool io_uring = true;
-    std::string log_level = "info";  // trace, debug, info, warning, error: spdlog's names
+    std::string log_level = "info";  // debug, info, warning, error
 
     bool operator==(const ServerSettings&) const = default;
 };

@@ -132,7 +132,7 @@ TEST_CASE("an error names file, line, key, and what is allowed") {
           "KiB, MiB, GiB, TiB, PiB; allowed: 16MiB to 1TiB");
     CHECK(
         server_error("log_level: loud\n") ==
-        "s.yaml:1: log_level: 'loud' is none of them; allowed: trace, debug, info, warning, error");
+        "s.yaml:1: log_level: 'loud' is none of them; allowed: debug, info, warning, error");
     CHECK(client_error("stripe: 4\n") == "c.yaml:1: stripe: unknown key, did you mean stripes?");
     CHECK(
         client_error("zzzzzzzz: 4\n").find("c.yaml:1: zzzzzzzz: unknown key; allowed: stripes, ") ==
