@@ -112,7 +112,9 @@ void Listener::admit(tcp::socket socket) {
     const auto session =
         std::make_shared<Session>(service_, std::move(socket), std::move(slot), next_session_++);
     sessions_.push_back(session);
-    asio::co_spawn(loop_, session->run(), asio::detached);
+    // The function holds the session until the coroutine has begun, and so to its end.
+    asio::co_spawn(
+        loop_, [session] { return session->run(); }, asio::detached);
 }
 
 }  // namespace lambda::server

@@ -28,6 +28,7 @@ class Session : public std::enable_shared_from_this<Session> {
     Session(Service& service, boost::asio::ip::tcp::socket socket, Admission::Slot slot,
             std::uint64_t number);
 
+    // Whoever spawns it holds the session until it has begun.
     boost::asio::awaitable<void> run();
     // The server stops: ends the session as soon as nothing runs in it.
     void stop();
