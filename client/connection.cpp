@@ -229,8 +229,10 @@ Error Connection::lost(const std::string& why) const {
 }
 
 Error refusal(const session::Reply& reply, Fault fault, const std::string& path) {
+    std::string_view text = reply.text();
+    if (!path.empty() && text.starts_with(path + ": ")) text.remove_prefix(path.size() + 2);
     return Error{.fault = fault,
-                 .message = "refused: " + reply.text() + " (" + std::to_string(reply.code) + ")",
+                 .message = std::string(text) + " (" + std::to_string(reply.code) + ")",
                  .path = path,
                  .side = Side::remote,
                  .remedy = {}};

@@ -90,8 +90,8 @@ const mover::Outcome& TransferLoop::run() {
 }
 
 void TransferLoop::request_dial(std::uint16_t stripe, std::uint32_t epoch) {
-    LAMBDA_ASSERT(dials_.put({stripe, epoch}));
-    wake();
+    // There is no room only while this loop stands still; the engine asks again.
+    if (dials_.put({stripe, epoch})) wake();
 }
 
 void TransferLoop::wake() {
