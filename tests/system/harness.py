@@ -279,9 +279,12 @@ class Case(unittest.TestCase):
 
     def run(self, result=None):
         before = len(result.failures) + len(result.errors)
+        self.servers = []
         super().run(result)
         if len(result.failures) + len(result.errors) > before:
             print(f"SEED={self.seed} repeats the failed {self.id()}", file=sys.stderr)
+            for server in self.servers:
+                print(f"its server said:\n{server.stderr[-3000:]}", file=sys.stderr)
 
     # Files
 
@@ -334,7 +337,14 @@ class Case(unittest.TestCase):
     # Programs
 
     def server(self, *options, **how):
-        return Server(self, *options, **how)
+        self.servers.append(Server(self, *options, **how))
+        return self.servers[-1]
+
+    def daemon_command(self, *arguments):
+        """lambda-ftpd for something else than serving."""
+        process = Process([os.path.join(Settings.bin_dir, "lambda-ftpd"), *arguments], env=self.environment)
+        self.addCleanup(process.kill)
+        return process
 
     def start(self, *arguments, password=True, trust=True, json=True, **how):
         """A client in the background."""

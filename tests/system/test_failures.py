@@ -3,7 +3,7 @@
 import os
 import re
 
-from harness import DONE, FILE_FAILED, NO_SESSION, PASSWORD, Case, need, need_isolation
+from harness import DONE, FILE_FAILED, NO_SESSION, PASSWORD, Case, need_isolation
 
 NOBODY = 65534
 
@@ -143,9 +143,10 @@ class Jail(Case):
 
 class Rights(Case):
     def test_a_read_only_account(self):
-        server = self.server(settings={"log_level": "info"})
-        need(hasattr(server, "add_user"), "no way to add accounts")
-        server.add_user("reader", PASSWORD, read_only=True)
+        root, state = self.folder("root"), self.folder("state")
+        self.assertEqual(self.daemon_command("user", "add", "reader", "--state", state, "--root", root, "--read-only",
+                                             "--password-file", self.client_password).wait(), DONE)
+        server = self.server(root=root, state=state)
         self.file_with(server.path("readable"), b"content")
         source = self.random_file("source", 1000)
         back = self.folder("back")

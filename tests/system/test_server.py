@@ -1,9 +1,10 @@
 """The server over its life: settings, certificate, several transfers."""
 
 import os
+import signal
 import subprocess
 
-from harness import DONE, MIB, USAGE, Case, Process, Settings
+from harness import DONE, MIB, NO_SESSION, USAGE, Case, Settings, wait_for
 
 
 class Life(Case):
@@ -70,9 +71,7 @@ class Life(Case):
     def check_config(self, content):
         path = os.path.join(self.scratch, "server.yaml")
         self.file_with(path, content.encode())
-        process = Process([os.path.join(Settings.bin_dir, "lambda-ftpd"), "check-config", path],
-                          env=self.environment)
-        self.addCleanup(process.kill)
+        process = self.daemon_command("check-config", "--config", path, "--state", self.folder("state"))
         return process.wait(), process.stdout + process.stderr, path
 
     def test_settings_are_checked(self):
@@ -85,12 +84,21 @@ class Life(Case):
                 self.assertIn(f"{path}:2", said)
                 self.assertIn(line.split(":")[0], said)
 
+    def test_accounts_are_read_again(self):
+        server = self.server()
+        source = self.random_file("source", 1000)
+        url = server.url("x", user="late")
+        self.assert_failed(self.client("put", source, url), NO_SESSION)
+        self.assertEqual(self.daemon_command("user", "add", "late", "--state", server.state, "--root", server.root,
+                                             "--password-file", self.client_password).wait(), DONE)
+        server.signal(signal.SIGHUP)
+        wait_for(lambda: self.client("put", source, url).code == DONE, "the new account")
+        self.transfer("put", source, server.url("y"))
+
     def test_a_port_that_is_taken(self):
         server = self.server()
-        process = Process([os.path.join(Settings.bin_dir, "lambda-ftpd"), "--root", server.root, "--listen",
-                           f"{server.host}:{server.port}", "--user", "x", "--password-file", server.password_file,
-                           "--state", self.folder("other")], env=self.environment)
-        self.addCleanup(process.kill)
+        process = self.daemon_command("--root", server.root, "--listen", f"{server.host}:{server.port}", "--user",
+                                      "x", "--password-file", server.password_file, "--state", self.folder("other"))
         self.assertNotEqual(process.wait(), DONE)
         self.assertIn(str(server.port), process.stderr)
 
