@@ -8,8 +8,8 @@
 namespace lambda::engine {
 namespace {
 
-// Less than this share of what the rate allowed: the rate was not what held us back.
-constexpr double kUsed = 0.9;
+// More than this share of what the rate allowed was not sent: the rate was not what held us back.
+constexpr double kUnused = 0.1;
 // A delivery rate needs a stretch of the receiver's clock that is long against its granularity.
 constexpr std::uint64_t kLeastStretchUs = 5000;
 
@@ -40,7 +40,6 @@ void RateControl::on_sent(std::uint16_t stripe, std::size_t packets, std::size_t
     Unit& sending = unit(stripe);
     sending.pacer.spend(bytes);
     sending.sample.sent_packets += packets;
-    sending.sent_bytes += bytes;
 }
 
 void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
@@ -64,22 +63,24 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
     late_[stripe] = flow.late();
     acked.sample.lost_packets -= std::min(late, acked.sample.lost_packets);
 
+    if (!acked.fresh_queue || flow.queue_delay() < acked.sample.queue_delay)
+        acked.sample.queue_delay = flow.queue_delay();
+    acked.fresh_queue = true;
+
     Delivery& delivery = deliveries_[stripe];
     delivery.bytes += news.received_bytes;
     const std::uint64_t time_us = flow.receiver_time_us();
-    if (delivery.time_us == 0 || time_us <= delivery.time_us) {
-        if (delivery.time_us == 0) delivery.bytes = 0;
+    if (delivery.time_us == 0 || time_us < delivery.time_us) {
+        delivery.bytes = 0;
         delivery.time_us = std::max(delivery.time_us, time_us);
-    } else if (time_us - delivery.time_us >= kLeastStretchUs) {
-        delivery.rate = static_cast<double>(delivery.bytes) * 1e6 /
-                        static_cast<double>(time_us - delivery.time_us);
-        delivery.fresh = true;
+    } else if (const std::uint64_t stretch = time_us - delivery.time_us;
+               stretch >= kLeastStretchUs) {
+        delivery.rate = static_cast<double>(delivery.bytes) * 1e6 / static_cast<double>(stretch);
+        delivery.valid_until =
+            now + std::max<Duration>(3 * syn_, std::chrono::microseconds(2 * stretch));
         delivery.time_us = time_us;
         delivery.bytes = 0;
-        acked.sample.queue_delay = acked.sample.delivered == 0
-                                       ? flow.queue_delay()
-                                       : std::min(acked.sample.queue_delay, flow.queue_delay());
-        acked.sample.delivered = 1;  // marks that there is one; tick() puts the sum here
+        acked.fresh_delivery = true;
     }
 }
 
@@ -99,16 +100,17 @@ void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {
         sabul::SynSample& sample = ticking.sample;
         sample.now = now;
         sample.elapsed = now - last_tick_;
+        ticking.pacer.set_rate(now, ticking.law->rate());  // fills up to now
         sample.packet_bytes = packet_bytes;
         const double allowed = ticking.law->rate().bytes_per_second() * seconds(sample.elapsed);
-        sample.limited =
-            credit_limited || static_cast<double>(ticking.sent_bytes) < kUsed * allowed;
-        if (sample.delivered > 0) {
-            sample.delivered = 0;
+        sample.limited = credit_limited || ticking.pacer.take_unused() > kUnused * allowed;
+        if (ticking.fresh_delivery) {
             const std::size_t first = units_.size() == 1 ? 0 : i;
             const std::size_t last = units_.size() == 1 ? deliveries_.size() : i + 1;
-            for (std::size_t stripe = first; stripe < last; ++stripe)
-                sample.delivered += deliveries_[stripe].rate;
+            for (std::size_t stripe = first; stripe < last; ++stripe) {
+                if (now <= deliveries_[stripe].valid_until)
+                    sample.delivered += deliveries_[stripe].rate;
+            }
         }
         const Duration rtt = sample.rtt, min_rtt = sample.min_rtt;
         ticking.law->on_syn(sample);
@@ -116,8 +118,7 @@ void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {
         sample = sabul::SynSample{};
         sample.rtt = rtt;
         sample.min_rtt = min_rtt;
-        ticking.sent_bytes = 0;
-        ticking.fresh_rtt = false;
+        ticking.fresh_rtt = ticking.fresh_queue = ticking.fresh_delivery = false;
     }
     last_tick_ = now;
     // A tick that came late is followed by the next on the grid, not by a burst of ticks.

@@ -37,21 +37,23 @@ class RateControl {
     // Bytes that may be in flight: for the stripe alone, or for all where one law governs.
     double window(std::uint16_t stripe) const { return unit(stripe).law->window(); }
     bool shared_window() const { return units_.size() == 1; }
-    BitRate rate() const;
+    // Of the pacer that the stripe draws on.
+    BitRate rate(std::uint16_t stripe) const { return unit(stripe).law->rate(); }
+    BitRate rate() const;  // of all
 
   private:
     struct Unit {
         std::unique_ptr<sabul::Law> law;
         sabul::Pacer pacer;
-        sabul::SynSample sample;  // of the present interval
-        std::uint64_t sent_bytes = 0;
+        sabul::SynSample sample;                           // of the present interval
+        bool fresh_queue = false, fresh_delivery = false;  // likewise
         bool fresh_rtt = false;  // an ACK of this interval told the round-trip time
     };
     struct Delivery {  // of a stripe, by the receiver's clock
         std::uint64_t time_us = 0;
         std::uint64_t bytes = 0;
         double rate = 0;  // of the last closed stretch
-        bool fresh = false;
+        Time valid_until{};
     };
     Unit& unit(std::uint16_t stripe) { return units_[units_.size() == 1 ? 0 : stripe]; }
     const Unit& unit(std::uint16_t stripe) const { return units_[units_.size() == 1 ? 0 : stripe]; }

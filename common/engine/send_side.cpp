@@ -59,7 +59,8 @@ Time SendSide::turn(Time now) {
     if (names_left_.empty() && wants_done_) source_.no_more_names();
     source_.turn();
     if (now >= rate_.next_tick()) {
-        rate_.tick(now, static_cast<double>(stripes_[0]->payload(setup_.terms)), credit_limited_);
+        rate_.tick(now, static_cast<double>(stripes_[0]->payload(setup_.terms, rate_.rate(0))),
+                   credit_limited_);
         credit_limited_ = false;
     }
     const bool more = send_some();
@@ -343,7 +344,7 @@ bool SendSide::send_on(SendStripe& stripe) {
     if (!stripe.burst.empty()) return flush(stripe);
     const std::size_t space = room(stripe);
     if (space == 0) return false;
-    const std::size_t payload = stripe.payload(setup_.terms);
+    const std::size_t payload = stripe.payload(setup_.terms, rate_.rate(stripe.index));
     const std::size_t budget = rate_.budget(stripe.index, now_, payload);
     if (budget == 0 || !fill(stripe, std::min(budget, space))) return false;
     stripe.burst.seal(*stripe.ciphers.data);
@@ -352,7 +353,7 @@ bool SendSide::send_on(SendStripe& stripe) {
 
 // Packets up to `space` file bytes, at least one. False: there is nothing to send.
 bool SendSide::fill(SendStripe& stripe, std::size_t space) {
-    std::size_t payload = stripe.payload(setup_.terms);
+    std::size_t payload = stripe.payload(setup_.terms, rate_.rate(stripe.index));
     const std::size_t overhead = sabul::kHeaderBytes + stripe.tag_bytes();
     const std::size_t most = std::min(stripe.socket.max_segments(), Burst::kMaxPackets);
     while (stripe.burst.packets() < most && stripe.burst.takes(payload + overhead) &&

@@ -8,6 +8,9 @@ namespace lambda::engine {
 namespace {
 
 constexpr std::size_t kIpv4Udp = 28, kIpv6Udp = 48;
+constexpr Duration kPacketTime = std::chrono::microseconds(500);
+// What a path of 1,500 bytes carries: nothing is gained below.
+constexpr std::size_t kLeastPayload = 1440;
 
 bool is_ipv4(const Address& address) {
     static constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0,    0,
@@ -57,12 +60,17 @@ SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
             is_ipv4(setup.peer) ? kIpv4Udp : kIpv6Udp),
       peer(data_address(setup, number)) {}
 
-std::size_t SendStripe::payload(const session::Terms& terms) const {
-    return std::min<std::size_t>(probe.size() - sabul::kHeaderBytes - tag_bytes(), terms.payload);
+std::size_t SendStripe::payload(const session::Terms& terms, BitRate rate) const {
+    const std::size_t most =
+        std::min<std::size_t>(probe.size() - sabul::kHeaderBytes - tag_bytes(), terms.payload);
+    // A packet alone is a burst: one that takes long at this rate is cut shorter.
+    const auto quick = static_cast<std::size_t>(rate.bytes_per_second() * seconds(kPacketTime));
+    return std::min(most, std::max(quick, kLeastPayload));
 }
 
 std::size_t SendStripe::buffer_limit(Duration syn) const {
-    if (flow.rtt().known() && flow.rtt().smoothed() >= syn) return SIZE_MAX;
+    // The least round trip: a busy host's is no sign that the path holds more.
+    if (flow.rtt().known() && flow.rtt().minimum() >= syn) return SIZE_MAX;
     if (peer_buffer == 0) return probe.size() * 2;
     return std::max(peer_buffer * 3 / 4 / stripes_on_socket, probe.size() * 2);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/units.h"
 #include "common/engine/setup.h"
 #include "common/sabul/path_probe.h"
 #include "common/sabul/send_flow.h"
@@ -75,8 +76,8 @@ struct SendStripe {
     std::uint64_t bytes = 0, packets = 0, lost = 0, retransmitted = 0, peer_refused = 0;
 
     std::size_t tag_bytes() const { return ciphers.data->tag_bytes(); }
-    // File bytes (and digest) that fit a packet now.
-    std::size_t payload(const session::Terms& terms) const;
+    // File bytes (and digest) for a packet now, at this rate of the stripe.
+    std::size_t payload(const session::Terms& terms, BitRate rate) const;
     // Bytes that may be open so that the receiver's socket never overflows where no SYN fits into a
     // round trip; SIZE_MAX where the path itself holds more.
     std::size_t buffer_limit(Duration syn) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "common/base/time.h"
 #include "common/base/units.h"
@@ -33,6 +34,9 @@ class Pacer {
     }
     void spend(std::size_t bytes) { tokens_ -= static_cast<double>(bytes); }
 
+    // Bytes that the rate allowed and nobody sent, since the last call.
+    double take_unused() { return std::exchange(unused_, 0.0); }
+
     // When budget() gives something again.
     Time ready_at(Time now) const {
         if (tokens_ > 0) return now;
@@ -48,11 +52,15 @@ class Pacer {
             tokens_ += rate_.bytes_per_second() * seconds(now - filled_at_);
             filled_at_ = now;
         }
-        tokens_ = std::min(tokens_, most);
+        if (tokens_ > most) {
+            unused_ += tokens_ - most;
+            tokens_ = most;
+        }
     }
 
     BitRate rate_{0};
     double tokens_ = 0;
+    double unused_ = 0;
     Time filled_at_{};
 };
 

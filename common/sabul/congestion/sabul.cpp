@@ -10,10 +10,12 @@ constexpr double kFlatGrowth = 1.25;  // BBR's: less than a quarter more is a pl
 constexpr int kFlatRounds = 3;        // ... three times in a row
 constexpr double kStartLoss = 0.10;   // the overshoot of a doubling into a full queue
 constexpr double kNoiseLoss = 0.02;   // BBRv3's: less is no sign of congestion
-constexpr double kIncrease = 0.05;    // a round
-constexpr double kDecrease = 0.95;    // of what is delivered
-constexpr double kAhead = 1.25;       // of what is delivered: how far the rate may run ahead
-constexpr Duration kLeastQueue = std::chrono::milliseconds(3);  // above the jitter of hosts
+constexpr double kIncrease = 1.05;    // a round
+constexpr double kDrain = 0.90;       // of the best delivery: empties a queue of a round in ten
+constexpr double kAfterLoss = 0.95;   // of what the round delivered ...
+constexpr double kLossFloor = 0.80;   // ... but not below this of the best: a bad round is no trend
+constexpr double kAhead = 1.25;       // of the best delivery: how far the rate may run ahead
+constexpr Duration kLeastQueue = std::chrono::milliseconds(5);  // above the jitter of busy hosts
 constexpr double kLeastRate = 20 * 1440;                        // file bytes a second
 
 }  // namespace
@@ -52,12 +54,9 @@ void Sabul::on_syn(const SynSample& sample) {
 
 void Sabul::end_round(const SynSample& sample) {
     if (round_delivered_ > 0) {
+        deliveries_[next_delivery_++ % deliveries_.size()] = round_delivered_;
         if (starting_) {
-            start_round();
-            if (flat_rounds_ >= kFlatRounds || queue_stands(sample) || round_loss() > kStartLoss) {
-                starting_ = false;
-                rate_ = std::max(kDecrease * round_delivered_, kLeastRate);
-            }
+            start(sample);
         } else {
             cruise(sample);
         }
@@ -69,23 +68,31 @@ void Sabul::end_round(const SynSample& sample) {
     round_limited_ = false;
 }
 
-void Sabul::start_round() {
-    if (round_delivered_ >= kFlatGrowth * best_delivered_) {
-        best_delivered_ = round_delivered_;
-        flat_rounds_ = 0;
-    } else {
-        ++flat_rounds_;
-    }
+double Sabul::best_delivery() const {
+    return *std::max_element(deliveries_.begin(), deliveries_.end());
+}
+
+void Sabul::start(const SynSample& sample) {
+    const bool growing = round_delivered_ >= kFlatGrowth * best_delivered_;
+    if (growing) best_delivered_ = round_delivered_;
+    flat_rounds_ = growing ? 0 : flat_rounds_ + 1;
+    const bool full = !growing && (queue_stands(sample) || round_loss() > kStartLoss);
+    if (flat_rounds_ < kFlatRounds && !full) return;
+    starting_ = false;
+    rate_ = kDrain * best_delivery();
 }
 
 void Sabul::cruise(const SynSample& sample) {
-    if (queue_stands(sample) || round_loss() > kNoiseLoss) {
-        rate_ = std::min(rate_, kDecrease * round_delivered_);
-        return;
+    const double best = best_delivery();
+    if (round_limited_) {
+        rate_ = std::min(rate_, std::max(kAhead * best, kLeastRate));
+    } else if (round_loss() > kNoiseLoss) {
+        rate_ = std::min(rate_, std::max(kAfterLoss * round_delivered_, kLossFloor * best));
+    } else if (queue_stands(sample)) {
+        rate_ = std::min(rate_, kDrain * best);
+    } else {
+        rate_ = std::min(rate_ * kIncrease, kAhead * best);
     }
-    const double grown = rate_ * (1 + kIncrease);
-    // A rate that is not used may not run away from what is delivered.
-    rate_ = std::max(rate_ * (round_limited_ ? 1 : 0), std::min(grown, kAhead * round_delivered_));
 }
 
 }  // namespace lambda::sabul

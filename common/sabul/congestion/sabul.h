@@ -3,9 +3,10 @@
 // continuously in place of decades, follows what is delivered, and takes loss below 2 % for noise.
 //
 // Start: the rate is twice what was delivered, until delivery grew by less than a quarter in each
-// of three rounds, a queue stands, or more than a tenth was lost. Cruise: + 5 % a round; where a
-// queue stands or the loss of a round is above 2 %, to 95 % of what is delivered, once a round. A
-// round is RTT + SYN.
+// of three rounds, or in one that ended with a standing queue or with more than a tenth lost.
+// Cruise: + 5 % a round, up to a quarter above the best delivery of the last ten rounds; where a
+// queue stands, 90 % of that best; where the loss of a round is above 2 %, 95 % of what the round
+// delivered. A rate that was not used is left as it is. A round is RTT + SYN.
 #pragma once
 
 #include <array>
@@ -27,7 +28,8 @@ class Sabul final : public Law {
 
   private:
     void end_round(const SynSample& sample);
-    void start_round();
+    void start(const SynSample& sample);
+    double best_delivery() const;
     void cruise(const SynSample& sample);
     bool queue_stands(const SynSample& sample) const;
     double round_loss() const;
@@ -42,6 +44,8 @@ class Sabul final : public Law {
     double round_delivered_ = 0;  // the most that a SYN of it saw
     Duration round_queue_ = Duration::max();
     bool round_limited_ = false;
+    std::array<double, 10> deliveries_{};  // of the last rounds, a ring
+    std::size_t next_delivery_ = 0;
     // Rounds of the start without growth.
     double best_delivered_ = 0;
     int flat_rounds_ = 0;
