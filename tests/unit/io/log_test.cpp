@@ -1,0 +1,52 @@
+#include "common/io/log.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "tests/support/catch.h"
+#include "tests/unit/io/loopback.h"
+
+using namespace lambda;
+using namespace lambda::io;
+using namespace lambda::io::testing;
+
+namespace {
+
+// What goes to stderr while `what` runs.
+std::string said(const std::function<void()>& what) {
+    const Folder folder;
+    const Descriptor before(::dup(STDERR_FILENO));
+    {
+        const Descriptor file(::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600));
+        ::dup2(file.get(), STDERR_FILENO);
+    }
+    what();
+    ::dup2(before.get(), STDERR_FILENO);
+    return read_file(folder / "err");
+}
+
+}  // namespace
+
+TEST_CASE("log: levels are known by name and keep what is below them silent") {
+    CHECK(parse_log_level("debug").value() == LogLevel::debug);
+    CHECK(parse_log_level("off").value() == LogLevel::off);
+    CHECK_FALSE(parse_log_level("Debug").ok());
+    CHECK_FALSE(parse_log_level("").ok());
+    open_log(LogLevel::info);
+    CHECK(log_enabled(LogLevel::info));
+    CHECK_FALSE(log_enabled(LogLevel::debug));
+    CHECK(said([] { log_debug("quiet"); }).empty());
+    const std::string line = said([] { log_info("session 7: {} stands"); });
+    CHECK(line.find("info: session 7: {} stands\n") != std::string::npos);
+    open_log(LogLevel::off);
+    CHECK(said([] { log_error("quiet"); }).empty());
+    open_log(LogLevel::warning);
+}
+
+TEST_CASE("log: a name cannot forge a line") {
+    const std::string line = said([] { log_warning("a\nb\r\x1b[2J\x7f\xff"); });
+    CHECK(std::count(line.begin(), line.end(), '\n') == 1);
+    CHECK(line.find("a\\x0ab\\x0d\\x1b[2J\\x7f\xff\n") != std::string::npos);
+}
