@@ -1,0 +1,190 @@
+#include <random>
+#include <set>
+
+#include "common/sabul/receive_flow.h"
+#include "common/sabul/send_flow.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::sabul;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Time kStart = Time(std::chrono::hours(1));
+
+void send(SendFlow& flow, std::uint64_t place, Time at = kStart) {
+    flow.record(
+        {.place = place, .bytes = 1000, .wire_bytes = 1032, .type = PacketType::data, .sent = at});
+}
+
+Ack ack_of(PacketNumber cumulative, PacketNumber largest) {
+    Ack ack;
+    ack.cumulative = cumulative;
+    ack.largest = largest;
+    return ack;
+}
+
+}  // namespace
+
+TEST_CASE("full numbers are the nearest to what is expected") {
+    CHECK(full_number(5, 0) == 5);
+    CHECK(full_number(0xfffffff0, 0x100000005) == 0xfffffff0);
+    CHECK(full_number(3, 0xfffffff0) == 0x100000003);
+    CHECK(full_number(0x80000001, 0x100000000) == 0x80000001);
+    CHECK(full_number(7, 0x7'0000'0000) == 0x7'0000'0007);
+}
+
+TEST_CASE("a sender hears of each packet once, received or lost") {
+    SendFlow flow;
+    for (std::uint64_t i = 0; i < 10; ++i) send(flow, i * 1000);
+    const FlowNews* news = flow.handle_nak({{2, 4}});
+    REQUIRE(news != nullptr);
+    CHECK(news->lost == std::vector<Range>{{2000, 4000}});
+    CHECK(news->lost_packets == 2);
+    CHECK(news->lowest_lost == 2);
+    // Said again, it counts for nothing.
+    CHECK(flow.handle_nak({{2, 4}})->lost_packets == 0);
+    news = flow.handle_ack(ack_of(6, 6), kStart + 10ms);
+    REQUIRE(news != nullptr);
+    CHECK(news->received == std::vector<Range>{{0, 2000}, {4000, 6000}});
+    CHECK(news->received_packets == 4);
+    CHECK(flow.open_packets() == 4);
+    CHECK(flow.open_bytes() == 4 * 1032);
+    // A receiver that tells of what was never sent is refused.
+    CHECK(flow.handle_ack(ack_of(6, 11), kStart + 11ms) == nullptr);
+    CHECK(flow.handle_nak({{9, 12}}) == nullptr);
+}
+
+TEST_CASE("numbers that did not leave are burned and never lost") {
+    SendFlow flow;
+    for (std::uint64_t i = 0; i < 4; ++i) send(flow, i * 1000);
+    CHECK(flow.places_from(2) == std::vector<Range>{{2000, 4000}});
+    flow.burn_from(2);
+    CHECK(flow.open_packets() == 2);
+    CHECK(flow.handle_nak({{2, 4}})->lost_packets == 0);
+    CHECK(flow.next_number() == 4);
+}
+
+TEST_CASE("a snapshot settles every open number below it") {
+    SendFlow flow;
+    for (std::uint64_t i = 0; i < 12; ++i) send(flow, i * 1000);
+    // Number 9 down to 2: received but for 7 and 3; 1 and 0 are beyond the bitmap's reach.
+    const std::byte bits[] = {std::byte{0b11011101}};
+    const FlowNews* news = flow.handle_snapshot({10, bits});
+    REQUIRE(news != nullptr);
+    CHECK(news->lost == std::vector<Range>{{0, 2000}, {3000, 4000}, {7000, 8000}});
+    CHECK(news->received_packets == 6);
+    CHECK(flow.open_packets() == 2);
+}
+
+TEST_CASE("the round trip is what passed less what the receiver held") {
+    SendFlow flow;
+    send(flow, 0, kStart);
+    Ack ack = ack_of(1, 1);
+    ack.hold_us = 8000;
+    REQUIRE(flow.handle_ack(ack, kStart + 58ms) != nullptr);
+    CHECK(flow.rtt().smoothed() == 50ms);
+}
+
+TEST_CASE("a step of the round trip is followed within eight of them") {
+    RttEstimator rtt;
+    Time now = kStart;
+    for (int i = 0; i < 50; ++i) rtt.add(now += 20ms, 20ms);
+    int rounds = 0;
+    while (rtt.smoothed() < 108ms && rounds < 100) {
+        rtt.add(now += 30ms, 120ms);  // four samples a round trip
+        ++rounds;
+    }
+    CHECK(rounds <= 8 * 4);
+}
+
+TEST_CASE("a gap is said once, after its tolerance, and a late packet widens it") {
+    ReceiveFlow flow({.syn = 10ms, .buffer_bytes = 1u << 20});
+    flow.handle_state({80000, 0});  // 80 ms: a tolerance of 10
+    Time now = kStart;
+    flow.accept(0, 1032, 1000, now);
+    flow.accept(4, 1032, 1000, now);
+    CHECK(flow.take_naks(now + 9ms).empty());
+    flow.accept(2, 1032, 1000, now + 1ms);
+    CHECK(flow.take_naks(now + 10ms) == std::vector<Range>{{1, 2}, {3, 4}});
+    CHECK(flow.take_naks(now + 30ms).empty());
+    const Duration before = flow.tolerance();
+    CHECK(flow.late() == 0);
+    flow.accept(1, 1032, 1000, now + 31ms);
+    CHECK(flow.late() == 1);
+    CHECK(flow.tolerance() > before);
+    CHECK(flow.tolerance() <= 80ms);
+    const Ack ack = flow.take_ack(now + 32ms, 7);
+    CHECK(ack.cumulative == 5);
+    CHECK(ack.largest == 5);
+    CHECK(ack.packets == 4);
+    CHECK(ack.late == 1);
+    CHECK(ack.credit == 7);
+}
+
+TEST_CASE("a number is taken once, and never from outside the window") {
+    ReceiveFlow flow({.first = 100});
+    CHECK(flow.check(100) == PacketNumber{100});
+    CHECK_FALSE(flow.check(99));
+    CHECK_FALSE(flow.check(100 + (1u << 22)));
+    flow.accept(100 + 70000, 1032, 1000, kStart);
+    CHECK_FALSE(flow.check(100 + 70000));
+    CHECK_FALSE(flow.check(100));  // below the replay window
+    const auto within = static_cast<std::uint32_t>(100 + 70001 - kReplayWindow);
+    CHECK(flow.check(within) == PacketNumber{within});
+}
+
+TEST_CASE("an ACK comes a SYN after the first packet, and at once after a quarter of the buffer") {
+    ReceiveFlow flow({.syn = 10ms, .buffer_bytes = 40000});
+    flow.accept(0, 1000, 900, kStart);
+    CHECK(flow.ack_due(kStart));  // nothing was said for long
+    flow.take_ack(kStart, 1);
+    flow.accept(1, 1000, 900, kStart + 1ms);
+    CHECK_FALSE(flow.ack_due(kStart + 9ms));
+    CHECK(flow.ack_due(kStart + 11ms));
+    for (PacketNumber n = 2; n < 11; ++n) flow.accept(n, 1000, 900, kStart + 2ms);
+    CHECK(flow.ack_due(kStart + 2ms));
+}
+
+TEST_CASE("sender and receiver agree on every number over a bad path") {
+    const std::uint64_t seed = 20260102;
+    INFO("seed " << seed);
+    std::mt19937_64 random(seed);
+    SendFlow sender;
+    ReceiveFlow receiver({.buffer_bytes = 1u << 20});
+    std::set<std::uint64_t> resolved;
+    Time now = kStart;
+    std::vector<PacketNumber> held;
+    for (int step = 0; step < 20000; ++step) {
+        now += 100us;
+        const std::uint64_t place = static_cast<std::uint64_t>(step) * 1000;
+        send(sender, place, now);
+        const PacketNumber number = sender.next_number() - 1;
+        if (random() % 20 == 0) {
+            held.push_back(number);  // reordered
+        } else if (random() % 10 != 0) {
+            receiver.accept(number, 1032, 1000, now);
+        }
+        if (!held.empty() && random() % 5 == 0) {
+            if (receiver.check(static_cast<std::uint32_t>(held.back())))
+                receiver.accept(held.back(), 1032, 1000, now);
+            held.pop_back();
+        }
+        const auto note = [&](const FlowNews* news) {
+            REQUIRE(news != nullptr);
+            for (const auto* list : {&news->received, &news->lost}) {
+                for (const Range& range : *list) {
+                    for (std::uint64_t at = range.first; at < range.last; at += 1000) {
+                        REQUIRE(resolved.insert(at).second);
+                    }
+                }
+            }
+        };
+        const auto naks = receiver.take_naks(now);
+        if (!naks.empty()) note(sender.handle_nak(naks));
+        if (receiver.ack_due(now)) note(sender.handle_ack(receiver.take_ack(now, 0), now + 5ms));
+    }
+    CHECK(resolved.size() + sender.open_packets() == 20000);
+    CHECK(sender.open_packets() < 200);
+}

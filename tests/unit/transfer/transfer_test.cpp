@@ -1,0 +1,128 @@
+#include <random>
+
+#include "common/transfer/digest.h"
+#include "common/transfer/record.h"
+#include "common/transfer/set_stream.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::transfer;
+
+namespace {
+
+std::vector<std::byte> bytes_of(std::size_t count, unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<std::byte> bytes(count);
+    for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+    return bytes;
+}
+
+Digest digest_in_order(const std::vector<std::byte>& file) {
+    FileDigest digest(file.size());
+    for (std::size_t at = 0; at < file.size(); at += kLeafBytes) {
+        digest.add_leaf(at, leaf_digest(ByteView(file).subspan(
+                                at, std::min<std::size_t>(kLeafBytes, file.size() - at))));
+    }
+    return digest.finish();
+}
+
+FileRecord file_record(std::string name) {
+    FileRecord record;
+    record.size = 10;
+    record.name = std::move(name);
+    record.data = {{0, 10}};
+    return record;
+}
+
+bool survives(const Record& record) {
+    std::vector<std::byte> out;
+    append_record(out, record);
+    RecordReader reader;
+    reader.put(out);
+    return reader.next().has_value() && !reader.broken();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a file's digest does not depend on the order of its leaves, and does on everything else") {
+    const auto file = bytes_of(5 * kLeafBytes + 77, 1);
+    const Digest expected = digest_in_order(file);
+    FileDigest backwards(file.size());
+    for (int leaf = 5; leaf >= 0; --leaf) {
+        const std::size_t at = static_cast<std::size_t>(leaf) * kLeafBytes;
+        CHECK_FALSE(backwards.complete());
+        backwards.add_leaf(at, leaf_digest(ByteView(file).subspan(
+                                   at, std::min<std::size_t>(kLeafBytes, file.size() - at))));
+    }
+    REQUIRE(backwards.complete());
+    CHECK(backwards.finish() == expected);
+    auto other = file;
+    other[3 * kLeafBytes] ^= std::byte{1};
+    CHECK(digest_in_order(other) != expected);
+    auto swapped = file;
+    std::swap_ranges(swapped.begin(), swapped.begin() + kLeafBytes, swapped.begin() + kLeafBytes);
+    CHECK(digest_in_order(swapped) != expected);
+    CHECK(to_hex(digest_in_order({})).size() == 32);
+}
+
+TEST_CASE("zeros said as a hole have the digest of zeros read") {
+    std::vector<std::byte> file(7 * kLeafBytes + 5);
+    file[2 * kLeafBytes + 1] = std::byte{9};
+    FileDigest sparse(file.size());
+    sparse.add_zeros(3 * kLeafBytes, file.size());
+    sparse.add_zeros(0, 2 * kLeafBytes);
+    sparse.add_leaf(2 * kLeafBytes,
+                    leaf_digest(ByteView(file).subspan(2 * kLeafBytes, kLeafBytes)));
+    REQUIRE(sparse.complete());
+    CHECK(sparse.finish() == digest_in_order(file));
+}
+
+TEST_CASE("names that could leave the target are refused in a record") {
+    CHECK(survives(file_record("a")));
+    CHECK(survives(file_record("a/b\nc/\xff")));
+    CHECK(survives(file_record("..a")));
+    for (const char* name : {"", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/.."}) {
+        INFO(name);
+        CHECK_FALSE(survives(file_record(name)));
+    }
+    CHECK_FALSE(survives(file_record(std::string("a\0b", 3))));
+    CHECK_FALSE(survives(file_record(std::string(4097, 'a'))));
+}
+
+TEST_CASE("ranges of data that overlap, run backwards or leave the file are refused") {
+    FileRecord record = file_record("a");
+    record.size = 10 * kLeafBytes;
+    const std::vector<std::vector<Range>> bad{{{kLeafBytes, kLeafBytes}},
+                                              {{5, kLeafBytes}},
+                                              {{0, 2 * kLeafBytes}, {kLeafBytes, 3 * kLeafBytes}},
+                                              {{0, 11 * kLeafBytes}},
+                                              {{0, kLeafBytes + 1}}};
+    for (const auto& data : bad) {
+        record.data = data;
+        CHECK_FALSE(survives(record));
+    }
+    record.data = {{0, kLeafBytes}, {4 * kLeafBytes, 10 * kLeafBytes}};
+    CHECK(survives(record));
+}
+
+TEST_CASE("a stream goes on over connections that die") {
+    StreamSender sender;
+    StreamReceiver receiver;
+    std::mt19937 random(3);
+    std::size_t put = 0, got = 0;
+    while (got < 500) {
+        if (put < 500 && sender.has_room()) sender.put(WantRecord{"name" + std::to_string(put++)});
+        if (random() % 10 == 0) sender.rewind();
+        if (const auto piece = sender.next_piece(); piece && random() % 4 != 0)
+            receiver.handle_piece(*piece);
+        while (const auto record = receiver.next()) {
+            CHECK(std::get<WantRecord>(*record).name == "name" + std::to_string(got++));
+        }
+        if (random() % 3 == 0) REQUIRE(sender.handle_consumed(receiver.consumed()));
+        if (!sender.has_piece() && !sender.all_consumed()) sender.rewind();
+    }
+    REQUIRE(sender.handle_consumed(receiver.consumed()));
+    CHECK(sender.all_consumed());
+    CHECK_FALSE(sender.handle_consumed(receiver.consumed() + 1));
+}
