@@ -1,0 +1,158 @@
+#include "server/accounts.h"
+
+#include <sys/stat.h>
+
+#include "server/command_line.h"
+#include "server/password.h"
+#include "server/state.h"
+#include "tests/unit/server/temporary.h"
+
+namespace lambda::server {
+
+TEST_CASE("a password fits its own hash alone") {
+    const Result<std::string> hash = hash_password("secret");
+    REQUIRE(hash.ok());
+    CHECK(is_password_hash(*hash));
+    CHECK(verify_password("secret", *hash));
+    CHECK_FALSE(verify_password("secret ", *hash));
+    CHECK_FALSE(verify_password("", *hash));
+    CHECK_FALSE(verify_password("secret", dummy_password_hash()));
+    CHECK(is_password_hash(dummy_password_hash()));
+    CHECK(*hash_password("secret") != *hash);
+}
+
+TEST_CASE("the hash is RFC 7914's scrypt") {
+    // Made by another implementation: Python's hashlib.scrypt, salt 00 01 ... 0f.
+    CHECK(verify_password("password",
+                          "scrypt$1024$8$16$000102030405060708090a0b0c0d0e0f$"
+                          "e20f368ecfc124b3b6f7db47b7d7538b95883eeab5e9d71720a2381f59086007"));
+}
+
+TEST_CASE("a malformed hash fits nothing and costs nothing beyond its bound") {
+    const std::string tail = "$" + std::string(32, '0') + "$" + std::string(64, '0');
+    for (const std::string& hash :
+         {std::string(), std::string("secret"), "scrypt$32768$8$1" + tail + "0",
+          "scrypt$0$8$1" + tail, "scrypt$3$8$1" + tail, "scrypt$1048576$64$1" + tail,
+          "scrypt$32768$0$1" + tail, "scrypt$32768$8$99" + tail, "bcrypt$32768$8$1" + tail}) {
+        CAPTURE(hash);
+        CHECK_FALSE(is_password_hash(hash));
+        CHECK_FALSE(verify_password("secret", hash));
+    }
+}
+
+TEST_CASE("the password is the first line of its file") {
+    const TemporaryDirectory scratch;
+    const std::string file = scratch / "password";
+    scratch.write("password", "a secret \r\nanother\n");
+    REQUIRE(::chmod(file.c_str(), 0600) == 0);
+    CHECK(read_password_file(file)->password == "a secret ");
+    CHECK_FALSE(read_password_file(file)->readable_by_others);
+    REQUIRE(::chmod(file.c_str(), 0640) == 0);
+    CHECK(read_password_file(file)->readable_by_others);
+    scratch.write("password", "\nsecond line\n");
+    CHECK_FALSE(read_password_file(file).ok());
+    CHECK_FALSE(read_password_file(scratch / "none").ok());
+}
+
+TEST_CASE("accounts survive their file, which nobody else can read") {
+    const TemporaryDirectory scratch;
+    const std::string file = scratch / "accounts.yaml";
+    CHECK(load_accounts(file)->empty());
+    const Accounts accounts{
+        {"alice",
+         {.password = dummy_password_hash(), .root = "/srv/a \"b\": #c", .read_only = true}},
+        {"1.5", {.password = dummy_password_hash(), .root = "", .read_only = false}}};
+    REQUIRE(save_accounts(file, accounts).ok());
+    const Result<Accounts> loaded = load_accounts(file);
+    REQUIRE(loaded.ok());
+    CHECK(*loaded == accounts);
+    struct stat status {};
+    REQUIRE(::stat(file.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777U) == 0600);
+}
+
+TEST_CASE("malformed accounts are refused with file and line") {
+    const std::string good = "password: \"" + dummy_password_hash() + "\"";
+    CHECK(parse_accounts("accounts:\n  a: {" + good + "}\n", "f").ok());
+    CHECK(parse_accounts("", "f")->empty());
+    for (const std::string& text :
+         {std::string("accounts: [a]"), std::string("users: {}"), std::string("accounts: {a: b}"),
+          std::string("accounts: {a: {root: /x}}"),
+          std::string("accounts: {a: {password: secret}}"), "accounts: {-a: {" + good + "}}",
+          "accounts: {a b: {" + good + "}}", "accounts: {a: {" + good + ", rooot: /x}}",
+          "accounts: {a: {" + good + ", root: x}}",
+          "accounts: {a: {" + good + ", read_only: perhaps}}", std::string("accounts: {a: ["),
+          std::string("accounts: \t{"), "accounts: {a: {" + good + "}, a: {" + good + "}}"}) {
+        CAPTURE(text);
+        const Result<Accounts> parsed = parse_accounts(text, "f");
+        REQUIRE_FALSE(parsed.ok());
+        CHECK(parsed.error().path.find("f:1") == 0);
+    }
+    CHECK(parse_accounts("accounts:\n  a:\n    b: c\n", "f").error().path == "f:3");
+}
+
+TEST_CASE("accounts are added, changed and removed") {
+    const TemporaryDirectory scratch;
+    scratch.write("password", "secret\n");
+    config::ServerSettings settings;
+    settings.state = scratch / "state";
+    CommandLine line;
+    line.user = "alice";
+    line.root = scratch.path();
+    line.password_file = scratch / "password";
+    REQUIRE(add_user(line, settings).ok());
+    line.read_only = true;
+    REQUIRE(add_user(line, settings).ok());
+    CHECK(*list_users(settings) == "alice read-only " + scratch.path() + "\n");
+    line.user = "-x";
+    CHECK_FALSE(add_user(line, settings).ok());
+    CHECK(remove_user("alice", settings).ok());
+    CHECK_FALSE(remove_user("alice", settings).ok());
+}
+
+TEST_CASE("the account of --user needs a root and a password") {
+    const TemporaryDirectory scratch;
+    scratch.write("password", "secret\n");
+    CommandLine line;
+    line.state = scratch / "state";
+    line.user = "alice";
+    line.password_file = scratch / "password";
+    CHECK_FALSE(accounts_of(line, *settings_of(line)).ok());
+    line.root = scratch.path();
+    const Result<Accounts> accounts = accounts_of(line, *settings_of(line));
+    REQUIRE(accounts.ok());
+    CHECK(verify_password("secret", accounts->at("alice").password));
+    CHECK_FALSE(accounts->at("alice").read_only);
+    line.password_file.clear();
+    CHECK_FALSE(accounts_of(line, *settings_of(line)).ok());
+    line.user.clear();
+    line.password_file = scratch / "password";
+    CHECK_FALSE(accounts_of(line, *settings_of(line)).ok());
+}
+
+TEST_CASE("no transfer number serves twice") {
+    const TemporaryDirectory scratch;
+    const std::uint64_t first = *first_transfer_number(scratch.path());
+    CHECK(first == 1ull << 32);
+    CHECK(*first_transfer_number(scratch.path()) == first + (1ull << 32));
+    scratch.write("starts", "many\n");
+    CHECK_FALSE(first_transfer_number(scratch.path()).ok());
+}
+
+TEST_CASE("the state directory is closed to others, and half a certificate is refused") {
+    const TemporaryDirectory scratch;
+    const std::string state = scratch / "state";
+    REQUIRE(::mkdir(state.c_str(), 0755) == 0);
+    REQUIRE(make_state_directory(state).ok());
+    struct stat status {};
+    REQUIRE(::stat(state.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777U) == 0700);
+    CHECK_FALSE(make_state_directory(scratch / "no/such").ok());
+    scratch.write("file", "");
+    CHECK_FALSE(make_state_directory(scratch / "file").ok());
+
+    scratch.write("key.pem", "");
+    CHECK_FALSE(ensure_certificate(scratch / "certificate.pem", scratch / "key.pem").ok());
+}
+
+}  // namespace lambda::server

@@ -1,0 +1,107 @@
+#include "server/admission.h"
+#include "server/command_queue.h"
+#include "server/join_book.h"
+#include "server/memory_budget.h"
+#include "tests/support/catch.h"
+
+namespace lambda::server {
+namespace {
+
+Address ipv4(unsigned char last) {
+    Address address;
+    address.ip[10] = address.ip[11] = std::byte{0xff};
+    address.ip[12] = std::byte{127};
+    address.ip[15] = std::byte{last};
+    address.port = 1;
+    return address;
+}
+
+Address ipv6(unsigned char network, unsigned char host) {
+    Address address;
+    address.ip[0] = std::byte{0x20};
+    address.ip[7] = std::byte{network};
+    address.ip[15] = std::byte{host};
+    return address;
+}
+
+session::Line line(std::string text) {
+    return {.text = std::move(text), .fault = session::LineFault::none};
+}
+
+}  // namespace
+
+TEST_CASE("connections are counted in all and for each host") {
+    Admission admission(3, 2);
+    Admission::Slot one = admission.admit(ipv4(1));
+    Admission::Slot two = admission.admit(ipv4(1));
+    CHECK((one && two));
+    CHECK_FALSE(admission.admit(ipv4(1)));
+    const Admission::Slot three = admission.admit(ipv4(2));
+    CHECK(three);
+    CHECK_FALSE(admission.admit(ipv4(3)));
+    CHECK(admission.count() == 3);
+    two = Admission::Slot();
+    CHECK(admission.count() == 2);
+    Admission::Slot moved = std::move(one);
+    moved.release();
+    moved.release();
+    CHECK(admission.count() == 1);
+    CHECK(admission.admit(ipv4(1)));
+}
+
+TEST_CASE("an IPv6 host counts by its /64") {
+    Admission admission(9, 1);
+    const Admission::Slot one = admission.admit(ipv6(1, 1));
+    CHECK(one);
+    CHECK_FALSE(admission.admit(ipv6(1, 2)));
+    CHECK(admission.admit(ipv6(2, 1)));
+}
+
+TEST_CASE("a token opens its transfer's stripes, each epoch once and upwards") {
+    JoinBook book;
+    const std::string token(32, 'a');
+    book.add(7, token, 2);
+    book.add(8, std::string(32, 'b'), 1);
+    CHECK(book.claim({.token = token, .stripe = 1, .epoch = 1}) == 7);
+    CHECK_FALSE(book.claim({.token = token, .stripe = 1, .epoch = 1}));
+    CHECK(book.claim({.token = token, .stripe = 0, .epoch = 5}) == 7);
+    CHECK_FALSE(book.claim({.token = token, .stripe = 0, .epoch = 4}));
+    CHECK_FALSE(book.claim({.token = token, .stripe = 2, .epoch = 1}));
+    CHECK_FALSE(book.claim({.token = std::string(32, 'c'), .stripe = 0, .epoch = 9}));
+    CHECK_FALSE(book.claim({.token = "", .stripe = 0, .epoch = 9}));
+    CHECK(book.claim({.token = std::string(32, 'b'), .stripe = 0, .epoch = 1}) == 8);
+    book.remove(7);
+    CHECK_FALSE(book.claim({.token = token, .stripe = 1, .epoch = 9}));
+}
+
+TEST_CASE("memory is divided so that there is some for the next") {
+    MemoryBudget budget(64 * MiB, 24 * MiB);
+    CHECK(budget.take(100 * MiB) == 24 * MiB);
+    CHECK(budget.take(100 * MiB) == 20 * MiB);
+    CHECK(budget.take(5 * MiB) == 5 * MiB);
+    CHECK(budget.take(100 * MiB) == 15 * MiB / 2);
+    CHECK(budget.take(100 * MiB) == session::kMinMemory);
+    CHECK(budget.take(1) == 0);
+    budget.give_back(24 * MiB);
+    CHECK(budget.take(1) == session::kMinMemory);
+}
+
+TEST_CASE("while something runs only what need not wait is answered, in order") {
+    CommandQueue queue;
+    for (const char* text : {"PWD", "noop", "STAT", "XFER x"}) queue.push(line(text));
+    queue.push({.text = "", .fault = session::LineFault::nul});
+    CHECK(queue.next(true)->text == "noop");
+    CHECK(queue.next(true)->text == "STAT");
+    CHECK_FALSE(queue.next(true).has_value());
+    CHECK(queue.next(false)->text == "PWD");
+    CHECK(queue.next(false)->text == "XFER x");
+    CHECK(queue.next(false)->fault == session::LineFault::nul);
+    CHECK_FALSE(queue.next(false).has_value());
+    for (std::size_t i = 0; i < kMaxInHand; ++i) {
+        CHECK_FALSE(queue.full());
+        queue.push(line("NOOP"));
+    }
+    CHECK(queue.full());
+}
+
+}  // namespace lambda::server

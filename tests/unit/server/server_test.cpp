@@ -1,0 +1,429 @@
+// A whole server in this process, on loopback, spoken to over real TCP and TLS.
+#include "server/server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "common/io/tls.h"
+#include "common/session/reply.h"
+#include "common/session/terms.h"
+#include "config/endpoint.h"
+#include "server/password.h"
+#include "tests/unit/server/temporary.h"
+
+namespace lambda::server {
+namespace {
+
+constexpr int kPatienceMs = 20'000;
+
+class Running {
+  public:
+    explicit Running(config::ServerSettings settings = {}) {
+        std::signal(SIGPIPE, SIG_IGN);
+        settings.state = scratch / "state";
+        settings.root = scratch.path();
+        settings.listen = {*config::parse_endpoint("127.0.0.1:0"),
+                           *config::parse_endpoint("[::1]:0")};
+        auto made = Server::make(
+            settings,
+            {{"alice", {.password = *hash_password("secret"), .root = "", .read_only = false}}});
+        REQUIRE(made.ok());
+        server = std::move(*made);
+        thread = std::thread([this] { server->run(); });
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running() {
+        server->stop();
+        thread.join();
+    }
+
+    TemporaryDirectory scratch;
+    std::unique_ptr<Server> server;
+    std::thread thread;
+};
+
+int connected(const Address& address) {
+    sockaddr_in6 six{};
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(address.port);
+    std::memcpy(&six.sin6_addr, address.ip.data(), 16);
+    const int fd = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(fd >= 0);
+    REQUIRE(::connect(fd, reinterpret_cast<const sockaddr*>(&six), sizeof six) == 0);
+    REQUIRE(::fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+    return fd;
+}
+
+bool wait_for(int fd, short events) {
+    pollfd socket{.fd = fd, .events = events, .revents = 0};
+    return ::poll(&socket, 1, kPatienceMs) == 1;
+}
+
+// A client that hides nothing: bytes out, replies in.
+class Client {
+  public:
+    explicit Client(const Running& running, std::size_t which = 0)
+        : fd_(connected(running.server->addresses().at(which))) {}
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+    ~Client() {
+        if (!stream_) ::close(fd_);
+    }
+
+    void send(std::string_view bytes) {
+        while (!bytes.empty()) {
+            std::size_t sent = 0;
+            if (stream_) {
+                const io::IoStatus status = stream_->write(std::as_bytes(std::span(bytes)), sent);
+                REQUIRE((status == io::IoStatus::ok || status == io::IoStatus::want_write));
+            } else {
+                const ssize_t done = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+                REQUIRE((done > 0 || errno == EAGAIN));
+                sent = done > 0 ? static_cast<std::size_t>(done) : 0;
+            }
+            bytes.remove_prefix(sent);
+            if (sent == 0) REQUIRE(wait_for(fd_, POLLOUT));
+        }
+    }
+
+    // The next reply; nothing where the connection has ended.
+    std::optional<session::Reply> hear() {
+        for (;;) {
+            if (const auto reply = *parser_.next()) return *reply;
+            char byte = 0;
+            std::size_t got = 0;
+            const io::IoStatus status = receive(byte, got);
+            if (status == io::IoStatus::ok) {
+                parser_.feed({&byte, 1});
+            } else if (status == io::IoStatus::want_read) {
+                REQUIRE(wait_for(fd_, POLLIN));
+            } else {
+                return std::nullopt;
+            }
+        }
+    }
+    int code() {
+        const auto reply = hear();
+        return reply ? reply->code : 0;
+    }
+    int code(std::string_view line) {
+        send(std::string(line) + "\r\n");
+        return code();
+    }
+
+    void start_tls() {
+        io::ClientTrust trust;
+        trust.accept_unknown = true;
+        auto context = io::TlsContext::client(trust);
+        REQUIRE(context.ok());
+        stream_ = io::TlsStream::client(*context, fd_, "localhost");
+        for (;;) {
+            const io::IoStatus status = stream_->handshake();
+            if (status == io::IoStatus::ok) return;
+            const bool reads = status == io::IoStatus::want_read;
+            REQUIRE((reads || status == io::IoStatus::want_write));
+            REQUIRE(wait_for(fd_, reads ? POLLIN : POLLOUT));
+        }
+    }
+    Client& secure() {
+        send("AUTH TLS\r\n");
+        REQUIRE(code() == 220);
+        REQUIRE(code() == 234);
+        start_tls();
+        return *this;
+    }
+    Client& log_in() {
+        secure();
+        REQUIRE(code("USER alice") == 331);
+        REQUIRE(code("PASS secret") == 230);
+        return *this;
+    }
+
+  private:
+    io::IoStatus receive(char& byte, std::size_t& got) {
+        if (stream_) return stream_->read(std::as_writable_bytes(std::span(&byte, 1)), got);
+        const ssize_t count = ::recv(fd_, &byte, 1, 0);
+        if (count == 1) return io::IoStatus::ok;
+        return count < 0 && errno == EAGAIN ? io::IoStatus::want_read : io::IoStatus::closed;
+    }
+
+    int fd_;
+    std::optional<io::TlsStream> stream_;
+    session::ReplyParser parser_;
+};
+
+double seconds_of(const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+TEST_CASE("before TLS only AUTH, FEAT, NOOP and QUIT are answered") {
+    const Running running;
+    Client client(running);
+    client.send(
+        "NOOP\r\nUSER alice\r\nPASS secret\r\nJOIN x\r\nfeat\r\nAUTH KERBEROS\r\nNO\nOP\r\n");
+    for (const int expected : {220, 200, 530, 530, 530, 211, 504, 501, 530}) {
+        CHECK(client.code() == expected);
+    }
+    client.send(std::string(10'000, 'x') + "\r\nNOOP\r\nQUIT\r\nNOOP\r\n");
+    for (const int expected : {500, 200, 221, 0}) CHECK(client.code() == expected);
+}
+
+TEST_CASE("a client that waits is greeted, over both families") {
+    const Running running;
+    for (const std::size_t which : {0U, 1U}) {
+        Client client(running, which);
+        CHECK(client.code() == 220);
+        CHECK(client.code("AUTH TLS") == 234);
+        client.start_tls();
+        CHECK(client.code("USER alice") == 331);
+        CHECK(client.code("PASS secret") == 230);
+    }
+}
+
+TEST_CASE("plain bytes behind AUTH TLS are never commands") {
+    const Running running;
+    Client client(running);
+    client.send("AUTH TLS\r\nNOOP\r\nUSER alice\r\n");
+    CHECK(client.code() == 220);
+    CHECK(client.code() == 234);
+    CHECK(client.code() == 0);
+}
+
+TEST_CASE("a connection may speak TLS from its first byte") {
+    const Running running;
+    Client client(running);
+    client.start_tls();
+    CHECK(client.code() == 220);
+    CHECK(client.code("AUTH TLS") == 503);
+    CHECK(client.code("PWD") == 530);
+    CHECK(client.code("JOIN token=00112233445566778899aabbccddeeff;stripe=0;epoch=1;") == 530);
+    CHECK(client.code("JOIN token=x;") == 501);
+    CHECK(client.code("JOIN token=00112233445566778899aabbccddeeff;stripe=0;epoch=2;") == 530);
+    CHECK(client.code() == 0);
+}
+
+TEST_CASE("a wrong password and an unknown user get the same answer after the same time") {
+    const Running running;
+    std::string answers[2];
+    double times[2] = {1e9, 1e9};
+    for (int round = 0; round < 3; ++round) {
+        Client client(running);
+        client.secure();
+        const char* const names[] = {"alice", "nobody"};
+        for (std::size_t i = 0; i < 2; ++i) {
+            REQUIRE(client.code(std::string("USER ") + names[i]) == 331);
+            const double took = seconds_of([&] {
+                client.send("PASS wrong\r\n");
+                const auto reply = client.hear();
+                REQUIRE(reply.has_value());
+                CHECK(reply->code == 530);
+                answers[i] = reply->text();
+            });
+            times[i] = std::min(times[i], took);
+        }
+    }
+    CHECK(answers[0] == answers[1]);
+    // The least of three, within a factor: an answer without the hash is a hundred times faster.
+    CAPTURE(times[0], times[1]);
+    CHECK(times[0] < 4 * times[1]);
+    CHECK(times[1] < 4 * times[0]);
+}
+
+TEST_CASE("three wrong passwords end the connection") {
+    const Running running;
+    Client client(running);
+    client.secure();
+    CHECK(client.code("PASS secret") == 503);
+    for (int i = 0; i < 3; ++i) {
+        CHECK(client.code("USER alice") == 331);
+        CHECK(client.code("PASS wrong") == 530);
+    }
+    CHECK(client.code() == 0);
+}
+
+TEST_CASE("pipelined commands are answered in order, more than are held in hand too") {
+    const Running running;
+    running.scratch.write("file", "12345");
+    Client client(running);
+    client.secure();
+    std::string wire = "USER alice\r\nPASS secret\r\n";
+    for (int i = 0; i < 200; ++i) wire += "SIZE file\r\nSIZE none\r\n";
+    client.send(wire + "MLSD\r\nQUIT\r\n");
+    CHECK(client.code() == 331);
+    CHECK(client.code() == 230);
+    for (int i = 0; i < 200; ++i) {
+        CHECK(client.code() == 213);
+        CHECK(client.code() == 550);
+    }
+    const auto listing = client.hear();
+    REQUIRE(listing.has_value());
+    CHECK(listing->code == 250);
+    CHECK(listing->lines.size() == 4);  // start, file, state, end
+    CHECK(client.code() == 221);
+    CHECK(client.code() == 0);
+}
+
+TEST_CASE("an over-long line is refused and the session goes on") {
+    const Running running;
+    Client client(running);
+    client.log_in();
+    CHECK(client.code("SIZE " + std::string(1'000'000, 'x')) == 500);
+    CHECK(client.code("MKD a\rb") == 501);
+    CHECK(client.code(std::string("MKD a\0b", 7)) == 501);
+    CHECK(client.code("MKD a\nb") == 501);
+    CHECK(client.code() == 502);
+    CHECK(client.code("NOOP") == 200);
+    CHECK(client.code("USER alice") == 503);
+    CHECK(client.code("RETR file") == 502);
+    CHECK(client.code("ABOR") == 225);
+}
+
+TEST_CASE("a checksum answers while others wait, and can be stopped") {
+    const Running running;
+    const std::string file = running.scratch / "huge";
+    running.scratch.write("huge", "");
+    REQUIRE(::truncate(file.c_str(), 1ll << 40) == 0);
+    Client client(running);
+    client.log_in();
+    client.send("CKSM xxh3-128 0 -1 huge\r\nSIZE huge\r\nNOOP\r\n");
+    CHECK(client.code() == 200);
+    client.send("STAT\r\n");
+    const auto status = client.hear();
+    REQUIRE(status.has_value());
+    CHECK(status->lines.at(3).find("Checksum") == 0);
+    CHECK(client.code("ABOR") == 426);
+    CHECK(client.code() == 226);
+    CHECK(client.code() == 213);
+    CHECK(client.code("CKSM xxh3-128 0 0 huge") == 213);
+    CHECK(client.code("CKSM md5 0 0 huge") == 504);
+}
+
+TEST_CASE("bad and impossible transfers are refused") {
+    const Running running;
+    Client client(running);
+    client.log_in();
+    session::Offer offer;
+    offer.path = "x";
+    const std::string good = "XFER " + session::format_offer(offer);
+    CHECK(client.code("XFER x") == 501);
+    CHECK(client.code("XFER direction=put; x") == 501);
+    offer.terms.congestion = "warp";
+    CHECK(client.code("XFER " + session::format_offer(offer)) == 504);
+    CHECK(client.code("NOOP") == 200);
+}
+
+TEST_CASE("a transfer begins, can be looked at and aborted, and another can follow") {
+    const Running running;
+    Client client(running);
+    client.log_in();
+    session::Offer offer;
+    offer.path = "dir/";
+    offer.terms.stripes = 2;
+    std::uint64_t last = 0;
+    for (int i = 0; i < 2; ++i) {
+        client.send("XFER " + session::format_offer(offer) + "\r\nPWD\r\n");
+        const auto begun = client.hear();
+        REQUIRE(begun.has_value());
+        REQUIRE(begun->code == 150);
+        const auto agreement = session::parse_agreement(begun->text());
+        REQUIRE(agreement.ok());
+        CHECK(agreement->into_directory);
+        CHECK(agreement->transfer > last);
+        last = agreement->transfer;
+        client.send("STAT\r\n");
+        CHECK(client.hear()->lines.at(3).find("Transfer") == 0);
+        CHECK(client.code("ABOR") == 426);
+        CHECK(client.code() == 226);
+        CHECK(client.code() == 257);
+    }
+}
+
+TEST_CASE("sessions are bounded, and a slot is free again after its end") {
+    config::ServerSettings settings;
+    settings.sessions_per_address = 2;
+    const Running running(settings);
+    Client one(running);
+    one.log_in();
+    {
+        Client two(running);
+        two.secure();
+        Client three(running);
+        CHECK(three.code() == 421);
+        CHECK(three.code() == 0);
+        CHECK(two.code("QUIT") == 221);
+        CHECK(two.code() == 0);
+    }
+    Client four(running);
+    four.secure();
+    CHECK(one.code("NOOP") == 200);
+}
+
+TEST_CASE("who says nothing or garbage is gone after the login time") {
+    config::ServerSettings settings;
+    settings.login_timeout = std::chrono::milliseconds(300);
+    settings.idle_timeout = std::chrono::milliseconds(300);
+    const Running running(settings);
+    Client silent(running);
+    Client garbage(running);
+    garbage.send(std::string("\x16\x03\x01\xff\xff") + std::string(5000, 'g'));
+    Client half(running);
+    half.send("AUTH TLS\r\n");
+    CHECK(silent.code() == 220);
+    CHECK(silent.code() == 0);
+    CHECK(garbage.code() == 0);
+    CHECK(half.code() == 220);
+    CHECK(half.code() == 234);
+    CHECK(half.code() == 0);
+}
+
+TEST_CASE("who is idle is told and gone") {
+    config::ServerSettings settings;
+    settings.idle_timeout = std::chrono::milliseconds(300);
+    const Running running(settings);
+    Client client(running);
+    client.log_in();
+    CHECK(client.code() == 421);
+    CHECK(client.code() == 0);
+}
+
+TEST_CASE("a stop tells the sessions, and new accounts serve the next login") {
+    Running running;
+    Client client(running);
+    client.log_in();
+    running.server->replace_accounts({});
+    CHECK(client.code("NOOP") == 200);
+    Client other(running);
+    other.secure();
+    CHECK(other.code("USER alice") == 331);
+    CHECK(other.code("PASS secret") == 530);
+    running.server->stop();
+    CHECK(client.code() == 421);
+    CHECK(client.code() == 0);
+}
+
+TEST_CASE("an address in use is an error that names it") {
+    const Running running;
+    TemporaryDirectory scratch;
+    config::ServerSettings settings;
+    settings.state = scratch / "state";
+    settings.listen = {running.server->addresses().at(0)};
+    const auto second = Server::make(settings, {});
+    REQUIRE_FALSE(second.ok());
+    CHECK(second.error().fault == Fault::usage);
+    CHECK(second.error().message.find("127.0.0.1") != std::string::npos);
+}
+
+}  // namespace lambda::server
