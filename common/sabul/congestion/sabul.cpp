@@ -12,9 +12,11 @@ constexpr double kStartLoss = 0.10;   // the overshoot of a doubling into a full
 constexpr double kNoiseLoss = 0.02;   // BBRv3's: less is no sign of congestion
 constexpr double kIncrease = 1.05;    // a round
 constexpr double kDrain = 0.90;       // of the best delivery: empties a queue of a round in ten
+constexpr double kSurplus = 1.03;     // delivered over sent, while a queue of ours drains
 constexpr double kAfterLoss = 0.95;   // of what the round delivered ...
 constexpr double kLossFloor = 0.80;   // ... but not below this of the best: a bad round is no trend
 constexpr double kAhead = 1.25;       // of the best delivery: how far the rate may run ahead
+constexpr double kFade = 0.99;        // a round: an unused rate is not trusted for ever
 constexpr Duration kLeastQueue = std::chrono::milliseconds(5);  // above the jitter of busy hosts
 constexpr double kLeastRate = 20 * 1440;                        // file bytes a second
 
@@ -54,7 +56,10 @@ void Sabul::on_syn(const SynSample& sample) {
 
 void Sabul::end_round(const SynSample& sample) {
     if (round_delivered_ > 0) {
-        deliveries_[next_delivery_++ % deliveries_.size()] = round_delivered_;
+        // What came of a rate that was not used says nothing of the path, unless it is a record.
+        if (!round_limited_ || round_delivered_ >= best_delivery()) {
+            deliveries_[next_delivery_++ % deliveries_.size()] = round_delivered_;
+        }
         if (starting_) {
             start(sample);
         } else {
@@ -82,13 +87,30 @@ void Sabul::start(const SynSample& sample) {
     rate_ = kDrain * best_delivery();
 }
 
+// Whether a queue stands that is ours. Below the best delivery a queue of ours drains, and delivers
+// more than is sent; where it does not, the delay is that of a busy host or of somebody else, and
+// giving way to it would end at nothing.
+bool Sabul::feeds_queue(const SynSample& sample, double best) {
+    if (foreign_rounds_ > 0) {
+        --foreign_rounds_;
+        return false;
+    }
+    if (!queue_stands(sample)) return false;
+    const bool drains = rate_ <= (kDrain + 0.02) * best;
+    if (drains && round_delivered_ < kSurplus * rate_) {
+        foreign_rounds_ = static_cast<int>(deliveries_.size());
+        return false;
+    }
+    return true;
+}
+
 void Sabul::cruise(const SynSample& sample) {
     const double best = best_delivery();
     if (round_limited_) {
-        rate_ = std::min(rate_, std::max(kAhead * best, kLeastRate));
+        rate_ = std::min(rate_, std::max(kFade * rate_, kAhead * best));
     } else if (round_loss() > kNoiseLoss) {
         rate_ = std::min(rate_, std::max(kAfterLoss * round_delivered_, kLossFloor * best));
-    } else if (queue_stands(sample)) {
+    } else if (feeds_queue(sample, best)) {
         rate_ = std::min(rate_, kDrain * best);
     } else {
         rate_ = std::min(rate_ * kIncrease, kAhead * best);

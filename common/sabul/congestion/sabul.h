@@ -5,8 +5,8 @@
 // Start: the rate is twice what was delivered, until delivery grew by less than a quarter in each
 // of three rounds, or in one that ended with a standing queue or with more than a tenth lost.
 // Cruise: + 5 % a round, up to a quarter above the best delivery of the last ten rounds; where a
-// queue stands, 90 % of that best; where the loss of a round is above 2 %, 95 % of what the round
-// delivered. A rate that was not used is left as it is. A round is RTT + SYN.
+// queue of ours stands, 90 % of that best; where the loss of a round is above 2 %, 95 % of what the
+// round delivered. A rate that was not used fades by 1 % a round. A round is RTT + SYN.
 #pragma once
 
 #include <array>
@@ -32,6 +32,7 @@ class Sabul final : public Law {
     double best_delivery() const;
     void cruise(const SynSample& sample);
     bool queue_stands(const SynSample& sample) const;
+    bool feeds_queue(const SynSample& sample, double best);
     double round_loss() const;
 
     LawSettings settings_;
@@ -46,6 +47,7 @@ class Sabul final : public Law {
     bool round_limited_ = false;
     std::array<double, 10> deliveries_{};  // of the last rounds, a ring
     std::size_t next_delivery_ = 0;
+    int foreign_rounds_ = 0;  // rounds for which a standing queue is not taken for ours
     // Rounds of the start without growth.
     double best_delivered_ = 0;
     int flat_rounds_ = 0;
