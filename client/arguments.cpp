@@ -174,7 +174,8 @@ std::string help_text() {
         "local path. With several sources, or where DESTINATION is a directory or ends in '/',\n"
         "each source lands in it. Options may stand anywhere before --.\n";
     Arguments arguments;
-    return text + make_app(arguments)->help();
+    const std::string options = make_app(arguments)->help();
+    return text + "\n" + options.substr(options.find("Options:"));
 }
 
 std::vector<std::string> action_names() {

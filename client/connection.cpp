@@ -131,6 +131,7 @@ Result<void> Connection::queue_login(const Access& access, const Warn& warn) {
 }
 
 Result<void> Connection::finish_login() {
+    const bool by_certificate = login_replies_ == 1;
     for (; login_replies_ > 0; --login_replies_) {
         const auto reply = next_reply(kReplyTimeout);
         if (!reply) return reply.error();
@@ -140,7 +141,10 @@ Result<void> Connection::finish_login() {
                                     std::to_string(reply->code) + " " + reply->text(),
                          .path = {},
                          .side = Side::remote,
-                         .remedy = "check the user's name and password"};
+                         .remedy = by_certificate
+                                       ? "check that the server takes this --certificate for "
+                                         "this user"
+                                       : "check the user's name and password"};
         }
     }
     logged_in_ = true;

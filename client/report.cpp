@@ -42,7 +42,7 @@ Report::Report(Style style, Time started)
 
 void Report::error(const Error& error) {
     exit_code_.add(error.fault);
-    say("lambda-ftp: " + error.sentence());
+    say(error.sentence());
     if (!style_.json) return;
     const std::string message =
         error.remedy.empty() ? error.message : error.message + "; " + error.remedy;
@@ -57,7 +57,11 @@ void Report::error(const Error& error) {
 }
 
 void Report::note(const std::string& text) {
-    if (!style_.quiet) say("lambda-ftp: " + text);
+    if (!style_.quiet) say(text);
+}
+
+void Report::say(const std::string& text) {
+    print("lambda-ftp: " + text);
 }
 
 void Report::data(const JsonObject& object, const std::string& text) {
@@ -80,10 +84,10 @@ int Report::finish() {
         std::snprintf(rates, sizeof rates,
                       " in %.2f s: %.3f Gbit/s, the transfer alone %.3f Gbit/s; ", run_seconds,
                       gbit_per_s(o.bytes, run_seconds), gbit_per_s(o.bytes, o.transfer_seconds));
-        say(std::to_string(o.files) + (o.files == 1 ? " file, " : " files, ") +
-            format_size(o.bytes) + rates + std::to_string(o.verified) + " verified, " +
-            std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
-            " packets lost");
+        print(std::to_string(o.files) + (o.files == 1 ? " file, " : " files, ") +
+              format_size(o.bytes) + rates + std::to_string(o.verified) + " verified, " +
+              std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
+              " packets lost");
     }
     if (style_.json) std::puts(summary(run_seconds).c_str());
     if (std::fflush(stdout) != 0) {
@@ -92,7 +96,7 @@ int Report::finish() {
     return exit_code_.value();
 }
 
-void Report::say(const std::string& line) {
+void Report::print(const std::string& line) {
     if (live_) std::fputs("\r\033[K", stderr);
     live_ = false;
     std::fprintf(stderr, "%s\n", printable(line).c_str());

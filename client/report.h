@@ -25,8 +25,10 @@ class Report {
     void session_stands() { exit_code_.session_stands(); }
 
     void error(const Error& error);
-    // Something a user should know, said once.
+    // Something a user should know, said once; not with --quiet.
     void note(const std::string& text);
+    // Something a user must know.
+    void say(const std::string& text);
     // One object on stdout with --json, else the text on stdout.
     void data(const JsonObject& object, const std::string& text);
     // The line on the terminal that is written over; nothing where stderr is no terminal.
@@ -41,7 +43,7 @@ class Report {
     int finish();
 
   private:
-    void say(const std::string& line);
+    void print(const std::string& line);
     std::string summary(double seconds) const;
 
     Style style_;

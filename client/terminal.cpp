@@ -50,7 +50,10 @@ Result<std::string> ask(int terminal, const std::string& prompt) {
     [[maybe_unused]] const ssize_t written = ::write(terminal, shown.data(), shown.size());
     std::string line;
     while (line.size() < kLineLimit) {
-        if (wait_for(terminal, POLLIN, kNever) == Wait::interrupted) return interruption_error();
+        if (wait_for(terminal, POLLIN, kNever) == Wait::interrupted) {
+            [[maybe_unused]] const ssize_t ended = ::write(terminal, "\n", 1);
+            return interruption_error();
+        }
         char c = 0;
         const ssize_t got = ::read(terminal, &c, 1);
         if (got < 0 && errno == EINTR) continue;

@@ -143,7 +143,7 @@ void keep_left_over(const Arguments& arguments, const std::vector<std::string>& 
         return;
     }
     report.left_over(*file);
-    report.note("what was not done is listed in " + *file);
+    report.say("what was not done is listed in " + *file);
 }
 
 void run(Plan plan, const Arguments& arguments, Report& report) {
