@@ -97,7 +97,13 @@ class Faults(Case):
 
 
 class ChangingFiles(Case):
-    SIZE = 16 * MIB
+    """The files are larger than the rings of 16 MiB, so that they cannot have been read when they
+    change."""
+    SIZE = 64 * MIB
+    SLOWLY = ("--rate-limit", "150Mbit/s")
+
+    def small_server(self):
+        return self.server(settings={"transfer_memory": "16MiB"})
 
     def shrink(self, path):
         os.truncate(path, self.SIZE // 2)
@@ -111,9 +117,9 @@ class ChangingFiles(Case):
             file.write(self.random.randbytes(self.SIZE))
 
     def change_under_put(self, change):
-        server = self.server()
+        server = self.small_server()
         source = self.random_file("file", self.SIZE)
-        client = self.start("put", "--rate-limit", "50Mbit/s", source, server.url("file"))
+        client = self.start("put", *self.SLOWLY, source, server.url("file"))
         self.wait_for_part(server.root, client, MIB)
         change(source)
         client.wait()
@@ -123,10 +129,10 @@ class ChangingFiles(Case):
         self.assert_serving(server)
 
     def change_under_get(self, change):
-        server = self.server()
+        server = self.small_server()
         source = self.random_file("file", self.SIZE, folder="root")
         back = self.folder("back")
-        client = self.start("get", "--rate-limit", "50Mbit/s", server.url("file"), back)
+        client = self.start("get", *self.SLOWLY, server.url("file"), back)
         self.wait_for_part(back, client, MIB)
         change(source)
         self.assertEqual(client.wait(), FILE_FAILED, client.stdout + client.stderr)

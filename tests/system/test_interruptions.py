@@ -10,11 +10,11 @@ class Interruptions(Case):
     SIZE = 24 * MIB
     SLOWLY = ("--rate-limit", "40Mbit/s")
 
-    def put_under_way(self, server, name="file"):
+    def put_under_way(self, server, name="file", how=SLOWLY):
         source = os.path.join(os.fsencode(self.folder("local")), os.fsencode(name))
         if not os.path.exists(source):
             self.random_file(name, self.SIZE)
-        client = self.start("put", *self.SLOWLY, source, server.url(name))
+        client = self.start("put", *how, source, server.url(name))
         self.wait_for_part(server.root, client, MIB)
         return source, client
 
@@ -93,11 +93,20 @@ class Interruptions(Case):
 
     def test_a_server_that_is_told_to_stop(self):
         server = self.server()
-        _, client = self.put_under_way(server)
+        # Too slow for the time that running transfers are given to come to their end.
+        _, client = self.put_under_way(server, how=("--rate-limit", "4Mbit/s"))
         server.signal(signal.SIGTERM)
         self.assert_cut(client)
         self.assertEqual(server.wait(), DONE, server.stderr)
         self.assertFalse(os.path.exists(server.path("file")))
+
+    def test_a_server_that_is_told_to_stop_ends_what_is_nearly_done(self):
+        server = self.server()
+        source, client = self.put_under_way(server)
+        server.signal(signal.SIGTERM)
+        self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+        self.assertEqual(server.wait(), DONE, server.stderr)
+        self.assert_same(source, server.path("file"))
 
     def test_an_idle_server_that_is_told_to_stop(self):
         server = self.server()

@@ -102,11 +102,12 @@ class DiskPath(Case):
         got = self.transfer("get", "--log-level", "debug", server.url("large"),
                             os.path.join(self.folder("back"), "large"))
         depth = re.compile(r"mean queue depth[^0-9\n]*([0-9.]*[0-9])")
-        for who, said in (("client that sends", put.stderr), ("client that receives", got.stderr),
-                          ("server", server.stderr + server.stdout)):
+        # How many writes wait for a disk that is faster than what arrives, nobody can choose.
+        for who, said, least in (("client that sends", put.stderr, 4), ("client that receives", got.stderr, 1),
+                                 ("server", server.stderr + server.stdout, 4)):
             found = [float(number) for number in depth.findall(said)]
             self.assertTrue(found, f"no mean queue depth in the log of the {who}")
-            self.assertGreaterEqual(max(found), 4, f"of the {who}: {found}")
+            self.assertGreaterEqual(max(found), least, f"of the {who}: {found}")
 
     def test_without_io_uring(self):
         launcher = [support_program("without_uring")]
