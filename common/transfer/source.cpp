@@ -140,7 +140,8 @@ void Source::plan_blocks() {
 }
 
 SendBlock* Source::new_block(std::uint64_t index) {
-    if (free_slots_.empty()) return nullptr;
+    if (free_slots_.empty() || blocks_ahead_ == kBlocksAhead) return nullptr;
+    ++blocks_ahead_;
     SendBlock& block = blocks_[index];
     block.index = index;
     block.slot = free_slots_.back();
@@ -346,6 +347,7 @@ void Source::drop_blocks_of_failed() {
 }
 
 void Source::release(SendBlock& block) {
+    if (!block.opened) --blocks_ahead_;
     free_slots_.push_back(block.slot);
     blocks_.erase(block.index);
 }
@@ -403,6 +405,7 @@ SendBlock* Source::take_ready(std::uint64_t credit) {
     SendBlock& block = blocks_.at(ready_.front());
     ready_.pop_front();
     block.opened = true;
+    --blocks_ahead_;
     ++opened_blocks_;
     return &block;
 }

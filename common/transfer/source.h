@@ -60,6 +60,9 @@ class Source {
   public:
     static constexpr unsigned kOpensAhead = 8;
     static constexpr std::size_t kNamesAhead = 65536;
+    // Blocks read or being read that no stripe has begun: enough for a disk to be busy, and few
+    // enough to stay in the processor's cache.
+    static constexpr std::size_t kBlocksAhead = 32;
     static constexpr std::uint64_t kSmallFile = 64 * 1024;  // smaller ones are packed
 
     struct Failure {
@@ -172,6 +175,7 @@ class Source {
     std::unordered_map<ports::DiskTag, FileNumber> checking_;
     std::deque<std::uint64_t> ready_;  // block indices
     std::uint64_t opened_blocks_ = 0;
+    std::size_t blocks_ahead_ = 0;
 
     Totals totals_;
     std::string current_name_;
