@@ -26,6 +26,13 @@ class Sessions(Case):
         self.client_password = right
         self.assert_serving(server)
 
+    def test_a_password_file_for_all_to_read_is_warned_of(self):
+        server = self.server()
+        os.chmod(self.client_password, 0o644)
+        result = self.client("ls", server.url())
+        self.assertEqual(result.code, DONE)
+        self.assertIn("client-password", result.stderr)
+
     def test_the_password_from_the_environment(self):
         server = self.server()
         source = self.random_file("source", 100)

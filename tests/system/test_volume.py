@@ -3,7 +3,7 @@
 import os
 import re
 
-from harness import DONE, MIB, Case, Settings, need, need_program, sanitized, support_program
+from harness import DONE, FILE_FAILED, MIB, Case, Settings, need, need_program, sanitized, support_program
 
 MOST_MEMORY_MIB = 320
 
@@ -57,6 +57,45 @@ class InMemory(Case):
         target = os.path.join(self.folder("back"), "large")
         self.transfer("get", server.url("large"), target)
         self.assert_same(source, target)
+
+
+class Buffers(Case):
+    def test_small_socket_buffers(self):
+        server = self.server(settings={"socket_buffer": "208KiB"})
+        source = self.random_file("large", 48 * MIB)
+        target = os.path.join(self.folder("back"), "large")
+        self.transfer("put", "--socket-buffer", "208KiB", source, server.url("large"))
+        self.assert_same(source, server.path("large"))
+        self.transfer("get", "--socket-buffer", "208KiB", server.url("large"), target)
+        self.assert_same(source, target)
+
+    def test_other_sizes_of_blocks_and_packets(self):
+        server = self.server()
+        source = self.random_file("large", 20 * MIB + 77)
+        for options in (("--block-size", "4MiB"), ("--payload", "512"), ("--payload", "1440"),
+                        ("--cipher", "chacha20-poly1305"), ("--syn", "50ms"), ("--congestion", "sabul2003"),
+                        ("--congestion", "fixed", "--rate-limit", "400Mbit/s"), ("--memory", "64MiB")):
+            with self.subTest(options=options):
+                self.transfer("put", *options, source, server.url("large"))
+                self.assert_same(source, server.path("large"))
+
+
+class Virtual(Case):
+    """/.zero and /.null, where they are offered."""
+
+    def test_zeros_and_nothing(self):
+        server = self.server("--allow-null")
+        source = self.random_file("large", 20 * MIB)
+        self.assertEqual(self.client("put", source, server.url(".null")).code, DONE)
+        target = os.path.join(self.folder("back"), "zeros")
+        self.assertEqual(self.client("get", server.url(".zero/5MiB"), target).code, DONE)
+        with open(target, "rb") as file:
+            self.assertEqual(file.read(), bytes(5 * MIB))
+        self.assertEqual(os.listdir(server.root), [])
+
+    def test_not_unless_they_are_allowed(self):
+        server = self.server()
+        self.assert_failed(self.client("get", server.url(".zero"), self.folder("back")), FILE_FAILED)
 
 
 class DiskPath(Case):
