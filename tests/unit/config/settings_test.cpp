@@ -130,9 +130,8 @@ TEST_CASE("an error names file, line, key, and what is allowed") {
     CHECK(server_error("memory: 5apples\n") ==
           "s.yaml:1: memory: '5apples' is not a size; write a number and one of B, kB, MB, GB, TB, "
           "KiB, MiB, GiB, TiB, PiB; allowed: 16MiB to 1TiB");
-    CHECK(
-        server_error("log_level: loud\n") ==
-        "s.yaml:1: log_level: 'loud' is none of them; allowed: debug, info, warning, error");
+    CHECK(server_error("log_level: loud\n") ==
+          "s.yaml:1: log_level: 'loud' is none of them; allowed: debug, info, warning, error");
     CHECK(client_error("stripe: 4\n") == "c.yaml:1: stripe: unknown key, did you mean stripes?");
     CHECK(
         client_error("zzzzzzzz: 4\n").find("c.yaml:1: zzzzzzzz: unknown key; allowed: stripes, ") ==
