@@ -33,29 +33,17 @@ Result<void> wait(int fd, short events, Time deadline) {
     LAMBDA_ASSERT(false);
 }
 
-// OpenSSL writes a ClientHello and reads on at once, which would swallow the plain replies that
-// come before the ServerHello. So the hello goes into a pipe of our own; the connection takes the
-// place of that pipe's end when the plain part is over.
-struct Prepared {
-    io::TlsStream stream;
+// What the stream writes first, taken from the other end of its pipe.
+Result<std::string> client_hello(io::TlsStream& stream, const io::Descriptor& far_end) {
+    if (stream.handshake() != io::IoStatus::want_read) {
+        return failed("cannot begin TLS: " + stream.error());
+    }
     std::string hello;
-};
-
-Result<Prepared> prepare(const io::TlsContext& context, const std::string& host) {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
-        return errno_error(Fault::session, "cannot make a socket pair", {}, errno);
-    }
-    const io::Descriptor far_end(ends[1]);
-    Prepared prepared{io::TlsStream::client(context, ends[0], host), {}};
-    if (prepared.stream.handshake() != io::IoStatus::want_read) {
-        return failed("cannot begin TLS: " + prepared.stream.error());
-    }
     std::array<char, 4096> chunk{};
     for (;;) {
         const ssize_t got = ::recv(far_end.get(), chunk.data(), chunk.size(), 0);
-        if (got <= 0) return prepared;
-        prepared.hello.append(chunk.data(), static_cast<std::size_t>(got));
+        if (got <= 0) return hello;
+        hello.append(chunk.data(), static_cast<std::size_t>(got));
     }
 }
 
@@ -108,16 +96,24 @@ Result<void> expect(int code, int fd, Time deadline) {
 
 Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& context,
                                 const std::string& host, Time deadline) {
-    auto prepared = prepare(context, host);
-    if (!prepared) return prepared.error();
-    io::TlsStream stream = std::move(prepared->stream);
+    // OpenSSL writes a ClientHello and reads on at once, which would swallow the plain replies that
+    // come before the ServerHello. So the hello goes into a pipe of our own; the connection takes
+    // the place of that pipe's end then.
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+        return errno_error(Fault::session, "cannot make a socket pair", {}, errno);
+    }
+    const io::Descriptor far_end(ends[1]);
+    io::TlsStream stream = io::TlsStream::client(context, ends[0], host);
+    const auto hello = client_hello(stream, far_end);
+    if (!hello) return hello.error();
     if (::dup3(socket.get(), stream.fd(), O_CLOEXEC) < 0) {
         return errno_error(Fault::session, "cannot hand the connection to TLS", {}, errno);
     }
     socket = io::Descriptor();
 
     const int fd = stream.fd();
-    if (auto sent = send_all(fd, "AUTH TLS\r\n" + prepared->hello, deadline); !sent) {
+    if (auto sent = send_all(fd, "AUTH TLS\r\n" + *hello, deadline); !sent) {
         return sent.error();
     }
     for (const int code : {220, 234}) {

@@ -178,6 +178,7 @@ Result<Dialled> dial(const Server& server, Time deadline) {
                                  "check that lambda-ftpd runs there and the port is open");
         }
         std::vector<pollfd> sockets;
+        sockets.reserve(attempts.size() + 1);
         for (const Attempt& attempt : attempts) {
             sockets.push_back({.fd = attempt.socket.get(), .events = POLLOUT, .revents = 0});
         }

@@ -1,5 +1,6 @@
 #include "client/progress.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "common/base/units.h"
@@ -14,7 +15,7 @@ constexpr Duration kWindow = std::chrono::seconds(3);
 
 std::string time_left(double seconds) {
     char text[32];
-    const auto whole = static_cast<unsigned long long>(seconds + 0.5);
+    const auto whole = static_cast<unsigned long long>(std::llround(seconds));
     if (whole >= 3600) {
         std::snprintf(text, sizeof text, "%llu:%02llu:%02llu left", whole / 3600, whole / 60 % 60,
                       whole % 60);
