@@ -25,6 +25,8 @@ enum class Fault {
 };
 
 // One sentence in parts: what happened, where, why, and what to do about it.
+// The analyzer loses track of which alternative a std::variant holds, and warns of Result::error().
+// NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
 struct Error {
     Fault fault = Fault::protocol;
     std::string message;  // what and why, without the path: "cannot write: no space left on device"

@@ -24,13 +24,15 @@ Error target_error(const std::string& path, std::string message, std::string rem
                  .remedy = std::move(remedy)};
 }
 
-// Where a target stands once links were followed, and what stands there now.
-struct Found {
-    Root::Place place;
-    mode_t type = 0;  // S_IFMT bits; 0: nothing
-};
+Error being_written(const std::string& path) {
+    return target_error(path, "another transfer is writing this file",
+                        "wait for its end, or stop it");
+}
 
-Result<Found> find(const Root& root, const std::string& path) {
+// Finds target.place, where the target stands once links were followed. Returns what stands there
+// now: S_IFMT bits, or 0 for nothing.
+Result<mode_t> find(const Root& root, OpenFile& target) {
+    const std::string& path = target.path;
     std::string name = path;
     for (int links = 0; links < kMostLinks; ++links) {
         auto place = root.place(name, true);
@@ -43,32 +45,36 @@ Result<Found> find(const Root& root, const std::string& path) {
         const int directory = place->directory.get();
         if (::fstatat(directory, place->leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
             if (errno != ENOENT) return file_error("cannot look at", path, errno);
-            return Found{std::move(*place), 0};
+            target.place = std::move(*place);
+            return mode_t{0};
         }
-        if (!S_ISLNK(status.st_mode)) return Found{std::move(*place), status.st_mode & S_IFMT};
+        if (!S_ISLNK(status.st_mode)) {
+            target.place = std::move(*place);
+            return status.st_mode & S_IFMT;
+        }
         std::array<char, 4096> shown;
         const ssize_t length =
             ::readlinkat(directory, place->leaf.c_str(), shown.data(), shown.size());
         if (length <= 0 || static_cast<std::size_t>(length) == shown.size()) {
             return file_error("cannot follow the link", path, length < 0 ? errno : ENAMETOOLONG);
         }
-        const std::string target(shown.data(), static_cast<std::size_t>(length));
-        if (target.front() == '/') {
+        const std::string link(shown.data(), static_cast<std::size_t>(length));
+        if (link.front() == '/') {
             if (root.jailed())
                 return target_error(path, "cannot write: its link leads out of the root");
-            name = target;
+            name = link;
         } else {
             const std::size_t slash = name.find_last_of('/', name.find_last_not_of('/'));
-            name = (slash == std::string::npos ? "" : name.substr(0, slash + 1)) + target;
+            name = (slash == std::string::npos ? "" : name.substr(0, slash + 1)) + link;
         }
     }
     return file_error("cannot follow its links", path, ELOOP);
 }
 
-// The partial file, ours alone: its lock is held, and the name still shows it.
-Result<Descriptor> open_partial(const Root::Place& place, const std::string& partial,
-                                const std::string& path) {
-    const int directory = place.directory.get();
+// Opens the partial file, ours alone: its lock is held, and the name still shows it.
+Result<void> open_partial(OpenFile& target) {
+    const int directory = target.place.directory.get();
+    const std::string partial = partial_name(target.place.leaf);
     for (int i = 0; i < kLockTries; ++i) {
         constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
         Descriptor file(::openat(directory, partial.c_str(), flags | O_CREAT | O_EXCL, 0600));
@@ -76,18 +82,16 @@ Result<Descriptor> open_partial(const Root::Place& place, const std::string& par
             file = Descriptor(::openat(directory, partial.c_str(), flags));
         if (!file) {
             if (errno == ENOENT) continue;  // it was removed in between
-            return file_error("cannot create", path, errno);
+            return file_error("cannot create", target.path, errno);
         }
         if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-            if (errno == EWOULDBLOCK) {
-                return target_error(path, "another transfer is writing this file",
-                                    "wait for its end, or stop it");
-            }
-            return file_error("cannot lock its partial file", path, errno);
+            if (errno == EWOULDBLOCK) return being_written(target.path);
+            return file_error("cannot lock its partial file", target.path, errno);
         }
         struct stat ours {};
         struct stat named {};
-        if (::fstat(file.get(), &ours) != 0) return file_error("cannot look at", path, errno);
+        if (::fstat(file.get(), &ours) != 0)
+            return file_error("cannot look at", target.path, errno);
         if (::fstatat(directory, partial.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
             !same_file(ours, named)) {
             continue;
@@ -95,18 +99,21 @@ Result<Descriptor> open_partial(const Root::Place& place, const std::string& par
         // Left by a writer that died, or put there by somebody who wants another file to be
         // written: no second name, and nothing but a plain file.
         if (!S_ISREG(ours.st_mode) || ours.st_nlink != 1) {
-            return target_error(path, "cannot create: " + partial + " beside it is no partial file",
+            return target_error(target.path,
+                                "cannot create: " + partial + " beside it is no partial file",
                                 "remove it");
         }
         // io_uring takes O_NONBLOCK as leave to answer EAGAIN.
         if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::ftruncate(file.get(), 0) != 0 ||
             ::fchmod(file.get(), 0600) != 0) {
-            return file_error("cannot take over its partial file", path, errno);
+            return file_error("cannot take over its partial file", target.path, errno);
         }
-        return file;
+        target.kind = OpenFile::Kind::partial;
+        target.plain = std::move(file);
+        target.partial = partial;
+        return {};
     }
-    return target_error(path, "another transfer is writing this file",
-                        "wait for its end, or stop it");
+    return being_written(target.path);
 }
 
 Descriptor open_direct(const OpenFile& target) {
@@ -181,20 +188,15 @@ Result<std::shared_ptr<OpenFile>> create_target(const Root& root, const std::str
         target->kind = OpenFile::Kind::null;
         return target;
     }
-    auto found = find(root, path);
+    const auto found = find(root, *target);
     if (!found) return found.error();
-    target->place = std::move(found->place);
-    if (found->type == S_IFDIR || path.back() == '/') {
+    const mode_t type = *found;
+    if (type == S_IFDIR || path.back() == '/') {
         return target_error(path, "cannot write: it is a directory", "name a file in it");
     }
-    if (found->type != 0 && found->type != S_IFREG) return open_in_place(target, found->type);
+    if (type != 0 && type != S_IFREG) return open_in_place(target, type);
 
-    target->kind = OpenFile::Kind::partial;
-    const std::string partial = partial_name(target->place.leaf);
-    auto file = open_partial(target->place, partial, path);
-    if (!file) return file.error();
-    target->plain = std::move(*file);
-    target->partial = partial;
+    if (const auto opened = open_partial(*target); !opened) return opened.error();
     if (size >= kDirectTarget && direct_pays(target->plain)) target->direct = open_direct(*target);
     return target;
 }
