@@ -37,6 +37,7 @@ SendSide::SendSide(Setup setup, Time now)
               }),
       rate_(setup_.terms, setup_.seed, now),
       last_progress_(now),
+      addresses_(setup_.peer, setup_.fill_random),
       arrivals_(kArrivalsPerCall) {
     LAMBDA_ASSERT(setup_.ciphers.size() == setup_.terms.stripes && !setup_.sockets.empty());
     for (std::uint16_t i = 0; i < setup_.terms.stripes; ++i) {
@@ -254,53 +255,8 @@ void SendSide::handle_record(const transfer::Record& record) {
 void SendSide::receive_datagrams(ports::DatagramSocket& socket) {
     // One batch a turn: a flood of strangers' datagrams may not hold up the transfer.
     const std::size_t count = socket.receive(arrivals_);
-    for (std::size_t i = 0; i < count; ++i) handle_reverse(arrivals_[i]);
-}
-
-void SendSide::handle_reverse(const ports::Arrival& arrival) {
-    const auto header = sabul::decode(arrival.bytes);
-    if (setup_.is_client || !header || header->flow >= stripes_.size()) return;
-    if (header->type != sabul::PacketType::hello && header->type != sabul::PacketType::answer)
-        return;
-    SendStripe& stripe = *stripes_[header->flow];
-    const std::size_t overhead = sabul::kHeaderBytes + stripe.tag_bytes();
-    if (arrival.bytes.size() < overhead || arrival.bytes.size() > overhead + 16) return;
-    const sabul::PacketNumber number = sabul::full_number(header->number, stripe.reverse_next);
-    // Only ever upwards, and not by more than a client could have sent.
-    if (number < stripe.reverse_next || number - stripe.reverse_next > (1u << 22)) return;
-    std::array<std::byte, 16> text{};
-    ports::OpenJob job{number, arrival.bytes, text.data(), false};
-    stripe.ciphers.reverse->open({&job, 1});
-    if (!job.ok) return;
-    stripe.reverse_next = number + 1;
-    if (header->type == sabul::PacketType::hello) {
-        greet(stripe, arrival.from, number);
-    } else {
-        handle_answer(stripe, arrival.from, ByteView(text).first(arrival.bytes.size() - overhead));
-    }
-}
-
-void SendSide::greet(SendStripe& stripe, const Address& from, sabul::PacketNumber) {
-    if (from == stripe.peer) return;
-    if (from.same_host(setup_.peer)) {
-        stripe.peer = from;
-        return;
-    }
-    SendStripe::Challenge challenge;
-    challenge.to = from;
-    setup_.fill_random(challenge.text);
-    stripe.challenge = challenge;
-    send_single(stripe, sabul::PacketType::challenge, 0, from, challenge.text);
-}
-
-void SendSide::handle_answer(SendStripe& stripe, const Address& from, ByteView text) {
-    if (!stripe.challenge || !(stripe.challenge->to == from) ||
-        !std::equal(text.begin(), text.end(), stripe.challenge->text.begin(),
-                    stripe.challenge->text.end())) {
-        return;
-    }
-    stripe.peer = from;
-    stripe.challenge.reset();
+    if (setup_.is_client) return;
+    for (std::size_t i = 0; i < count; ++i) addresses_.take(arrivals_[i], stripes_, now_);
 }
 
 // ---- data
@@ -361,7 +317,7 @@ bool SendSide::fill(SendStripe& stripe, std::size_t space) {
         bool again = false;
         const auto cut = next_cut(stripe, payload, again);
         if (!cut) break;
-        add_packet(stripe, sabul::PacketType::data, *cut, 0);
+        stripe.add_packet(sabul::PacketType::data, *cut, 0, now_);
         if (again) ++stripe.retransmitted;
         const std::size_t text = cut->bytes.size() + cut->digest.size();
         // A packet that is far from full ends the burst, so that it does not set the size of
@@ -413,31 +369,6 @@ bool SendSide::has_data(const SendStripe& stripe) {
     return block != nullptr && !block->all_sent();
 }
 
-void SendSide::add_packet(SendStripe& stripe, sabul::PacketType type, const transfer::Cut& cut,
-                          std::size_t padding) {
-    const std::size_t file_bytes = cut.bytes.size();
-    const std::size_t text = file_bytes + cut.digest.size() + padding;
-    const std::size_t wire = sabul::kHeaderBytes + text + stripe.tag_bytes();
-    const sabul::PacketNumber number =
-        stripe.flow.record({.place = cut.place,
-                            .bytes = static_cast<std::uint32_t>(file_bytes),
-                            .wire_bytes = static_cast<std::uint32_t>(wire),
-                            .type = type,
-                            .sent = now_});
-    ports::SealJob job{number, nullptr, cut.bytes, cut.digest};
-    if (padding > 0) {
-        static const std::vector<std::byte> zeros(Burst::kMaxBytes);
-        job.text = ByteView(zeros).first(padding);
-    }
-    std::byte* const at = stripe.burst.add(job, wire, file_bytes);
-    sabul::encode({.type = type,
-                   .flags = cut.digest.empty() ? std::uint8_t{0} : sabul::kLeafEnd,
-                   .flow = stripe.index,
-                   .number = static_cast<std::uint32_t>(number),
-                   .place = cut.place},
-                  at);
-}
-
 bool SendSide::flush(SendStripe& stripe) {
     Burst& burst = stripe.burst;
     switch (stripe.socket.send(burst.bytes(), burst.segment_bytes(), stripe.peer)) {
@@ -487,8 +418,8 @@ void SendSide::maintain(SendStripe& stripe) {
     if (!stripe.peer.set() || !links_.alive(stripe.index) || !stripe.burst.empty()) return;
     const auto probe = stripe.probe.next_probe(now_, stripe.flow.rtt().smoothed());
     if (probe) {
-        send_single(stripe, sabul::PacketType::probe,
-                    *probe - sabul::kHeaderBytes - stripe.tag_bytes(), stripe.peer, {});
+        stripe.send_alone(sabul::PacketType::probe,
+                          *probe - sabul::kHeaderBytes - stripe.tag_bytes(), {}, stripe.peer, now_);
         return;
     }
     if (stripe.flow.open_packets() == 0) stripe.last_received = now_;
@@ -502,22 +433,7 @@ void SendSide::maintain(SendStripe& stripe) {
         std::max(stripe.ping_pause, setup_.terms.syn + stripe.flow.rtt().smoothed());
     if (now_ - stripe.last_sent < pause) return;
     stripe.ping_pause = std::min(2 * pause, kLongestPing);
-    send_single(stripe, sabul::PacketType::ping, 0, stripe.peer, {});
-}
-
-void SendSide::send_single(SendStripe& stripe, sabul::PacketType type, std::size_t padding,
-                           const Address& to, ByteView text) {
-    if (!stripe.burst.empty()) return;
-    add_packet(stripe, type, transfer::Cut{0, text, {}}, padding);
-    Burst& burst = stripe.burst;
-    burst.seal(*stripe.ciphers.data);
-    const ports::SendOutcome outcome = stripe.socket.send(burst.bytes(), burst.segment_bytes(), to);
-    if (outcome == ports::SendOutcome::too_large || outcome == ports::SendOutcome::would_block) {
-        stripe.flow.burn_from(burst.first_number());
-    } else {
-        stripe.last_sent = now_;
-    }
-    burst.clear();
+    stripe.send_alone(sabul::PacketType::ping, 0, {}, stripe.peer, now_);
 }
 
 Time SendSide::next_time() {

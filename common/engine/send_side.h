@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/engine/address_proof.h"
 #include "common/engine/end.h"
 #include "common/engine/links.h"
 #include "common/engine/rate_control.h"
@@ -40,9 +41,6 @@ class SendSide final : public End, private Links::Handler {
     void handle_record(const transfer::Record& record);
 
     void receive_datagrams(ports::DatagramSocket& socket);
-    void handle_reverse(const ports::Arrival& arrival);
-    void greet(SendStripe& stripe, const Address& from, sabul::PacketNumber number);
-    void handle_answer(SendStripe& stripe, const Address& from, ByteView text);
 
     bool send_some();
     bool send_on(SendStripe& stripe);
@@ -53,11 +51,7 @@ class SendSide final : public End, private Links::Handler {
     void give_up(SendStripe& stripe);
     bool flush(SendStripe& stripe);
     std::size_t room(const SendStripe& stripe) const;
-    void add_packet(SendStripe& stripe, sabul::PacketType type, const transfer::Cut& cut,
-                    std::size_t padding);
     void maintain(SendStripe& stripe);
-    void send_single(SendStripe& stripe, sabul::PacketType type, std::size_t padding,
-                     const Address& to, ByteView text);
     Time next_time();
     void check_stall();
 
@@ -79,6 +73,7 @@ class SendSide final : public End, private Links::Handler {
     Time last_progress_;
     bool done_ = false;
     Outcome outcome_;
+    AddressProof addresses_;
     std::vector<std::byte> frame_;
     std::vector<ports::Arrival> arrivals_;
 };

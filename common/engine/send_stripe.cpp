@@ -60,6 +60,41 @@ SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
             is_ipv4(setup.peer) ? kIpv4Udp : kIpv6Udp),
       peer(data_address(setup, number)) {}
 
+void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, std::size_t padding,
+                            Time now) {
+    static const std::vector<std::byte> zeros(Burst::kMaxBytes);
+    const std::size_t file_bytes = cut.bytes.size();
+    const std::size_t text = file_bytes + cut.digest.size() + padding;
+    const std::size_t wire = sabul::kHeaderBytes + text + tag_bytes();
+    const sabul::PacketNumber number = flow.record({.place = cut.place,
+                                                    .bytes = static_cast<std::uint32_t>(file_bytes),
+                                                    .wire_bytes = static_cast<std::uint32_t>(wire),
+                                                    .type = type,
+                                                    .sent = now});
+    const ByteView body = padding > 0 ? ByteView(zeros).first(padding) : cut.bytes;
+    std::byte* const at = burst.add({number, nullptr, body, cut.digest}, wire, file_bytes);
+    sabul::encode({.type = type,
+                   .flags = cut.digest.empty() ? std::uint8_t{0} : sabul::kLeafEnd,
+                   .flow = index,
+                   .number = static_cast<std::uint32_t>(number),
+                   .place = cut.place},
+                  at);
+}
+
+void SendStripe::send_alone(sabul::PacketType type, std::size_t padding, ByteView text,
+                            const Address& to, Time now) {
+    if (!burst.empty()) return;
+    add_packet(type, transfer::Cut{0, text, {}}, padding, now);
+    burst.seal(*ciphers.data);
+    const ports::SendOutcome outcome = socket.send(burst.bytes(), burst.segment_bytes(), to);
+    if (outcome == ports::SendOutcome::too_large || outcome == ports::SendOutcome::would_block) {
+        flow.burn_from(burst.first_number());
+    } else {
+        last_sent = now;
+    }
+    burst.clear();
+}
+
 std::size_t SendStripe::payload(const session::Terms& terms, BitRate rate) const {
     const std::size_t most =
         std::min<std::size_t>(probe.size() - sabul::kHeaderBytes - tag_bytes(), terms.payload);

@@ -75,6 +75,13 @@ struct SendStripe {
     std::uint32_t told_rtt_us = 0;
     std::uint64_t bytes = 0, packets = 0, lost = 0, retransmitted = 0, peer_refused = 0;
 
+    // Puts a packet with the next number into the burst: file bytes, or `padding` zeros.
+    void add_packet(sabul::PacketType type, const transfer::Cut& cut, std::size_t padding,
+                    Time now);
+    // Sends one packet outside the flow of data. Nothing happens while a burst waits.
+    void send_alone(sabul::PacketType type, std::size_t padding, ByteView text, const Address& to,
+                    Time now);
+
     std::size_t tag_bytes() const { return ciphers.data->tag_bytes(); }
     // File bytes (and digest) for a packet now, at this rate of the stripe.
     std::size_t payload(const session::Terms& terms, BitRate rate) const;

@@ -20,6 +20,8 @@
 
 namespace lambda::engine {
 
+static_assert(sabul::kHeaderBytes == ports::kHeaderBytes, "a packet has one header");
+
 struct StripeCiphers {
     std::unique_ptr<ports::PacketCipher> data;     // sender to receiver
     std::unique_ptr<ports::PacketCipher> reverse;  // receiver to sender

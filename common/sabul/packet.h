@@ -6,13 +6,12 @@
 #include <optional>
 
 #include "common/base/cursor.h"
-#include "common/ports/packet_cipher.h"
 
 namespace lambda::sabul {
 
 using PacketNumber = std::uint64_t;
 
-constexpr std::size_t kHeaderBytes = ports::kHeaderBytes;
+constexpr std::size_t kHeaderBytes = 16;
 constexpr std::uint8_t kVersion = 1;
 
 enum class PacketType : std::uint8_t {
