@@ -1,7 +1,6 @@
 // What runs while commands wait: transfers and checksums, and the stripes that join.
 #include <atomic>
 
-#include "common/io/log.h"
 #include "server/checksum.h"
 #include "server/offload.h"
 #include "server/session.h"
@@ -94,15 +93,10 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
 }
 
 void Session::transfer_ended(const mover::Outcome& outcome) {
-    const std::string tally = session::format_tally(
-        {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed});
-    if (outcome.cut) {
-        log("transfer cut: " + outcome.cut->sentence() + "; " + tally);
-        finish({.code = 426, .lines = {outcome.cut->sentence()}});
-    } else {
-        log("transfer ended: " + tally);
-        finish({.code = 226, .lines = {tally}});
-    }
+    if (outcome.cut) return finish({.code = 426, .lines = {outcome.cut->sentence()}});
+    finish({.code = 226,
+            .lines = {session::format_tally(
+                {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed})}});
 }
 
 asio::awaitable<void> Session::join(const std::string& argument) {

@@ -77,8 +77,8 @@ asio::awaitable<void> Session::answer_account(const session::Command& command) {
 
 void Session::abort() {
     if (!activity_) return reply(225, "Nothing runs");
-    ++aborts_;
     activity_->cancel();
+    if (++aborts_ > kMaxInHand) closing_ = true;
 }
 
 void Session::status() {

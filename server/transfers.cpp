@@ -1,5 +1,7 @@
 #include "server/transfers.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,9 @@ namespace lambda::server {
 namespace {
 
 using session::Reply;
+
+// Of one transfer: the client hears of all, the log need not.
+constexpr std::size_t kMaxLoggedFailures = 10;
 
 Reply refusal(int code, const Error& error) {
     return Reply{.code = code, .lines = {error.sentence()}};
@@ -52,6 +57,21 @@ std::vector<std::byte> key_context(const session::Agreement& agreement,
 
 std::string name_of(std::uint64_t number) {
     return "transfer " + std::to_string(number) + ": ";
+}
+
+void log_end(std::uint64_t number, const mover::Outcome& outcome) {
+    std::string text =
+        name_of(number) + (outcome.cut ? "cut: " + outcome.cut->sentence() + "; " : "ended: ") +
+        session::format_tally(
+            {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed});
+    text += " sent packets: " + std::to_string(outcome.sent_packets) +
+            ", lost: " + std::to_string(outcome.lost_packets) +
+            ", refused: " + std::to_string(outcome.refused_packets);
+    io::log_info(text);
+    const std::size_t told = std::min(outcome.failures.size(), kMaxLoggedFailures);
+    for (const mover::FileFailure& failure : std::span(outcome.failures).first(told)) {
+        io::log_warning(name_of(number) + failure.error.sentence());
+    }
 }
 
 }  // namespace
@@ -151,6 +171,7 @@ void Transfers::end(std::uint64_t number) {
     const mover::Outcome outcome = transfer.mover->outcome();
     transfer.mover.reset();
     memory_.give_back(transfer.memory);
+    log_end(number, outcome);
     transfer.ended(outcome);
     if (transfers_.empty() && when_idle_) std::exchange(when_idle_, nullptr)();
 }
