@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "common/io/machine.h"
+#include "common/io/process.h"
 
 namespace lambda::client {
 namespace {
@@ -37,7 +38,7 @@ void catch_interruptions() {
     action.sa_handler = remember_interruption;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);
+    io::prepare_process();
 }
 
 bool interrupted() {

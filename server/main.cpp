@@ -1,11 +1,10 @@
 // lambda-ftpd: the command line, and the life of the process.
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <iostream>
 
 #include "common/io/log.h"
+#include "common/io/process.h"
 #include "config/endpoint.h"
 #include "server/command_line.h"
 #include "server/server.h"
@@ -38,22 +37,11 @@ void reload(server::Server& running, const CommandLine& line) {
     io::log_info("accounts and log level reloaded");
 }
 
-// A transfer takes two descriptors a stripe; the usual soft limit of 1,024 is soon spent.
-void raise_descriptor_limit() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-    limit.rlim_cur = limit.rlim_max;
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        io::log_warning("cannot raise the limit of open files");
-    }
-}
-
 int serve(const CommandLine& line) {
     Result<config::ServerSettings> settings = server::settings_of(line);
     if (!settings) return fail(settings.error());
     io::open_log(level_of(*settings));
-    std::signal(SIGPIPE, SIG_IGN);
-    raise_descriptor_limit();
+    io::prepare_process();
     Result<server::Accounts> accounts = server::accounts_of(line, *settings);
     if (!accounts) return fail(accounts.error());
     if (accounts->empty()) {

@@ -136,6 +136,10 @@ Time RateControl::ready_at(std::uint16_t stripe, Time now) const {
     return std::max(asking.pacer.ready_at(now), asking.law->frozen_until());
 }
 
+void RateControl::end_turn() {
+    for (Unit& each : units_) each.pacer.end_turn();
+}
+
 BitRate RateControl::rate() const {
     BitRate sum{0};
     for (const Unit& each : units_) sum.bits_per_second += each.law->rate().bits_per_second;

@@ -145,7 +145,6 @@ void ReceiveSide::on_link(std::uint16_t index, bool again) {
 
 void ReceiveSide::on_link_lost(std::uint16_t) {
     set_.on_links_changed();
-    if (ended_ != kNever) link_lost_after_end_ = true;
 }
 
 bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
@@ -325,11 +324,10 @@ void ReceiveSide::maybe_end() {
     if (ended_ == kNever) {
         ended_ = now_;
         outcome_.transfer_seconds = first_data_ == kNever ? 0 : seconds(now_ - first_data_);
-    }
-    if (set_.out().all_consumed() || link_lost_after_end_ || now_ - ended_ > kLastWords) {
         links_.retire();
-        done_ = true;
     }
+    // The sender hangs up once it has heard; the last word may be lost on the way.
+    done_ = set_.out().all_consumed() || !links_.any_alive() || now_ - ended_ > kLastWords;
 }
 
 Time ReceiveSide::next_time() {

@@ -85,7 +85,6 @@ class ReceiveSide final : public End, private Links::Handler {
     Time first_data_ = kNever;
     Time last_progress_;
     Time ended_ = kNever;  // SET_DONE was put
-    bool link_lost_after_end_ = false;
     bool done_ = false;
     Outcome outcome_;
 };

@@ -65,6 +65,7 @@ Time SendSide::turn(Time now) {
         credit_limited_ = false;
     }
     const bool more = send_some();
+    rate_.end_turn();
     for (const auto& stripe : stripes_) maintain(*stripe);
     set_.pump(links_, !more);
     // Slots that acknowledgements freed are read into at once.

@@ -17,7 +17,7 @@ namespace lambda::mover {
 namespace {
 
 constexpr Duration kProgressEvery = std::chrono::milliseconds(50);
-// Dials that fail in a row, with no stripe standing, before the transfer is given up.
+// Dials that fail, with no stripe ever standing, before the transfer is given up.
 constexpr unsigned kMostFailedDials = 12;
 
 Result<std::vector<engine::StripeCiphers>> make_ciphers(const Setup& setup) {
@@ -58,6 +58,7 @@ struct Mover::State {
     std::unique_ptr<engine::End> end;  // engine thread, and after it
     std::thread thread;
     std::atomic<bool> stopping{false};
+    std::atomic<bool> joined{false};
     std::atomic<unsigned> failed_dials{0};
     mutable std::mutex mutex;  // of the three below
     std::optional<Error> stop_reason;
@@ -174,12 +175,14 @@ void Mover::State::publish() {
 }
 
 void Mover::join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream) {
-    state_->failed_dials = 0;
+    state_->joined = true;
     state_->joins->put(stripe, epoch, std::move(stream));
 }
 
 void Mover::failed_dial(std::uint16_t, std::uint32_t, Error error) {
-    if (++state_->failed_dials >= kMostFailedDials) stop(std::move(error));
+    // Once a stripe stood, the engine waits for it to come back, and the control session knows of a
+    // server that is gone.
+    if (!state_->joined && ++state_->failed_dials >= kMostFailedDials) stop(std::move(error));
 }
 
 void Mover::stop(Error why) {

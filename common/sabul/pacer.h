@@ -16,6 +16,8 @@ class Pacer {
   public:
     static constexpr Duration kBurst = std::chrono::microseconds(250);
     static constexpr Duration kCatchUp = std::chrono::milliseconds(1);
+    // ... or to a few packets, where a timer's lateness is longer than that.
+    static constexpr double kCatchUpBytes = 8 * 1440;
 
     void set_rate(Time now, BitRate rate) {
         refill(now);
@@ -34,7 +36,10 @@ class Pacer {
     }
     void spend(std::size_t bytes) { tokens_ -= static_cast<double>(bytes); }
 
-    // Bytes that the rate allowed and nobody sent, since the last call.
+    // The sender has done what it could for now. Tokens that are left then were not wanted; those
+    // that a late wake-up loses are another matter.
+    void end_turn() { idle_ = tokens_ > 0; }
+    // Bytes that the rate allowed and the sender did not want, since the last call.
     double take_unused() { return std::exchange(unused_, 0.0); }
 
     // When budget() gives something again.
@@ -47,13 +52,13 @@ class Pacer {
 
   private:
     void refill(Time now) {
-        const double most = rate_.bytes_per_second() * seconds(kCatchUp);
+        const double most = std::max(rate_.bytes_per_second() * seconds(kCatchUp), kCatchUpBytes);
         if (now > filled_at_) {
             tokens_ += rate_.bytes_per_second() * seconds(now - filled_at_);
             filled_at_ = now;
         }
         if (tokens_ > most) {
-            unused_ += tokens_ - most;
+            if (idle_) unused_ += tokens_ - most;
             tokens_ = most;
         }
     }
@@ -61,6 +66,7 @@ class Pacer {
     BitRate rate_{0};
     double tokens_ = 0;
     double unused_ = 0;
+    bool idle_ = true;
     Time filled_at_{};
 };
 
