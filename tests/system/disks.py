@@ -1,5 +1,6 @@
 """Small file systems on loop devices."""
 
+import mmap
 import os
 import subprocess
 
@@ -61,7 +62,6 @@ def damage(image, content):
     """Flips a byte of the file data that reads `content`, below the file system's checksums."""
     image.unmount_wholly()
     with open(image.file, "r+b") as file:
-        import mmap
         with mmap.mmap(file.fileno(), 0) as raw:
             at = raw.find(content)
             if at < 0:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 
 from harness import DONE, FILE_FAILED, NO_SESSION, PASSWORD, Case, need_isolation
 
@@ -72,10 +73,9 @@ class Sessions(Case):
         self.assert_failed(self.client("ls", server.url()), NO_SESSION)
 
     def test_a_host_without_a_name(self):
-        self.assert_failed(self.client("ls", f"lambda://tester@does-not-exist.invalid/"), NO_SESSION)
+        self.assert_failed(self.client("ls", "lambda://tester@does-not-exist.invalid/"), NO_SESSION)
 
     def test_a_server_that_is_none(self):
-        import socket
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
             process = self.start("ls", f"lambda://tester@127.0.0.1:{port}/")
