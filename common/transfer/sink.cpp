@@ -6,6 +6,14 @@
 #include "common/base/assert.h"
 
 namespace lambda::transfer {
+namespace {
+
+// A block goes to the disk in pieces, so that the disk has several at once even where blocks come
+// one by one. A multiple of what direct I/O aligns to.
+constexpr std::uint32_t kWriteBytes = 256 * 1024;
+static_assert(kWriteBytes % ports::kDiskAlignment == 0 && kLeafBytes % kWriteBytes == 0);
+
+}  // namespace
 
 Sink::Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t block_bytes,
            std::function<void(Failure)> on_failure)
@@ -217,12 +225,16 @@ void Sink::complete(std::uint64_t index, Block& block) {
             continue;
         }
         totals_.bytes_complete += extent.bytes;
-        ++block.writes_left;
-        ++file.writes_in_flight;
-        if (file.step == File::Step::creating) {
-            waiting_[extent.file].push_back({index, extent});
-        } else {
-            to_write_.push_back({index, extent});
+        for (std::uint32_t done = 0; done < extent.bytes; done += kWriteBytes) {
+            const std::uint32_t bytes = std::min(kWriteBytes, extent.bytes - done);
+            const Write piece{index, {extent.file, extent.offset + done, extent.at + done, bytes}};
+            ++block.writes_left;
+            ++file.writes_in_flight;
+            if (file.step == File::Step::creating) {
+                waiting_[extent.file].push_back(piece);
+            } else {
+                to_write_.push_back(piece);
+            }
         }
     }
     const bool nothing_to_write = block.writes_left == 0;
