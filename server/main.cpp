@@ -22,7 +22,6 @@ int fail(const Error& error) {
 }
 
 io::LogLevel level_of(const config::ServerSettings& settings) {
-    // The settings know "trace" too; the log's finest is debug.
     const Result<io::LogLevel> level = io::parse_log_level(settings.log_level);
     return level ? *level : io::LogLevel::debug;
 }
@@ -93,8 +92,8 @@ int run(int argc, char** argv) {
     app.add_option("--user", line.user, "An account for this run, read-write");
     app.add_option("--password-file", line.password_file, "Its password, on the first line");
     app.add_flag("--allow-null", line.allow_null, "Offer /.zero and /.null");
-    app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error")
-        ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
+    app.add_option("--log-level", line.log_level, "debug, info, warning or error")
+        ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
 
     CLI::App* const check = app.add_subcommand("check-config", "Check settings and accounts");
     add_place(*check, line);

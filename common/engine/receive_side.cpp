@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/base/assert.h"
+#include "common/engine/stall.h"
 
 namespace lambda::engine {
 namespace {
@@ -13,8 +14,6 @@ constexpr int kBatchesPerTurn = 4;
 constexpr Duration kFirstHello = std::chrono::milliseconds(100);
 constexpr Duration kLongestHello = std::chrono::seconds(1);
 constexpr Duration kKeepAlive = std::chrono::seconds(10);
-constexpr Duration kNoLink = std::chrono::seconds(60);
-constexpr Duration kNoProgress = std::chrono::seconds(120);
 // The sender has all records and did not hang up: nothing more is to be waited for.
 constexpr Duration kLastWords = std::chrono::seconds(5);
 constexpr std::size_t kMaxText = 65536;
@@ -341,24 +340,13 @@ Time ReceiveSide::next_time() {
 }
 
 void ReceiveSide::check_stall() {
-    if (done_) return;
-    if (links_.dead_since() != kNever && now_ - links_.dead_since() > kNoLink) {
-        cut(Error{.fault = Fault::cut,
-                  .message = "no feedback connection stood for a minute",
-                  .path = {},
-                  .side = Side::network,
-                  .remedy = "look for a firewall between the hosts and run the transfer again"});
-    } else if (now_ - last_progress_ > kNoProgress && !sink_.writing()) {
-        const bool silent =
-            std::none_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->heard; });
-        cut(Error{.fault = Fault::cut,
-                  .message = silent ? "none of the sender's UDP packets arrived"
-                                    : "nothing moved for two minutes",
-                  .path = {},
-                  .side = Side::network,
-                  .remedy = silent ? "open the UDP data ports in the firewall"
-                                   : "run the transfer again"});
-    }
+    // A disk that takes long over a write is no stall.
+    const Time moved = sink_.writing() ? now_ : last_progress_;
+    const bool silent =
+        std::none_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->heard; });
+    const auto why =
+        stalled(links_, now_, moved, silent ? "none of the sender's UDP packets arrived" : nullptr);
+    if (why) cut(*why);
 }
 
 }  // namespace lambda::engine

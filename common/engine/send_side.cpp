@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/base/assert.h"
+#include "common/engine/stall.h"
 
 namespace lambda::engine {
 namespace {
@@ -14,8 +15,6 @@ constexpr Duration kHeartbeat = std::chrono::milliseconds(250);
 constexpr Duration kLongestPing = std::chrono::seconds(1);
 // A stripe whose packets nobody acknowledges for so long sends pings alone until one is.
 constexpr Duration kDeadPath = std::chrono::seconds(5);
-constexpr Duration kNoLink = std::chrono::seconds(60);
-constexpr Duration kNoProgress = std::chrono::seconds(120);
 
 std::string base_name(const std::string& path) {
     const std::size_t end = path.find_last_not_of('/');
@@ -450,24 +449,11 @@ Time SendSide::next_time() {
 }
 
 void SendSide::check_stall() {
-    if (done_) return;
-    if (links_.dead_since() != kNever && now_ - links_.dead_since() > kNoLink) {
-        cut(Error{.fault = Fault::cut,
-                  .message = "no feedback connection stood for a minute",
-                  .path = {},
-                  .side = Side::network,
-                  .remedy = "look for a firewall between the hosts and run the transfer again"});
-    } else if (now_ - last_progress_ > kNoProgress) {
-        const bool silent = std::all_of(stripes_.begin(), stripes_.end(),
-                                        [](const auto& s) { return !s->flow.rtt().known(); });
-        cut(Error{.fault = Fault::cut,
-                  .message = silent ? "the receiver gets none of our UDP packets"
-                                    : "nothing moved for two minutes",
-                  .path = {},
-                  .side = Side::network,
-                  .remedy = silent ? "open the UDP data ports in the firewall"
-                                   : "run the transfer again"});
-    }
+    const bool silent = std::all_of(stripes_.begin(), stripes_.end(),
+                                    [](const auto& s) { return !s->flow.rtt().known(); });
+    const auto why = stalled(links_, now_, last_progress_,
+                             silent ? "the receiver gets none of our UDP packets" : nullptr);
+    if (why) cut(*why);
 }
 
 }  // namespace lambda::engine

@@ -1,0 +1,32 @@
+#include "common/engine/stall.h"
+
+namespace lambda::engine {
+namespace {
+
+constexpr Duration kNoLink = std::chrono::seconds(60);
+constexpr Duration kNoProgress = std::chrono::seconds(120);
+
+Error network_cut(const char* message, const char* remedy) {
+    return Error{.fault = Fault::cut,
+                 .message = message,
+                 .path = {},
+                 .side = Side::network,
+                 .remedy = remedy};
+}
+
+}  // namespace
+
+std::optional<Error> stalled(const Links& links, Time now, Time last_progress,
+                             const char* silence) {
+    if (links.dead_since() != kNever && now - links.dead_since() > kNoLink) {
+        return network_cut("no feedback connection stood for a minute",
+                           "look for a firewall between the hosts and run the transfer again");
+    }
+    if (now - last_progress <= kNoProgress) return std::nullopt;
+    if (silence != nullptr) {
+        return network_cut(silence, "open the UDP data ports in the firewall");
+    }
+    return network_cut("nothing moved for two minutes", "run the transfer again");
+}
+
+}  // namespace lambda::engine
