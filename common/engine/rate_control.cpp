@@ -16,7 +16,7 @@ constexpr std::uint64_t kLeastStretchUs = 5000;
 }  // namespace
 
 RateControl::RateControl(const session::Terms& terms, std::uint64_t seed, Time now)
-    : syn_(terms.syn), last_tick_(now), deliveries_(terms.stripes), late_(terms.stripes) {
+    : syn_(terms.syn), last_tick_(now), deliveries_(terms.stripes) {
     next_tick_ =
         now +
         Duration(static_cast<Duration::rep>(seed % static_cast<std::uint64_t>(syn_.count()))) / 2 +
@@ -46,8 +46,16 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
                          const sabul::FlowNews& news, Time now) {
     Unit& acked = unit(stripe);
     acked.sample.received_bytes += news.received_bytes;
-    if (news.received_packets > 0) {
-        acked.law->on_ack({now, news.received_packets, news.received_bytes, flow.rtt().smoothed()});
+    if (news.arrived_packets > 0 || news.passage_count > 0) {
+        acked.law->on_ack({.now = now,
+                           .stripe = stripe,
+                           .packets = news.arrived_packets,
+                           .bytes = news.arrived_bytes,
+                           .late = news.late_packets,
+                           .passages = std::span(news.passages).first(news.passage_count),
+                           .rtt = flow.rtt().smoothed(),
+                           .latest_rtt = news.latest_rtt,
+                           .min_rtt = flow.rtt().minimum()});
     }
     if (flow.rtt().known()) {
         // Of the slowest stripe in this interval; where none was heard, of the one before.
@@ -58,10 +66,7 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
             acked.fresh_rtt ? std::max(sample.min_rtt, flow.rtt().minimum()) : flow.rtt().minimum();
         acked.fresh_rtt = true;
     }
-    // Late arrivals were told as losses before.
-    const std::uint64_t late = flow.late() - late_[stripe];
-    late_[stripe] = flow.late();
-    acked.sample.lost_packets -= std::min(late, acked.sample.lost_packets);
+    acked.sample.lost_packets -= std::min(news.late_packets, acked.sample.lost_packets);
 
     if (!acked.fresh_queue || flow.queue_delay() < acked.sample.queue_delay)
         acked.sample.queue_delay = flow.queue_delay();
@@ -89,9 +94,14 @@ void RateControl::on_loss(std::uint16_t stripe, const sabul::SendFlow& flow,
     if (news.lost_packets == 0) return;
     Unit& losing = unit(stripe);
     losing.sample.lost_packets += news.lost_packets;
-    losing.law->on_loss({now, news.lost_packets, news.lowest_lost,
-                         flow.next_number() == 0 ? 0 : flow.next_number() - 1,
-                         flow.rtt().smoothed()});
+    losing.law->on_loss({.now = now,
+                         .stripe = stripe,
+                         .packets = news.lost_packets,
+                         .lowest = news.lowest_lost,
+                         .largest_sent = flow.next_number() == 0 ? 0 : flow.next_number() - 1,
+                         .first_sent = news.first_lost_sent,
+                         .last_sent = news.last_lost_sent,
+                         .rtt = flow.rtt().smoothed()});
 }
 
 void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {

@@ -65,7 +65,6 @@ class RateControl {
     Time next_tick_;
     std::vector<Unit> units_;
     std::vector<Delivery> deliveries_;
-    std::vector<std::uint64_t> late_;
 };
 
 }  // namespace lambda::engine

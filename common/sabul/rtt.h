@@ -33,12 +33,13 @@ class WindowedMinimum {
     Time bucket_end_{};
 };
 
+constexpr Duration kLeastRtt = std::chrono::microseconds(1);
+
 class RttEstimator {
   public:
     // `sample`: from a packet's departure to the ACK's arrival, less the time that the receiver
-    // held it.
+    // held it; at least kLeastRtt.
     void add(Time now, Duration sample) {
-        sample = std::max(sample, Duration(1000));
         if (!known_) {
             smoothed_ = sample;
             variation_ = sample / 2;

@@ -1,6 +1,7 @@
 #include "common/sabul/send_flow.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/assert.h"
 
@@ -14,6 +15,13 @@ void append_merged(std::vector<Range>& ranges, const SentPacket& packet) {
     } else {
         ranges.push_back(range);
     }
+}
+
+// By how much an absolute count rose; one that fell was told by a record that came late.
+std::uint64_t rise(std::uint64_t& count, std::uint64_t told) {
+    const std::uint64_t more = told > count ? told - count : 0;
+    count += more;
+    return more;
 }
 
 }  // namespace
@@ -59,21 +67,27 @@ std::vector<Range> SendFlow::places_from(PacketNumber first) {
 const FlowNews* SendFlow::handle_ack(const Ack& ack, Time now) {
     if (ack.largest > next_) return nullptr;
     begin_news();
-    late_ = std::max(late_, ack.late);
+    news_.late_packets = rise(late_, ack.late);
+    news_.arrived_packets = rise(arrived_packets_, ack.packets);
+    news_.arrived_bytes = rise(arrived_bytes_, ack.bytes);
     if (ack.largest > 0) {
         const PacketNumber last = ack.largest - 1;
         bool first_sample = true;
         for (std::size_t i = 0; i < ack.sample_count; ++i) {
             const PacketNumber number = last - ack.samples[i].back;
             if (number < first_ || number >= next_) continue;  // its departure is forgotten
-            delay_.add(entry(number).packet.sent, ack.samples[i].time_us, now);
+            const Passage passage{entry(number).packet.sent,
+                                  std::chrono::microseconds(ack.samples[i].time_us)};
+            news_.passages[news_.passage_count++] = passage;
+            delay_.add(passage.sent, ack.samples[i].time_us, now);
             queue_delay_ = first_sample ? delay_.latest() : std::min(queue_delay_, delay_.latest());
             first_sample = false;
             if (ack.samples[i].back == 0) receiver_time_us_ = ack.samples[i].time_us;
         }
         if (ack.largest > largest_acked_ && last >= first_) {
             const Duration round = now - entry(last).packet.sent;
-            rtt_.add(now, round - std::chrono::microseconds(ack.hold_us));
+            news_.latest_rtt = std::max(round - std::chrono::microseconds(ack.hold_us), kLeastRtt);
+            rtt_.add(now, news_.latest_rtt);
         }
         largest_acked_ = std::max(largest_acked_, ack.largest);
     }
@@ -117,12 +131,12 @@ const FlowNews& SendFlow::abandon() {
 }
 
 void SendFlow::begin_news() {
-    news_.received.clear();
-    news_.lost.clear();
-    news_.received_packets = news_.received_bytes = news_.lost_packets = 0;
-    news_.lowest_lost = 0;
-    news_.largest_received_wire = news_.shortest_lost_wire = 0;
-    news_.probe_lost = false;
+    std::vector<Range> received = std::move(news_.received), lost = std::move(news_.lost);
+    received.clear();
+    lost.clear();
+    news_ = FlowNews{};
+    news_.received = std::move(received);
+    news_.lost = std::move(lost);
 }
 
 void SendFlow::receive(Entry& sent) {
@@ -144,7 +158,11 @@ void SendFlow::lose(PacketNumber number, Entry& sent) {
     open_bytes_ -= sent.packet.wire_bytes;
     if (sent.packet.type == PacketType::probe) news_.probe_lost = true;
     if (sent.packet.type != PacketType::data) return;
-    if (news_.lost_packets++ == 0) news_.lowest_lost = number;
+    if (news_.lost_packets++ == 0) {
+        news_.lowest_lost = number;
+        news_.first_lost_sent = sent.packet.sent;
+    }
+    news_.last_lost_sent = sent.packet.sent;
     news_.shortest_lost_wire = news_.shortest_lost_wire == 0
                                    ? sent.packet.wire_bytes
                                    : std::min(news_.shortest_lost_wire, sent.packet.wire_bytes);

@@ -3,12 +3,15 @@
 // owner as ranges of places, to be sent again under fresh numbers (docs/protocol.md §4, §6). Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "common/base/interval_set.h"
 #include "common/base/time.h"
+#include "common/sabul/congestion/law.h"
 #include "common/sabul/feedback.h"
 #include "common/sabul/rtt.h"
 
@@ -30,6 +33,12 @@ struct FlowNews {
     std::uint64_t received_bytes = 0;
     std::uint64_t lost_packets = 0;  // data packets newly lost; a law sees each once
     PacketNumber lowest_lost = 0;
+    Time first_lost_sent{}, last_lost_sent{};
+    // By the receiver's own count, which runs ahead of what the ACK closes while a gap waits.
+    std::uint64_t arrived_packets = 0, arrived_bytes = 0, late_packets = 0;
+    std::array<Passage, kAckSamples> passages{};
+    std::size_t passage_count = 0;
+    Duration latest_rtt{0};                   // 0: none
     std::uint32_t largest_received_wire = 0;  // the longest datagram among the received
     std::uint32_t shortest_lost_wire = 0;     // the shortest among the lost; 0: none
     bool probe_lost = false;
@@ -58,7 +67,6 @@ class SendFlow {
 
     std::uint64_t open_packets() const { return open_packets_; }
     std::uint64_t open_bytes() const { return open_bytes_; }  // of UDP payload
-    std::uint64_t late() const { return late_; }
     const RttEstimator& rtt() const { return rtt_; }
     // The least queueing delay among the samples of the last ACK.
     Duration queue_delay() const { return queue_delay_; }
@@ -85,6 +93,7 @@ class SendFlow {
     std::uint64_t open_bytes_ = 0;
     PacketNumber largest_acked_ = 0;  // plus one
     std::uint64_t late_ = 0;
+    std::uint64_t arrived_packets_ = 0, arrived_bytes_ = 0;  // of the ACK that told the most
     RttEstimator rtt_;
     QueueDelay delay_;
     Duration queue_delay_{0};

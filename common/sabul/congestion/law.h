@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "common/base/time.h"
 #include "common/base/units.h"
@@ -17,20 +18,35 @@ struct LawSettings {
     std::uint64_t seed = 0;  // for laws that draw
 };
 
+// When a packet left by the sender's clock and arrived by the receiver's, which need not agree:
+// only differences of like times mean anything.
+struct Passage {
+    Time sent{};
+    Duration arrived{0};
+};
+
 // What an ACK brought.
 struct AckSample {
     Time now{};
-    std::uint64_t packets = 0;  // newly received
-    std::uint64_t bytes = 0;
-    Duration rtt{0};  // smoothed
+    std::uint16_t stripe = 0;
+    std::uint64_t packets = 0;  // newly received, by the receiver's own count
+    std::uint64_t bytes = 0;    // file bytes of them
+    std::uint64_t late = 0;     // among them, those that were told as lost before
+    // Up to four, spread over the ACK's interval, in order; the last is the largest number's.
+    std::span<const Passage> passages;
+    Duration rtt{0};         // smoothed
+    Duration latest_rtt{0};  // of this ACK; 0: it tells none
+    Duration min_rtt{0};     // of the last 10 s or so
 };
 
 // What a NAK brought: losses that were never told before.
 struct LossSample {
     Time now{};
+    std::uint16_t stripe = 0;
     std::uint64_t packets = 0;
-    PacketNumber lowest = 0;        // the lowest number among them
-    PacketNumber largest_sent = 0;  // the largest number sent so far
+    PacketNumber lowest = 0;         // the lowest number among them
+    PacketNumber largest_sent = 0;   // the largest number sent so far
+    Time first_sent{}, last_sent{};  // when the first and the last of them left
     Duration rtt{0};
 };
 

@@ -25,6 +25,17 @@ SynSample quiet(Time now, double packet_bytes = 1500) {
     return sample;
 }
 
+LossSample loss(Time now, std::uint64_t packets, PacketNumber lowest, PacketNumber largest_sent,
+                Duration rtt) {
+    LossSample sample;
+    sample.now = now;
+    sample.packets = packets;
+    sample.lowest = lowest;
+    sample.largest_sent = largest_sent;
+    sample.rtt = rtt;
+    return sample;
+}
+
 }  // namespace
 
 TEST_CASE("sabul2003: the increase is that of the source's table") {
@@ -57,15 +68,15 @@ TEST_CASE(
     Sabul2003 law({.initial = BitRate{100e6}});
     law.on_syn(quiet(kStart));
     const double before = law.rate().bits_per_second;
-    law.on_loss({kStart, 1, 50, 100, 100ms});
+    law.on_loss(loss(kStart, 1, 50, 100, 100ms));
     CHECK(law.rate().bits_per_second == Approx(before / 1.125));
     CHECK(law.frozen_until() == kStart + 100ms);
-    for (int i = 0; i < 14; ++i) law.on_loss({kStart, 1, 60, 200, 100ms});
+    for (int i = 0; i < 14; ++i) law.on_loss(loss(kStart, 1, 60, 200, 100ms));
     CHECK(law.rate().bits_per_second == Approx(before / 1.125));
-    law.on_loss({kStart, 1, 60, 200, 100ms});
+    law.on_loss(loss(kStart, 1, 60, 200, 100ms));
     CHECK(law.rate().bits_per_second == Approx(before / 1.125 / 1.125));
     // A number above all that was sent at the last decrease begins an epoch.
-    law.on_loss({kStart, 1, 101, 300, 100ms});
+    law.on_loss(loss(kStart, 1, 101, 300, 100ms));
     CHECK(law.rate().bits_per_second == Approx(before / std::pow(1.125, 3)));
 }
 
