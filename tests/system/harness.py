@@ -6,6 +6,7 @@ left behind on the machine. Nothing here sleeps for a while and hopes: wait_for(
 with a deadline.
 """
 
+import atexit
 import functools
 import json
 import os
@@ -94,12 +95,24 @@ def status_kib(pid, field):
         return int(re.search(rf"^{field}:\s+(\d+) kB", file.read(), re.M).group(1))
 
 
+@functools.cache
+def for_anyone(program):
+    """A copy that other users can reach: a build in a home folder is closed to them."""
+    folder = tempfile.mkdtemp(prefix="lambda-test-bin-", dir=Settings.scratch)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.chmod(folder, 0o755)
+    return shutil.copy(program, folder)
+
+
 class Process:
     """A child whose two outputs are gathered by threads, and which is reaped with its peak memory."""
 
     def __init__(self, arguments, env=None, network=None, launcher=(), stdin=subprocess.DEVNULL, user=None,
                  cwd=None):
-        command = [*launcher, *map(os.fsencode, arguments)]
+        program, *arguments = arguments
+        if user is not None:
+            program = for_anyone(program)
+        command = [*launcher, *map(os.fsencode, [program, *arguments])]
         if network:
             command = [need_program("ip"), "netns", "exec", network, *command]
         self.command = command

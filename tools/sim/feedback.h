@@ -1,0 +1,31 @@
+// Feedback connections between the two ends of a transfer in virtual time, made on the client's
+// dial. One thread.
+#pragma once
+
+#include <memory>
+
+#include "common/ports/feedback.h"
+#include "tools/sim/world.h"
+
+namespace lambda::simulation {
+
+class VirtualFeedback {
+  public:
+    // `delay` each way, and up to `jitter` on top of it; order is kept.
+    VirtualFeedback(World& world, Duration delay, Duration jitter, Alarm& client, Alarm& server);
+    ~VirtualFeedback();
+    ports::FeedbackSource& client();
+    ports::FeedbackSource& server();
+    void set_delay(Duration delay);
+    // Ends the live connections of a stripe, or swallows what they carry from now on.
+    void cut(std::uint16_t stripe);
+    void stall(std::uint16_t stripe);
+    unsigned dials() const;
+    bool refuse = false;  // no connection comes to stand
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace lambda::simulation

@@ -1,0 +1,159 @@
+#include "tools/sim/memory_disk.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "common/base/assert.h"
+
+namespace lambda::simulation {
+namespace {
+
+Error disk_error(const std::string& path, int number) {
+    return errno_error(Fault::file, "cannot", path, number);
+}
+
+}  // namespace
+
+MemoryDisk::MemoryDisk(World& world, Alarm& owner, std::uint32_t slots, std::uint32_t block_bytes)
+    : world_(world), owner_(owner), slots_(slots, std::vector<std::byte>(block_bytes)) {}
+
+void MemoryDisk::end_later(std::function<ports::DiskEvent()> action) {
+    ++in_flight_;
+    world_.after(latency, [this, action = std::move(action)] {
+        --in_flight_;
+        ended_.push_back(action());
+        owner_.set(Time{});
+    });
+}
+
+void MemoryDisk::open_source(ports::DiskTag tag, const std::string& path, std::uint64_t grain) {
+    end_later([this, tag, path, grain] {
+        ports::DiskEvent event{.tag = tag};
+        const auto at = files.find(path);
+        if (at == files.end()) {
+            event.error = disk_error(path, ENOENT);
+            return event;
+        }
+        event.file = next_file_++;
+        open_[event.file] = {path, false};
+        event.size = at->second.bytes.size();
+        event.mtime_ns = at->second.mtime_ns;
+        event.mode = at->second.mode;
+        for (std::uint64_t first = 0; first < event.size; first += grain) {
+            const std::uint64_t last = std::min(event.size, first + grain);
+            const bool hole =
+                last - first == grain &&
+                std::all_of(at->second.bytes.begin() + static_cast<std::ptrdiff_t>(first),
+                            at->second.bytes.begin() + static_cast<std::ptrdiff_t>(last),
+                            [](std::byte b) { return b == std::byte{0}; });
+            if (hole) continue;
+            if (!event.data.empty() && event.data.back().last == first) {
+                event.data.back().last = last;
+            } else {
+                event.data.push_back({first, last});
+            }
+        }
+        return event;
+    });
+}
+
+bool MemoryDisk::read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
+                      std::uint32_t slot, std::size_t at, std::size_t bytes) {
+    if (in_flight_ >= 64) return false;
+    LAMBDA_ASSERT(at + bytes <= slots_[slot].size());
+    end_later([this, tag, file, offset, slot, at, bytes] {
+        ports::DiskEvent event{.tag = tag};
+        const std::string path = open_.at(file).path;
+        if (on_read) on_read(path, offset);
+        if (fail_read.contains(path)) {
+            event.error = disk_error(path, EIO);
+            return event;
+        }
+        const auto& content = files.at(path).bytes;
+        const std::size_t there =
+            content.size() > offset ? std::min(bytes, content.size() - offset) : 0;
+        if (there > 0) std::memcpy(slots_[slot].data() + at, content.data() + offset, there);
+        event.bytes = there;
+        return event;
+    });
+    return true;
+}
+
+void MemoryDisk::check_source(ports::DiskTag tag, ports::DiskFile file) {
+    end_later([this, tag, file] {
+        const MemoryFile& now = files.at(open_.at(file).path);
+        ports::DiskEvent event{.tag = tag};
+        event.size = now.bytes.size();
+        event.mtime_ns = now.mtime_ns;
+        return event;
+    });
+}
+
+void MemoryDisk::create_target(ports::DiskTag tag, const std::string& path, std::uint64_t) {
+    end_later([this, tag, path] {
+        ports::DiskEvent event{.tag = tag};
+        if (fail_create.contains(path)) {
+            event.error = disk_error(path, EACCES);
+            return event;
+        }
+        event.file = next_file_++;
+        open_[event.file] = {path, true};
+        files[path + ".part"] = MemoryFile{};
+        return event;
+    });
+}
+
+bool MemoryDisk::write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
+                       std::uint32_t slot, std::size_t at, std::size_t bytes) {
+    if (in_flight_ >= 64) return false;
+    end_later([this, tag, file, offset, slot, at, bytes] {
+        ports::DiskEvent event{.tag = tag};
+        const std::string path = open_.at(file).path;
+        if (fail_write.contains(path)) {
+            event.error = disk_error(path, ENOSPC);
+            return event;
+        }
+        auto& content = files.at(path + ".part").bytes;
+        content.resize(std::max(content.size(), offset + bytes));
+        std::memcpy(content.data() + offset, slots_[slot].data() + at, bytes);
+        event.bytes = bytes;
+        return event;
+    });
+    return true;
+}
+
+void MemoryDisk::commit(ports::DiskTag tag, ports::DiskFile file,
+                        const ports::FileMetadata& metadata) {
+    end_later([this, tag, file, metadata] {
+        ports::DiskEvent event{.tag = tag};
+        const std::string path = open_.at(file).path;
+        open_.erase(file);
+        auto part = files.extract(path + ".part");
+        if (fail_commit.contains(path)) {
+            event.error = disk_error(path, EROFS);
+            return event;
+        }
+        MemoryFile& done = part.mapped();
+        done.bytes.resize(metadata.size);
+        done.mtime_ns = metadata.mtime_ns;
+        done.mode = metadata.mode;
+        files[path] = std::move(done);
+        return event;
+    });
+}
+
+void MemoryDisk::close(ports::DiskFile file) {
+    const auto at = open_.find(file);
+    LAMBDA_ASSERT(at != open_.end());
+    if (at->second.target) files.erase(at->second.path + ".part");
+    open_.erase(at);
+}
+
+std::span<const ports::DiskEvent> MemoryDisk::poll() {
+    given_ = std::move(ended_);
+    ended_.clear();
+    return given_;
+}
+
+}  // namespace lambda::simulation

@@ -1,0 +1,62 @@
+// Files in memory behind the disk port, in virtual time. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ports/disk.h"
+#include "tools/sim/world.h"
+
+namespace lambda::simulation {
+
+struct MemoryFile {
+    std::vector<std::byte> bytes;
+    std::int64_t mtime_ns = 1;
+    std::uint32_t mode = 0644;
+};
+
+// A disk in memory that needs some time for each operation, and fails where it is told to.
+class MemoryDisk final : public ports::Disk {
+  public:
+    MemoryDisk(World& world, Alarm& owner, std::uint32_t slots, std::uint32_t block_bytes);
+
+    std::map<std::string, MemoryFile> files;  // also "NAME.part"
+    std::set<std::string> fail_create, fail_write, fail_read, fail_commit;
+    std::function<void(const std::string& path, std::uint64_t offset)> on_read;
+    Duration latency = std::chrono::microseconds(200);
+
+    std::uint32_t slot_count() const override { return static_cast<std::uint32_t>(slots_.size()); }
+    ByteSpan slot(std::uint32_t index) override { return slots_[index]; }
+    void open_source(ports::DiskTag tag, const std::string& path, std::uint64_t grain) override;
+    bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
+              std::size_t at, std::size_t bytes) override;
+    void check_source(ports::DiskTag tag, ports::DiskFile file) override;
+    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size) override;
+    bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
+               std::size_t at, std::size_t bytes) override;
+    void commit(ports::DiskTag tag, ports::DiskFile file,
+                const ports::FileMetadata& metadata) override;
+    void close(ports::DiskFile file) override;
+    void submit() override {}
+    std::span<const ports::DiskEvent> poll() override;
+
+  private:
+    struct Open {
+        std::string path;
+        bool target = false;
+    };
+    void end_later(std::function<ports::DiskEvent()> action);
+
+    World& world_;
+    Alarm& owner_;
+    std::vector<std::vector<std::byte>> slots_;
+    std::map<ports::DiskFile, Open> open_;
+    ports::DiskFile next_file_ = 0;
+    std::vector<ports::DiskEvent> ended_, given_;
+    unsigned in_flight_ = 0;
+};
+
+}  // namespace lambda::simulation

@@ -1,0 +1,124 @@
+#include "tools/sim/path.h"
+
+#include <algorithm>
+
+#include "common/base/assert.h"
+
+namespace lambda::simulation {
+namespace {
+
+constexpr double kIpv4Udp = 28;
+constexpr std::size_t kSpareBuffers = 4096;
+
+}  // namespace
+
+Address address(unsigned host, std::uint16_t port) {
+    Address made;
+    made.ip[10] = made.ip[11] = std::byte{0xff};
+    made.ip[12] = std::byte{10};
+    made.ip[14] = static_cast<std::byte>(host >> 8);
+    made.ip[15] = static_cast<std::byte>(host);
+    made.port = port;
+    return made;
+}
+
+// Gilbert's model: a run of losses ends with 1 / burst, and begins as often as the mean asks for.
+bool Path::loses(World& world) {
+    if (loss <= 0) return false;
+    const double leave = 1 / burst;
+    losing_ = losing_ ? !world.chance(leave) : world.chance(leave * loss / (1 - loss));
+    return losing_;
+}
+
+ports::SendOutcome VirtualSocket::send(ByteView burst, std::size_t segment_bytes,
+                                       const Address& to) {
+    LAMBDA_ASSERT(segment_bytes > 0 && burst.size() <= 65507);
+    if (std::min(segment_bytes, burst.size()) > path_.first_hop)
+        return ports::SendOutcome::too_large;
+    const auto other = others_.find(to.port);
+    for (std::size_t at = 0; at < burst.size(); at += segment_bytes) {
+        const ByteView one = burst.subspan(at, std::min(segment_bytes, burst.size() - at));
+        ++path_.counters.sent;
+        if (sent_to != nullptr) (*sent_to)[to] += one.size();
+        if (tap != nullptr) tap->emplace_back(one.begin(), one.end());
+        if (other != others_.end()) carry(one, *other->second);
+    }
+    return ports::SendOutcome::sent;
+}
+
+void VirtualSocket::carry(ByteView datagram, VirtualSocket& to) {
+    if (path_.dead || datagram.size() > path_.largest || path_.loses(world_)) {
+        ++path_.counters.lost;
+        return;
+    }
+    std::vector<std::byte> bytes = to.buffer(datagram);
+    if (path_.access == nullptr) return cross(std::move(bytes), to);
+    const auto departs =
+        path_.access->admit(world_.now(), static_cast<double>(datagram.size()) + kIpv4Udp);
+    if (!departs) return;
+    world_.after(*departs - world_.now(),
+                 [this, &to, bytes = std::move(bytes)]() mutable { cross(std::move(bytes), to); });
+}
+
+void VirtualSocket::cross(std::vector<std::byte> bytes, VirtualSocket& to) {
+    Time at = world_.now();
+    if (path_.bottleneck != nullptr) {
+        const auto departs =
+            path_.bottleneck->admit(at, static_cast<double>(bytes.size()) + kIpv4Udp);
+        if (!departs) return;
+        at = *departs;
+    }
+    if (world_.chance(path_.truncate)) {
+        ++path_.counters.truncated;
+        bytes.resize(world_.below(bytes.size()));
+    }
+    if (!bytes.empty() && world_.chance(path_.flip)) {
+        ++path_.counters.flipped;
+        bytes[world_.below(bytes.size())] ^= static_cast<std::byte>(1u << world_.below(8));
+    }
+    at += path_.delay + world_.uniform(path_.jitter);
+    at = to.last_due_ = std::max(at, to.last_due_);
+    if (world_.chance(path_.reorder)) {
+        ++path_.counters.reordered;
+        at += path_.reorder_by;
+    }
+    if (world_.chance(path_.duplicate)) {
+        ++path_.counters.duplicated;
+        to.inject(bytes, own_, at);
+    }
+    to.inject(std::move(bytes), own_, at);
+}
+
+std::vector<std::byte> VirtualSocket::buffer(ByteView content) {
+    std::vector<std::byte> made;
+    if (!spare_.empty()) {
+        made = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    made.assign(content.begin(), content.end());
+    return made;
+}
+
+void VirtualSocket::inject(std::vector<std::byte> datagram, const Address& from, Time due) {
+    auto at = inbox_.end();
+    while (at != inbox_.begin() && std::prev(at)->due > due) --at;
+    inbox_.insert(at, {due, std::move(datagram), from});
+    owner_.set(due);
+}
+
+std::size_t VirtualSocket::receive(std::span<ports::Arrival> out) {
+    for (auto& bytes : taken_) {
+        if (spare_.size() < kSpareBuffers) spare_.push_back(std::move(bytes));
+    }
+    taken_.clear();
+    taken_.reserve(out.size());
+    std::size_t count = 0;
+    while (count < out.size() && !inbox_.empty() && inbox_.front().due <= world_.now()) {
+        taken_.push_back(std::move(inbox_.front().bytes));
+        out[count++] = {taken_.back(), inbox_.front().from};
+        inbox_.pop_front();
+    }
+    return count;
+}
+
+}  // namespace lambda::simulation

@@ -1,0 +1,87 @@
+// The network between two hosts in virtual time: what a datagram meets on its way, and the sockets
+// at both ends, which are the engines' own port. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "common/ports/datagrams.h"
+#include "tools/sim/link.h"
+#include "tools/sim/world.h"
+
+namespace lambda::simulation {
+
+Address address(unsigned host, std::uint16_t port);
+
+// One direction. Loss comes before the bottleneck, the delay after it.
+struct Path {
+    Duration delay = std::chrono::milliseconds(5);
+    double loss = 0, duplicate = 0, reorder = 0, truncate = 0, flip = 0;
+    double burst = 1;  // mean length of a run of losses
+    Duration reorder_by = std::chrono::milliseconds(2);
+    Duration jitter{0};             // uniform, on top of the delay; order is kept
+    std::size_t largest = 65507;    // longer datagrams vanish on the way
+    std::size_t first_hop = 65507;  // longer ones are refused by the socket
+    bool dead = false;
+    Link* access = nullptr;      // of the sending host alone
+    Link* bottleneck = nullptr;  // shared
+    struct Counters {
+        std::uint64_t sent = 0, lost = 0, duplicated = 0, reordered = 0, truncated = 0, flipped = 0;
+    } counters;
+
+    // Whether random loss takes the next packet.
+    bool loses(World& world);
+
+  private:
+    bool losing_ = false;
+};
+
+// One UDP socket; two of them face each other, or one faces several where ports are shared.
+class VirtualSocket final : public ports::DatagramSocket {
+  public:
+    VirtualSocket(World& world, Path& path, Address own, Alarm& owner)
+        : world_(world), path_(path), own_(own), owner_(owner) {}
+    void reach(VirtualSocket& other) { others_[other.own_.port] = &other; }
+
+    ports::SendOutcome send(ByteView burst, std::size_t segment_bytes, const Address& to) override;
+    std::size_t receive(std::span<ports::Arrival> out) override;
+    std::uint64_t dropped() const override { return dropped_; }
+    std::size_t receive_buffer_bytes() const override { return buffer_bytes; }
+    std::size_t largest_datagram(const Address&) override { return path_.first_hop; }
+    std::size_t max_segments() const override { return 64; }
+
+    // A datagram that arrives at `due`.
+    void inject(std::vector<std::byte> datagram, const Address& from, Time due);
+    // When the next datagram is there; kNever.
+    Time next_due() const { return inbox_.empty() ? kNever : inbox_.front().due; }
+
+    std::size_t buffer_bytes = 4u << 20;
+    // Every datagram that was handed to the network, as an attacker on the path would keep it.
+    std::vector<std::vector<std::byte>>* tap = nullptr;
+    std::map<Address, std::uint64_t>* sent_to = nullptr;
+
+  private:
+    struct Datagram {
+        Time due;
+        std::vector<std::byte> bytes;
+        Address from;
+    };
+    void carry(ByteView datagram, VirtualSocket& to);
+    void cross(std::vector<std::byte> bytes, VirtualSocket& to);
+    std::vector<std::byte> buffer(ByteView content);
+
+    World& world_;
+    Path& path_;
+    Address own_;
+    Alarm& owner_;
+    std::map<std::uint16_t, VirtualSocket*> others_;
+    std::deque<Datagram> inbox_;  // by time of arrival
+    std::vector<std::vector<std::byte>> taken_;
+    std::vector<std::vector<std::byte>> spare_;
+    Time last_due_{};
+    std::uint64_t dropped_ = 0;
+};
+
+}  // namespace lambda::simulation
