@@ -20,7 +20,7 @@ class Link {
     std::optional<Time> admit(Time now, double bytes);
     // What waits is served at the new rate.
     void set_rate(Time now, BitRate rate);
-    BitRate rate() const { return rate_; }
+    double waiting_ms(Time now) const { return free_at_ > now ? seconds(free_at_ - now) * 1e3 : 0; }
 
     struct Counters {
         std::uint64_t packets = 0, dropped = 0;

@@ -1,120 +1,293 @@
 #include "common/sabul/congestion/sabul.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lambda::sabul {
 namespace {
 
-constexpr double kStartGain = 2.0;    // a doubling each round
-constexpr double kFlatGrowth = 1.25;  // BBR's: less than a quarter more is a plateau
-constexpr int kFlatRounds = 3;        // ... three times in a row
-constexpr double kStartLoss = 0.10;   // the overshoot of a doubling into a full queue
-constexpr double kNoiseLoss = 0.02;   // BBRv3's: less is no sign of congestion
-constexpr double kIncrease = 1.05;    // a round
-constexpr double kDrain = 0.90;       // of the best delivery: empties a queue of a round in ten
-constexpr double kSurplus = 1.03;     // delivered over sent, while a queue of ours drains
-constexpr double kAfterLoss = 0.95;   // of what the round delivered ...
-constexpr double kLossFloor = 0.80;   // ... but not below this of the best: a bad round is no trend
-constexpr double kAhead = 1.25;       // of the best delivery: how far the rate may run ahead
-constexpr double kFade = 0.99;        // a round: an unused rate is not trusted for ever
-constexpr Duration kLeastQueue = std::chrono::milliseconds(5);  // above the jitter of busy hosts
-constexpr double kLeastRate = 20 * 1440;                        // file bytes a second
+using std::chrono::milliseconds;
+
+constexpr double kPacket = 1440;         // bytes; the unit of the target delay's rate
+constexpr double kTargetDelay = 0.0866;  // s sqrt(packets/s): 0.3 ms at 1 Gbit/s
+constexpr double kGain = 0.08;           // a round trip
+constexpr double kLeastFate = 0.4, kMostFate = 1.25;
+constexpr double kLossPrice = 0.2;  // s for each unit of loss above the ambient
+constexpr double kLossMargin = 0.005;
+constexpr double kMostLossMargin = 0.05;
+constexpr double kHardLoss = 0.02;    // above the margin: the rate falls with it
+constexpr double kLeastPackets = 20;  // a second
+constexpr double kLossPackets = 200;  // that a share of loss needs
+
+constexpr double kStartGain = 2.4;
+constexpr double kStartAhead = 6;  // of what is delivered
+constexpr double kStartLoss = 0.15;
+constexpr double kStartGrowth = 1.15;
+constexpr int kStartFlatRounds = 3;
+constexpr double kAfterStart = 0.75;
+
+constexpr double kAmbientCap = 0.06;
+constexpr double kAmbientMemory = 0.8;
+constexpr double kDip = 0.03;
+constexpr double kDrain = 0.5;
+constexpr Duration kPassedSpan = std::chrono::seconds(2);
+constexpr Duration kSilence = std::chrono::seconds(1);
 
 }  // namespace
 
 Sabul::Sabul(const LawSettings& settings)
     : settings_(settings),
+      random_(static_cast<std::minstd_rand::result_type>(settings.seed + 1)),
       rate_(settings.initial.bytes_per_second()),
+      sending_(rate_),
       window_(rate_ * 1.0) {}  // one second's worth until the round trip is known
 
-bool Sabul::queue_stands(const SynSample& sample) const {
-    return round_queue_ != Duration::max() &&
-           round_queue_ > std::max(kLeastQueue, sample.min_rtt / 4);
+double Sabul::target_delay(double rate) const {
+    return kTargetDelay / std::sqrt(std::max(rate / kPacket, 1.0));
 }
 
-double Sabul::round_loss() const {
-    return round_sent_ < 50 ? 0
-                            : static_cast<double>(round_lost_) / static_cast<double>(round_sent_);
+void Sabul::set_rate(Time now, double rate) {
+    if (settings_.highest.bits_per_second > 0)
+        rate = std::min(rate, settings_.highest.bytes_per_second());
+    rate_ = std::max(rate, kLeastPackets * packet_bytes_);
+    rates_.set(now, rate_);
+}
+
+// After a silence the path may be another one.
+void Sabul::restart(Time now) {
+    starting_ = true;
+    best_round_ = 0;
+    flat_rounds_ = full_acks_ = 0;
+    losses_.clear();
+    for (Stripe& stripe : stripes_) stripe.passed.clear();
+    set_rate(now, std::max(rate_ / 4, settings_.initial.bytes_per_second()));
+}
+
+void Sabul::on_ack(const AckSample& sample) {
+    const Time now = sample.now;
+    if (sample.stripe >= stripes_.size()) stripes_.resize(sample.stripe + std::size_t{1});
+    if (last_ack_ != Time{} && now - last_ack_ > std::max<Duration>(kSilence, 4 * rtt_))
+        restart(now);
+    if (last_ack_ == Time{}) set_rate(now, rate_);
+    last_ack_ = now;
+    rtt_ = sample.rtt;
+    if (now >= longest_end_) {
+        last_longest_ = longest_rtt_;
+        longest_rtt_ = Duration{0};
+        longest_end_ = now + std::max<Duration>(milliseconds(500), 2 * rtt_);
+    }
+    longest_rtt_ = std::max(longest_rtt_, sample.latest_rtt);
+    losses_.add(now, -static_cast<double>(sample.late), static_cast<double>(sample.packets));
+
+    Stripe& stripe = stripes_[sample.stripe];
+    stripe.bytes += sample.bytes;
+    stripe.heard = now;
+    if (sample.passages.empty()) return;
+    const Time sent = sample.passages.back().sent;
+    if (sent >= dip_from_ && sent < dip_to_) dip_received_ += static_cast<double>(sample.packets);
+    take_passages(stripe, sample);
+    if (starting_) {
+        start_up(now, sample);
+    } else if (now - last_step_ >= 3 * settings_.syn / 4) {
+        step(now);
+    }
+    apply(now);
+}
+
+void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
+    Duration least = Duration::max();
+    for (const Passage& passage : sample.passages) {
+        const bool largest = &passage == &sample.passages.back();
+        least = std::min(least, stripe.delay.add(sample.now, passage,
+                                                 largest ? sample.latest_rtt : Duration{0}));
+    }
+    stripe.queue = seconds(least);
+    stripe.smooth_queue = (stripe.smooth_queue + stripe.queue) / 2;
+    const Passage& last = sample.passages.back();
+    if (stripe.passed.empty() || last.arrived > stripe.passed.back().arrived)
+        stripe.passed.push_back({last.sent, last.arrived, stripe.bytes});
+    while (stripe.passed.front().arrived + kPassedSpan < last.arrived) stripe.passed.pop_front();
+
+    double heard = 0;
+    queue_ = smooth_queue_ = 0;
+    for (const Stripe& each : stripes_) {
+        if (sample.now - each.heard > 4 * settings_.syn) continue;
+        queue_ += each.queue;
+        smooth_queue_ += each.smooth_queue;
+        ++heard;
+    }
+    queue_ /= heard;
+    smooth_queue_ /= heard;
+}
+
+void Sabul::on_loss(const LossSample& sample) {
+    losses_.add(sample.now, static_cast<double>(sample.packets), 0);
+    if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_)
+        dip_lost_ += static_cast<double>(sample.packets);
+}
+
+Sabul::Span Sabul::lately(Time now, Duration width) const {
+    Span span{.sent_from = Time::max(), .sent_to = Time::min()};
+    double sent = 0, arrived = 0;
+    for (const Stripe& stripe : stripes_) {
+        if (now - stripe.heard > std::max<Duration>(width, 4 * settings_.syn) ||
+            stripe.passed.size() < 2)
+            continue;
+        const Passed& last = stripe.passed.back();
+        auto first = stripe.passed.end() - 2;
+        while (first != stripe.passed.begin() && last.arrived - first->arrived < width) --first;
+        const double took = seconds(last.arrived - first->arrived);
+        sent += seconds(last.sent - first->sent);
+        arrived += took;
+        span.delivered += static_cast<double>(last.bytes - first->bytes) / took;
+        span.sent_from = std::min(span.sent_from, first->sent);
+        span.sent_to = std::max(span.sent_to, last.sent);
+        span.known = true;
+    }
+    if (span.known) span.fate = std::clamp(sent / arrived, kLeastFate, kMostFate);
+    return span;
+}
+
+void Sabul::start_up(Time now, const AckSample& sample) {
+    const Span span = lately(now, std::max<Duration>(rtt_ / 4, 2 * settings_.syn));
+    const double then = rates_.mean(sample.passages.front().sent, sample.passages.back().sent);
+    double rate = std::max(rate_, kStartGain * then);
+    if (span.known && span.delivered > 0) {
+        rate = std::max(rate_, std::min(rate, kStartAhead * span.delivered));
+        const bool stands = queue_ > std::max(seconds(rtt_) / 8, 2 * target_delay(span.delivered));
+        full_acks_ = stands ? full_acks_ + 1 : 0;
+        if (now >= round_end_) {
+            const bool grows = span.delivered >= kStartGrowth * best_round_;
+            flat_rounds_ =
+                grows || was_limited(span.sent_from, span.sent_to) ? 0 : flat_rounds_ + 1;
+            best_round_ = std::max(best_round_, span.delivered);
+            round_end_ = now + round();
+        }
+        const double loss =
+            losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
+        const double ambient = losses_.share(now, round(), 2 * kLossPackets);
+        ambient_ = ambient_packets_ == 0 ? ambient : std::min(ambient_, ambient);
+        ambient_packets_ = 1;
+        if (full_acks_ >= 2 || loss > kStartLoss || flat_rounds_ >= kStartFlatRounds)
+            return leave_start(now, span.delivered);
+    }
+    set_rate(now, rate);
+}
+
+void Sabul::leave_start(Time now, double delivered) {
+    starting_ = false;
+    ambient_ = std::min(ambient_, kAmbientCap);
+    ambient_packets_ = kLossPackets;
+    ambient_lost_ = ambient_ * ambient_packets_;
+    set_rate(now, delivered);
+    dip_from_ = now;
+    dip_to_ = now + round();
+    dip_depth_ = 1 - kAfterStart;
+    dip_lost_ = dip_received_ = 0;
+    next_dip_ = dip_to_ + 2 * round();
+    last_step_ = now;
+}
+
+bool Sabul::was_limited(Time from, Time to) const {
+    return std::any_of(limited_.begin(), limited_.end(),
+                       [&](const LimitedSpan& span) { return span.from < to && span.to > from; });
+}
+
+double Sabul::loss_excess(Time now) const {
+    const double loss =
+        losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
+    const double margin = std::clamp(1.5 * loss_deviation_, kLossMargin, kMostLossMargin);
+    return loss - ambient_ - margin;
+}
+
+void Sabul::step(Time now) {
+    const Span span = lately(now, std::max<Duration>(rtt_ / 4, 2 * settings_.syn));
+    if (!span.known) return;
+    last_step_ = now;
+    const double loss =
+        losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
+    loss_deviation_ += (std::abs(loss - loss_mean_) - loss_deviation_) / 64;
+    loss_mean_ += (loss - loss_mean_) / 16;
+    const double excess = loss_excess(now);
+    const double then = rates_.mean(span.sent_from, span.sent_to);
+    const double target = target_delay(then);
+    const double price = smooth_queue_ + std::min(kLossPrice * std::max(0.0, excess), 3 * target);
+    double e = (target - price) / (target + price);
+    if (e > 0 && was_limited(span.sent_from, span.sent_to)) e = 0;
+    double rate = then * span.fate * (1 + kGain * e);
+    if (excess > kHardLoss) rate *= 1 - std::min(0.3, excess / 2);
+    lossy_acks_ = excess > 0.01 ? lossy_acks_ + 1 : 0;
+    set_rate(now, rate);
+    probe_loss(now);
+    expire_base(now);
+}
+
+// A dip: a little less than got through for a round trip. Loss that stays is not ours.
+void Sabul::probe_loss(Time now) {
+    const double excess = loss_excess(now);
+    if (dip_to_ != Time{} && dip_judged_ != dip_to_ && now > dip_to_ + round() + rtt_ / 2) {
+        dip_judged_ = dip_to_;
+        if (dip_received_ + dip_lost_ > 0) {
+            ambient_lost_ = kAmbientMemory * ambient_lost_ + dip_lost_;
+            ambient_packets_ = kAmbientMemory * ambient_packets_ + dip_lost_ + dip_received_;
+            ambient_ = std::min(ambient_lost_ / ambient_packets_, kAmbientCap);
+        }
+    }
+    const bool due = now >= next_dip_ || (excess > 0.01 && now >= dip_to_ + 6 * round());
+    if (!due || now < dip_to_ + 2 * round() || now < drain_to_ + round()) return;
+    const double loss =
+        losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
+    dip_depth_ = std::min(0.5, std::max(kDip, loss + 0.02));
+    dip_from_ = now;
+    dip_to_ = now + std::max(rtt_, 2 * settings_.syn) + settings_.syn;
+    dip_lost_ = dip_received_ = 0;
+    const double draw = 0.5 + static_cast<double>(random_()) / static_cast<double>(random_.max());
+    next_dip_ = now + from_seconds(draw * std::max(1.0, 12 * seconds(rtt_)));
+}
+
+// A drain: half the rate for a round trip, so that all flows of the queue see its floor.
+void Sabul::expire_base(Time now) {
+    bool old = false;
+    for (const Stripe& stripe : stripes_)
+        old = old ||
+              (stripe.passed.size() > 1 &&
+               now - stripe.delay.base_seen() > OneWayDelay::kBaseLife - std::chrono::seconds(1));
+    const bool lossy = loss_excess(now) > 0.1 || lossy_acks_ > 100;
+    if ((!old && !lossy) ||
+        now < drain_from_ + std::max<Duration>(std::chrono::seconds(1), 4 * rtt_))
+        return;
+    drain_from_ = now;
+    drain_to_ = now + std::max(rtt_, settings_.syn) + settings_.syn;
+    lossy_acks_ = 0;
+}
+
+// What leaves: R, less a brake on a queue above the target, less a dip or a drain.
+void Sabul::apply(Time now) {
+    const double over = queue_ - 2 * target_delay(rate_);
+    const double brake =
+        starting_ ? 0 : std::min(0.5, std::max(0.0, over) / (2 * seconds(round())));
+    double share = 1 - brake;
+    if (now >= dip_from_ && now < dip_to_) share *= 1 - dip_depth_;
+    if (now >= drain_from_ && now < drain_to_) share = std::min(share, kDrain);
+    sending_ = std::max(rate_ * share, kLeastPackets * packet_bytes_);
+    sendings_.set(now, sending_);
+    const Duration feedback = std::max({rtt_, longest_rtt_, last_longest_});
+    window_ = 1.25 * sendings_.most_since(now - 2 * round()) * seconds(feedback + settings_.syn) +
+              16 * packet_bytes_;
 }
 
 void Sabul::on_syn(const SynSample& sample) {
-    round_elapsed_ += sample.elapsed;
-    round_sent_ += sample.sent_packets;
-    round_lost_ += sample.lost_packets;
-    round_delivered_ = std::max(round_delivered_, sample.delivered);
-    if (sample.delivered > 0) round_queue_ = std::min(round_queue_, sample.queue_delay);
-    round_limited_ = round_limited_ || sample.limited;
-    if (starting_) rate_ = std::max(rate_, kStartGain * sample.delivered);
-    if (round_elapsed_ >= sample.rtt + settings_.syn) end_round(sample);
-    if (settings_.highest.bits_per_second > 0) {
-        rate_ = std::min(rate_, settings_.highest.bytes_per_second());
-    }
-    rate_ = std::max(rate_, kLeastRate);
-    window_ =
-        std::max(kAhead * rate_ * seconds(sample.rtt + settings_.syn), 16 * sample.packet_bytes);
-}
-
-void Sabul::end_round(const SynSample& sample) {
-    if (round_delivered_ > 0) {
-        // What came of a rate that was not used says nothing of the path, unless it is a record.
-        if (!round_limited_ || round_delivered_ >= best_delivery()) {
-            deliveries_[next_delivery_++ % deliveries_.size()] = round_delivered_;
-        }
-        if (starting_) {
-            start(sample);
+    packet_bytes_ = sample.packet_bytes;
+    if (sample.limited) {
+        if (!limited_.empty() && limited_.back().to == sample.now - sample.elapsed) {
+            limited_.back().to = sample.now;
         } else {
-            cruise(sample);
+            limited_.push_back({sample.now - sample.elapsed, sample.now});
         }
     }
-    round_elapsed_ = Duration{0};
-    round_sent_ = round_lost_ = 0;
-    round_delivered_ = 0;
-    round_queue_ = Duration::max();
-    round_limited_ = false;
-}
-
-double Sabul::best_delivery() const {
-    return *std::max_element(deliveries_.begin(), deliveries_.end());
-}
-
-void Sabul::start(const SynSample& sample) {
-    const bool growing = round_delivered_ >= kFlatGrowth * best_delivered_;
-    if (growing) best_delivered_ = round_delivered_;
-    flat_rounds_ = growing ? 0 : flat_rounds_ + 1;
-    const bool full = !growing && (queue_stands(sample) || round_loss() > kStartLoss);
-    if (flat_rounds_ < kFlatRounds && !full) return;
-    starting_ = false;
-    rate_ = kDrain * best_delivery();
-}
-
-// Whether a queue stands that is ours. Below the best delivery a queue of ours drains, and delivers
-// more than is sent; where it does not, the delay is that of a busy host or of somebody else, and
-// giving way to it would end at nothing.
-bool Sabul::feeds_queue(const SynSample& sample, double best) {
-    if (foreign_rounds_ > 0) {
-        --foreign_rounds_;
-        return false;
-    }
-    if (!queue_stands(sample)) return false;
-    const bool drains = rate_ <= (kDrain + 0.02) * best;
-    if (drains && round_delivered_ < kSurplus * rate_) {
-        foreign_rounds_ = static_cast<int>(deliveries_.size());
-        return false;
-    }
-    return true;
-}
-
-void Sabul::cruise(const SynSample& sample) {
-    const double best = best_delivery();
-    if (round_limited_) {
-        rate_ = std::min(rate_, std::max(kFade * rate_, kAhead * best));
-    } else if (round_loss() > kNoiseLoss) {
-        rate_ = std::min(rate_, std::max(kAfterLoss * round_delivered_, kLossFloor * best));
-    } else if (feeds_queue(sample, best)) {
-        rate_ = std::min(rate_, kDrain * best);
-    } else {
-        rate_ = std::min(rate_ * kIncrease, kAhead * best);
-    }
+    while (!limited_.empty() && limited_.front().to + kPassedSpan < sample.now)
+        limited_.pop_front();
+    if (last_ack_ != Time{}) apply(sample.now);
 }
 
 }  // namespace lambda::sabul

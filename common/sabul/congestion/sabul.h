@@ -1,56 +1,104 @@
-// `sabul`: our own law, one instance for a whole transfer. SABUL's frame (a rate, corrected every
-// SYN, window = rate (RTT + SYN)) with its faults mended: it starts by doubling, increases
-// continuously in place of decades, follows what is delivered, and takes loss below 2 % for noise.
-//
-// Start: the rate is twice what was delivered, until delivery grew by less than a quarter in each
-// of three rounds, or in one that ended with a standing queue or with more than a tenth lost.
-// Cruise: + 5 % a round, up to a quarter above the best delivery of the last ten rounds; where a
-// queue of ours stands, 90 % of that best; where the loss of a round is above 2 %, 95 % of what the
-// round delivered. A rate that was not used fades by 1 % a round. A round is RTT + SYN.
+// `sabul`, the default law: one instance governs a whole transfer, whatever its stripes
+// (docs/congestion.md has the theory). A rate R is multiplied, once for each round trip, by the
+// share of the sending speed that got through ("fate") and by a small step towards the rate at
+// which its own target delay equals the price that it pays, in queueing delay and in loss above the
+// path's ambient loss. Nothing depends on when an ACK arrived: only on departures by our clock and
+// arrivals by the receiver's.
 #pragma once
 
-#include <array>
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <vector>
 
 #include "common/sabul/congestion/law.h"
+#include "common/sabul/congestion/signals/loss_window.h"
+#include "common/sabul/congestion/signals/one_way_delay.h"
+#include "common/sabul/congestion/signals/rate_history.h"
 
 namespace lambda::sabul {
 
 class Sabul final : public Law {
   public:
     explicit Sabul(const LawSettings& settings);
-    void on_ack(const AckSample&) override {}
-    void on_loss(const LossSample&) override {}
+    void on_ack(const AckSample& sample) override;
+    void on_loss(const LossSample& sample) override;
     void on_syn(const SynSample& sample) override;
-    BitRate rate() const override { return BitRate::from_bytes_per_second(rate_); }
+    BitRate rate() const override { return BitRate::from_bytes_per_second(sending_); }
     double window() const override { return window_; }
 
     bool starting() const { return starting_; }
+    double ambient_loss() const { return ambient_; }
 
   private:
-    void end_round(const SynSample& sample);
-    void start(const SynSample& sample);
-    double best_delivery() const;
-    void cruise(const SynSample& sample);
-    bool queue_stands(const SynSample& sample) const;
-    bool feeds_queue(const SynSample& sample, double best);
-    double round_loss() const;
+    struct Passed {  // up to an ACK's largest number
+        Time sent{};
+        Duration arrived{0};
+        std::uint64_t bytes = 0;  // received by then
+    };
+    struct Stripe {
+        OneWayDelay delay;
+        std::deque<Passed> passed;  // of the last kPassedSpan
+        std::uint64_t bytes = 0;
+        Time heard{};
+        double queue = 0;         // s, of the last ACK
+        double smooth_queue = 0;  // s
+    };
+    struct Span {  // what passed lately, over all stripes
+        Time sent_from{}, sent_to{};
+        double fate = 1;
+        double delivered = 0;  // bytes a second
+        bool known = false;
+    };
+
+    void restart(Time now);
+    void take_passages(Stripe& stripe, const AckSample& sample);
+    Span lately(Time now, Duration width) const;
+    void start_up(Time now, const AckSample& sample);
+    void leave_start(Time now, double delivered);
+    void step(Time now);
+    void probe_loss(Time now);
+    void expire_base(Time now);
+    void set_rate(Time now, double rate);
+    void apply(Time now);
+    double target_delay(double rate) const;
+    double loss_excess(Time now) const;
+    bool was_limited(Time from, Time to) const;
+    Duration round() const { return rtt_ + settings_.syn; }
 
     LawSettings settings_;
-    double rate_;  // file bytes a second
+    std::minstd_rand random_;
+    std::vector<Stripe> stripes_;
+    double rate_;     // R, bytes a second
+    double sending_;  // what leaves, after brake, dip and drain
     double window_;
+    double packet_bytes_ = 1440;
+    RateHistory rates_;  // of rate_
+    RateHistory sendings_;
+    LossWindow losses_;
+    Duration rtt_{0};
+    Duration longest_rtt_{0}, last_longest_{0};  // of this and the last half second
+    Time longest_end_{};
+    Time last_ack_{}, last_step_{};
+    double queue_ = 0, smooth_queue_ = 0;  // s, mean of the stripes
+    struct LimitedSpan {
+        Time from{}, to{};
+    };
+    std::deque<LimitedSpan> limited_;
+
     bool starting_ = true;
-    // The present round.
-    Duration round_elapsed_{0};
-    std::uint64_t round_sent_ = 0, round_lost_ = 0;
-    double round_delivered_ = 0;  // the most that a SYN of it saw
-    Duration round_queue_ = Duration::max();
-    bool round_limited_ = false;
-    std::array<double, 10> deliveries_{};  // of the last rounds, a ring
-    std::size_t next_delivery_ = 0;
-    int foreign_rounds_ = 0;  // rounds for which a standing queue is not taken for ours
-    // Rounds of the start without growth.
-    double best_delivered_ = 0;
+    double best_round_ = 0;
     int flat_rounds_ = 0;
+    int full_acks_ = 0;
+    Time round_end_{};
+
+    double ambient_ = 0;  // loss that is not ours
+    double ambient_lost_ = 0, ambient_packets_ = 0;
+    double loss_deviation_ = 0, loss_mean_ = 0;
+    Time dip_from_{}, dip_to_{}, next_dip_{}, dip_judged_{};
+    double dip_depth_ = 0, dip_lost_ = 0, dip_received_ = 0;
+    Time drain_from_{}, drain_to_{};
+    int lossy_acks_ = 0;
 };
 
 }  // namespace lambda::sabul

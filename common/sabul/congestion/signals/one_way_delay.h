@@ -1,0 +1,117 @@
+// Queueing delay of a path from one-way passages, by two clocks that do not agree and may drift:
+// the delay above the least of the last ten seconds, with the drift of the clocks taken off. Pure.
+//
+// Drift: the way back, round trip less one-way delay, has a least value that only the clocks move.
+// Its minima of 5 s intervals are compared over up to a minute; what a congested way back adds is
+// kept out by the minimum and by a bound on how fast clocks run apart.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "common/base/time.h"
+#include "common/sabul/congestion/law.h"
+
+namespace lambda::sabul {
+
+class OneWayDelay {
+  public:
+    static constexpr Duration kBaseLife = std::chrono::seconds(10);
+
+    // Returns the queueing delay of this passage. `rtt`: of the same packet, 0 where none is known.
+    Duration add(Time now, const Passage& passage, Duration rtt) {
+        const Duration raw = passage.arrived - passage.sent.time_since_epoch();
+        if (rtt.count() > 0) track_drift(now, rtt - raw);
+        const Duration delay = raw - drift_since_start(now);
+        const Duration least = base(now);
+        if (delay <= least + kSame) base_seen_ = now;
+        Bucket& bucket = bucket_at(now);
+        bucket.least = std::min(bucket.least, delay);
+        return delay - std::min(least, delay);
+    }
+    // When a delay as low as the base was last seen.
+    Time base_seen() const { return base_seen_; }
+    // By how much the base of the last ten seconds lies above that of the last minute.
+    Duration risen(Time now) const {
+        return base(now) == kNone ? Duration{0} : base(now) - base(now, kBuckets);
+    }
+    double drift() const { return drift_; }
+
+  private:
+    static constexpr Duration kNone = Duration::max();
+    static constexpr Duration kSame = std::chrono::microseconds(20);
+    static constexpr Duration kBucket = std::chrono::seconds(1);
+    static constexpr std::size_t kBuckets = 60;
+    static constexpr Duration kDriftStep = std::chrono::seconds(5);
+    static constexpr std::size_t kDriftSteps = 12;
+    static constexpr double kMostDrift = 300e-6;
+
+    struct Bucket {
+        std::int64_t second = -1;
+        Duration least = kNone;
+    };
+    Bucket& bucket_at(Time now) {
+        const std::int64_t second = now.time_since_epoch() / kBucket;
+        Bucket& bucket = buckets_[static_cast<std::size_t>(second) % kBuckets];
+        if (bucket.second != second) bucket = {second, kNone};
+        return bucket;
+    }
+    Duration base(Time now, std::size_t reach = kBaseLife / kBucket) const {
+        const std::int64_t second = now.time_since_epoch() / kBucket;
+        Duration least = kNone;
+        for (std::size_t i = 0; i < reach; ++i) {
+            const Bucket& bucket =
+                buckets_[static_cast<std::size_t>(second - static_cast<std::int64_t>(i)) %
+                         kBuckets];
+            if (bucket.second == second - static_cast<std::int64_t>(i))
+                least = std::min(least, bucket.least);
+        }
+        return least;
+    }
+
+    Duration drift_since_start(Time now) const {
+        return from_seconds(drift_ * seconds(now - drift_zero_));
+    }
+    void track_drift(Time now, Duration back) {
+        if (drift_zero_ == Time{}) drift_zero_ = drift_end_ = now;
+        if (now >= drift_end_) {
+            if (back_least_ != kNone) {
+                minima_[minima_count_++ % kDriftSteps] = {drift_end_ - kDriftStep / 2, back_least_};
+                update_drift(now);
+            }
+            back_least_ = kNone;
+            drift_end_ = now + kDriftStep;
+        }
+        back_least_ = std::min(back_least_, back);
+    }
+    void update_drift(Time now) {
+        if (minima_count_ < 3) return;
+        const std::size_t known = std::min(minima_count_, kDriftSteps);
+        const Minimum& last = minima_[(minima_count_ - 1) % kDriftSteps];
+        const Minimum& first = minima_[(minima_count_ - known) % kDriftSteps];
+        const double slope = -seconds(last.back - first.back) / seconds(last.at - first.at);
+        if (slope > kMostDrift || slope < -kMostDrift) return;  // a route changed
+        // The past is read anew with the new slope, so that the base does not jump.
+        const Duration before = drift_since_start(now);
+        drift_ = slope;
+        const Duration shift = before - drift_since_start(now);
+        for (Bucket& bucket : buckets_) {
+            if (bucket.least != kNone) bucket.least += shift;
+        }
+    }
+
+    struct Minimum {
+        Time at{};
+        Duration back{0};
+    };
+    std::array<Bucket, kBuckets> buckets_{};
+    Time base_seen_{};
+    std::array<Minimum, kDriftSteps> minima_{};
+    std::size_t minima_count_ = 0;
+    Time drift_zero_{}, drift_end_{};
+    Duration back_least_ = kNone;
+    double drift_ = 0;
+};
+
+}  // namespace lambda::sabul

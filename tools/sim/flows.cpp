@@ -1,0 +1,280 @@
+#include "tools/sim/flows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/engine/receive_side.h"
+#include "common/engine/send_side.h"
+#include "tools/sim/feedback.h"
+#include "tools/sim/host.h"
+#include "tools/sim/link.h"
+#include "tools/sim/path.h"
+#include "tools/sim/statistics.h"
+#include "tools/sim/world.h"
+#include "tools/sim/zero_disk.h"
+
+namespace lambda::simulation {
+namespace {
+
+constexpr std::size_t kFirstHop = 1472;   // an Ethernet
+constexpr std::uint32_t kPayload = 1440;  // of 1,500
+constexpr std::uint32_t kSlots = 4096;    // more than any path here holds
+constexpr Duration kSample = std::chrono::milliseconds(10);
+
+// As long as the real ones, and no protection: nobody listens in.
+class PlainCipher final : public ports::PacketCipher {
+  public:
+    std::size_t tag_bytes() const override { return 16; }
+    void seal(std::span<const ports::SealJob> jobs) override {
+        for (const ports::SealJob& job : jobs) {
+            std::byte* to = job.packet + ports::kHeaderBytes;
+            if (!job.text.empty()) std::memcpy(to, job.text.data(), job.text.size());
+            to += job.text.size();
+            if (!job.trailer.empty()) std::memcpy(to, job.trailer.data(), job.trailer.size());
+            std::memset(to + job.trailer.size(), 0, tag_bytes());
+        }
+    }
+    void open(std::span<ports::OpenJob> jobs) override {
+        for (ports::OpenJob& job : jobs) {
+            const std::size_t text = job.packet.size() - ports::kHeaderBytes - tag_bytes();
+            std::memcpy(job.text, job.packet.data() + ports::kHeaderBytes, text);
+            job.ok = true;
+        }
+    }
+};
+
+class Flow {
+  public:
+    Flow(World& world, const FlowsScenario& scenario, const FlowSettings& settings,
+         Link& bottleneck, unsigned number)
+        : world_(world),
+          settings_(settings),
+          access_(settings.access.value_or(BitRate{1e12}), 1e9),
+          sender_(world, {.lateness = {}, .clock_drift = 0}),
+          receiver_(world, {.lateness = scenario.lateness, .clock_drift = scenario.clock_drift}),
+          feedback_(world, settings.rtt / 2, scenario.feedback_jitter, sender_.alarm(),
+                    receiver_.alarm()),
+          source_(world, sender_.alarm(), kSlots, 1u << 20),
+          target_(world, receiver_.alarm(), kSlots, 1u << 20) {
+        forward_.delay = backward_.delay = settings.rtt / 2;
+        forward_.loss = scenario.loss;
+        forward_.burst = scenario.burst;
+        forward_.jitter = scenario.jitter;
+        forward_.first_hop = backward_.first_hop = kFirstHop;
+        forward_.bottleneck = &bottleneck;
+        if (settings.access) forward_.access = &access_;
+        const auto port = [&](unsigned stripe) {
+            return static_cast<std::uint16_t>(40000 + stripe);
+        };
+        for (unsigned i = 0; i < settings.stripes; ++i) {
+            near_.push_back(std::make_unique<VirtualSocket>(
+                world, forward_, address(2 * number, port(i)), sender_.arrivals()));
+            far_.push_back(std::make_unique<VirtualSocket>(
+                world, backward_, address(2 * number + 1, port(i)), receiver_.arrivals()));
+            near_.back()->reach(*far_.back());
+            far_.back()->reach(*near_.back());
+        }
+        world.after(settings.start, [this, number] { begin(number); });
+    }
+    ~Flow() {
+        sender_.stop();
+        receiver_.stop();
+    }
+    Flow(const Flow&) = delete;
+    Flow& operator=(const Flow&) = delete;
+
+    void change(const PathChange& change) {
+        if (change.rtt) {
+            forward_.delay = backward_.delay = *change.rtt / 2;
+            feedback_.set_delay(*change.rtt / 2);
+        }
+        if (change.loss) forward_.loss = *change.loss;
+    }
+
+    void sample() {
+        if (!began_) return;
+        bytes_ = 0;
+        for (const auto& stripe : receiver_.end().outcome().stripes) bytes_ += stripe.bytes;
+        if (first_sent_ == kNever && sender_.end().outcome().sent_packets > 0)
+            first_sent_ = world_.now();
+    }
+    std::uint64_t bytes() const { return bytes_; }
+    Time first_sent() const { return first_sent_; }
+    double rtt_ms() const { return began_ ? sender_end_->progress().rtt_ms : 0; }
+    const engine::Outcome& sent() { return sender_end_->outcome(); }
+    const engine::Outcome& received() { return receiver_.end().outcome(); }
+    bool began() const { return began_; }
+
+  private:
+    void begin(unsigned number) {
+        const auto end = [&](bool sends) {
+            engine::Setup setup;
+            setup.terms.stripes = settings_.stripes;
+            setup.terms.payload = kPayload;
+            setup.terms.syn = settings_.syn;
+            setup.terms.initial_rate = settings_.initial;
+            setup.terms.highest_rate = settings_.highest;
+            setup.terms.congestion = settings_.law;
+            setup.terms.memory = std::uint64_t{kSlots} << 20;
+            setup.is_client = sends;
+            setup.peer = address(2 * number + (sends ? 1 : 0), 2811);
+            for (unsigned i = 0; i < settings_.stripes; ++i) {
+                setup.sockets.push_back(sends ? near_[i].get() : far_[i].get());
+                setup.ciphers.push_back(
+                    {std::make_unique<PlainCipher>(), std::make_unique<PlainCipher>()});
+                setup.peer_ports.push_back(static_cast<std::uint16_t>(40000 + i));
+            }
+            if (sends) setup.sources = {{"zeros", "zeros"}};
+            setup.target = {"out", false};
+            setup.seed = world_.below(std::uint64_t{1} << 32);
+            setup.fill_random = [this](ByteSpan out) {
+                for (std::byte& byte : out) byte = static_cast<std::byte>(world_.below(256));
+            };
+            setup.disk = sends ? &source_ : &target_;
+            setup.feedback = sends ? &feedback_.client() : &feedback_.server();
+            return setup;
+        };
+        const auto sockets = [](auto& list) {
+            std::vector<VirtualSocket*> all;
+            for (const auto& socket : list) all.push_back(socket.get());
+            return all;
+        };
+        auto sender = std::make_unique<engine::SendSide>(end(true), sender_.clock());
+        sender_end_ = sender.get();
+        sender_.start(std::move(sender), sockets(near_));
+        receiver_.start(std::make_unique<engine::ReceiveSide>(end(false), receiver_.clock()),
+                        sockets(far_));
+        began_ = true;
+    }
+
+    World& world_;
+    FlowSettings settings_;
+    Path forward_, backward_;
+    Link access_;
+    Host sender_, receiver_;
+    std::vector<std::unique_ptr<VirtualSocket>> near_, far_;
+    VirtualFeedback feedback_;
+    ZeroDisk source_, target_;
+    engine::End* sender_end_ = nullptr;
+    bool began_ = false;
+    std::uint64_t bytes_ = 0;
+    Time first_sent_ = kNever;
+};
+
+// Received bytes at each sample, and where a window of them first has the rate.
+class Arrival {
+  public:
+    Arrival(double rate_bytes, Duration rtt)
+        : rate_(rate_bytes), width_(std::max<std::size_t>(2, rtt / 4 / kSample)) {}
+    void add(Time now, std::uint64_t bytes) {
+        if (reached_ != kNever) return;
+        history_.push_back(bytes);
+        if (history_.size() <= width_) return;
+        const double window = seconds(kSample) * static_cast<double>(width_);
+        const std::uint64_t before = history_[history_.size() - 1 - width_];
+        if (static_cast<double>(bytes - before) >= 0.9 * rate_ * window) reached_ = now;
+    }
+    Time reached() const { return reached_; }
+
+  private:
+    double rate_;
+    std::size_t width_;
+    std::vector<std::uint64_t> history_;
+    Time reached_ = kNever;
+};
+
+std::span<const float> second_half(const std::vector<float>& bins) {
+    return std::span(bins).subspan(bins.size() / 2);
+}
+
+void summarise(FlowsResult& result, BitRate capacity) {
+    std::vector<double> means;
+    std::vector<float> sum;
+    for (FlowResult& flow : result.flows) {
+        flow.mean_mbit = mean(second_half(flow.mbit));
+        flow.cov = variation(second_half(flow.mbit));
+        means.push_back(flow.mean_mbit);
+        sum.resize(flow.mbit.size());
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += flow.mbit[i];
+    }
+    result.sum_mbit = mean(second_half(sum));
+    result.sum_cov = variation(second_half(sum));
+    result.jain = jain(means);
+    result.utilisation = result.sum_mbit * 1e6 / (capacity.bits_per_second * kPayload / 1500);
+    double correlations = 0;
+    std::size_t pairs = 0;
+    for (std::size_t a = 0; a < result.flows.size(); ++a) {
+        for (std::size_t b = a + 1; b < result.flows.size(); ++b, ++pairs) {
+            correlations +=
+                correlation(second_half(result.flows[a].mbit), second_half(result.flows[b].mbit));
+        }
+    }
+    result.correlation = pairs == 0 ? 0 : correlations / static_cast<double>(pairs);
+}
+
+}  // namespace
+
+FlowsResult run_flows(const FlowsScenario& scenario) {
+    World world(scenario.seed);
+    Link bottleneck(scenario.capacity, scenario.queue_bytes);
+    std::vector<std::unique_ptr<Flow>> flows;
+    std::vector<Arrival> arrivals;
+    const double payload_rate = scenario.capacity.bytes_per_second() * kPayload / 1500;
+    for (const FlowSettings& settings : scenario.flows) {
+        flows.push_back(std::make_unique<Flow>(world, scenario, settings, bottleneck,
+                                               static_cast<unsigned>(flows.size())));
+        arrivals.emplace_back(payload_rate, settings.rtt);
+    }
+    for (const PathChange& change : scenario.changes) {
+        world.after(change.at, [&] {
+            if (change.capacity) bottleneck.set_rate(world.now(), *change.capacity);
+            for (const auto& flow : flows) flow->change(change);
+        });
+    }
+    const Time began = world.now();
+    FlowsResult result;
+    result.flows.resize(flows.size());
+    std::vector<std::uint64_t> before(flows.size());
+    const auto bins = scenario.duration / kBin;
+    const auto samples_a_bin = kBin / kSample;
+    bottleneck.reset(began);
+    for (std::int64_t sample = 1; sample <= bins * samples_a_bin; ++sample) {
+        while (world.step(began + sample * kSample)) {
+        }
+        for (std::size_t i = 0; i < flows.size(); ++i) {
+            flows[i]->sample();
+            arrivals[i].add(world.now(), flows[i]->bytes());
+        }
+        if (sample % samples_a_bin != 0) continue;
+        if (sample / samples_a_bin == bins / 2) bottleneck.reset(world.now());
+        for (std::size_t i = 0; i < flows.size(); ++i) {
+            const std::uint64_t bytes = flows[i]->bytes();
+            result.flows[i].mbit.push_back(
+                static_cast<float>(static_cast<double>(bytes - before[i]) * 8e-6 / seconds(kBin)));
+            result.flows[i].rtt_ms.push_back(static_cast<float>(flows[i]->rtt_ms()));
+            before[i] = bytes;
+        }
+        result.queue_ms.push_back(static_cast<float>(bottleneck.waiting_ms(world.now())));
+    }
+    const Link::Counters counters = bottleneck.counters(world.now());
+    result.queue_mean_bytes = counters.queue_mean;
+    result.queue_p10_bytes = counters.queue_p10;
+    result.dropped_packets = counters.dropped;
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+        FlowResult& told = result.flows[i];
+        told.law = scenario.flows[i].law;
+        if (!flows[i]->began()) continue;
+        told.lost_packets = flows[i]->sent().lost_packets;
+        told.sent_packets = flows[i]->sent().sent_packets;
+        std::vector<double> stripes;
+        for (const auto& stripe : flows[i]->received().stripes)
+            stripes.push_back(static_cast<double>(stripe.bytes));
+        told.stripes_jain = jain(stripes);
+        if (arrivals[i].reached() != kNever)
+            told.reached_ms = seconds(arrivals[i].reached() - flows[i]->first_sent()) * 1e3;
+    }
+    summarise(result, scenario.capacity);
+    return result;
+}
+
+}  // namespace lambda::simulation

@@ -1,0 +1,79 @@
+// Transfers that share one bottleneck in virtual time, each with its own law, round trip and
+// beginning; and what is measured of them. Rates are of file bytes. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/time.h"
+#include "common/base/units.h"
+
+namespace lambda::simulation {
+
+struct FlowSettings {
+    std::string law = "sabul";
+    Duration rtt = std::chrono::milliseconds(100);
+    BitRate initial{1e6};
+    BitRate highest{0};  // 0: none
+    std::uint16_t stripes = 1;
+    Duration syn = std::chrono::milliseconds(10);
+    Duration start{0};
+    std::optional<BitRate> access;  // a link of its own before the bottleneck
+};
+
+// What happens to the path at a time. Only what is set changes.
+struct PathChange {
+    Duration at{0};
+    std::optional<BitRate> capacity;
+    std::optional<Duration> rtt;  // of every flow
+    std::optional<double> loss;
+};
+
+struct FlowsScenario {
+    BitRate capacity{1e9};
+    double queue_bytes = 12.5e6;
+    Duration duration = std::chrono::seconds(60);
+    double loss = 0;
+    double burst = 1;             // mean length of a run of losses
+    Duration jitter{0};           // of each packet on its way, order kept
+    Duration lateness{0};         // of the receiver's wake-ups
+    double clock_drift = 0;       // of the receiver's clock
+    Duration feedback_jitter{0};  // of each feedback record, order kept
+    std::uint64_t seed = 1;
+    std::vector<FlowSettings> flows;
+    std::vector<PathChange> changes;
+};
+
+struct FlowResult {
+    std::string law;
+    double mean_mbit = 0;  // over the second half
+    double cov = 0;        // coefficient of variation of bins of 100 ms, likewise
+    std::uint64_t lost_packets = 0, sent_packets = 0;
+    double stripes_jain = 1;
+    // From the first data packet until a rate of 90 % of the capacity is received; negative: never.
+    double reached_ms = -1;
+    std::vector<float> mbit;    // of each bin
+    std::vector<float> rtt_ms;  // smoothed, at the end of each bin
+};
+
+struct FlowsResult {
+    std::vector<FlowResult> flows;
+    double sum_mbit = 0;
+    double sum_cov = 0;
+    double utilisation = 0;  // of the capacity for file bytes in packets of 1,500 bytes
+    double jain = 1;
+    double queue_mean_bytes = 0;
+    double queue_p10_bytes = 0;  // the standing queue
+    double correlation = 0;      // mean over the pairs of flows, at lag 0
+    std::uint64_t dropped_packets = 0;
+    std::vector<float> queue_ms;  // at the end of each bin
+};
+
+constexpr Duration kBin = std::chrono::milliseconds(100);
+
+FlowsResult run_flows(const FlowsScenario& scenario);
+
+}  // namespace lambda::simulation

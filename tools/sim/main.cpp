@@ -1,0 +1,19 @@
+// lambda-sim: the production protocol in virtual time.
+#include <CLI/CLI.hpp>
+
+#include "tools/sim/flows_command.h"
+
+int main(int argc, char** argv) {
+    CLI::App app(
+        "lambda-sim runs the production sender, receiver and congestion laws in virtual "
+        "time; a seed repeats a run to the byte.");
+    app.require_subcommand(1);
+    int exit_code = 0;
+    lambda::simulation::add_flows_command(app, exit_code);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+        return app.exit(problem) == 0 ? 0 : 2;
+    }
+    return exit_code;
+}

@@ -1,0 +1,20 @@
+// Scenarios as people write them: "law=sabul2003,rtt=100ms,initial=200Mbit/s,count=3" for flows,
+// "10s,capacity=500Mbit/s" for what happens under way. Pure.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "tools/sim/flows.h"
+
+namespace lambda::simulation {
+
+// Keys: law, rtt, initial, highest, stripes, syn, start, access, count. What follows `law=` up to
+// the next of these keys belongs to the law. Fault::usage names the word that is wrong.
+Result<std::vector<FlowSettings>> parse_flow(std::string_view text);
+
+// A time, then capacity=, rtt=, loss=.
+Result<PathChange> parse_change(std::string_view text);
+
+}  // namespace lambda::simulation

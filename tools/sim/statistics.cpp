@@ -1,0 +1,45 @@
+#include "tools/sim/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lambda::simulation {
+
+double mean(std::span<const float> values) {
+    if (values.empty()) return 0;
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+namespace {
+
+double covariance(std::span<const float> a, std::span<const float> b) {
+    const double mean_a = mean(a), mean_b = mean(b);
+    double sum = 0;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+        sum += (a[i] - mean_a) * (b[i] - mean_b);
+    return a.empty() ? 0 : sum / static_cast<double>(a.size());
+}
+
+}  // namespace
+
+double variation(std::span<const float> values) {
+    const double middle = mean(values);
+    return middle == 0 ? 0 : std::sqrt(covariance(values, values)) / middle;
+}
+
+double correlation(std::span<const float> a, std::span<const float> b) {
+    const double both = std::sqrt(covariance(a, a) * covariance(b, b));
+    return both == 0 ? 0 : covariance(a, b) / both;
+}
+
+double jain(std::span<const double> shares) {
+    double sum = 0, squares = 0;
+    for (const double share : shares) {
+        sum += share;
+        squares += share * share;
+    }
+    return squares == 0 ? 1 : sum * sum / (squares * static_cast<double>(shares.size()));
+}
+
+}  // namespace lambda::simulation

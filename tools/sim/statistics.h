@@ -1,0 +1,17 @@
+// The papers' measures of rates. Pure.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace lambda::simulation {
+
+double mean(std::span<const float> values);
+// Standard deviation over mean; 0 where the mean is.
+double variation(std::span<const float> values);
+// Pearson's, at lag 0; 0 where one does not vary.
+double correlation(std::span<const float> a, std::span<const float> b);
+// Jain's index: 1 where all are equal, 1/n where one has all.
+double jain(std::span<const double> shares);
+
+}  // namespace lambda::simulation
