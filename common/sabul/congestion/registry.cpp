@@ -2,33 +2,99 @@
 
 #include <array>
 
+#include "common/sabul/congestion/bic.h"
+#include "common/sabul/congestion/cubic.h"
 #include "common/sabul/congestion/fixed.h"
+#include "common/sabul/congestion/hstcp.h"
+#include "common/sabul/congestion/htcp.h"
+#include "common/sabul/congestion/htcp_be.h"
+#include "common/sabul/congestion/mimd.h"
+#include "common/sabul/congestion/parameters.h"
+#include "common/sabul/congestion/reno.h"
 #include "common/sabul/congestion/sabul.h"
+#include "common/sabul/congestion/sabul2000.h"
 #include "common/sabul/congestion/sabul2003.h"
+#include "common/sabul/congestion/stcp.h"
+#include "common/sabul/congestion/westwood.h"
+#include "common/sabul/congestion/window_law.h"
 
 namespace lambda::sabul {
 namespace {
 
-struct Registered {
-    std::string_view name;
-    bool governs_transfer;
-    std::unique_ptr<Law> (*make)(const LawSettings&);
-};
+// Makes a law of what the parameters say; what is wrong with them, they tell afterwards.
+using Make = std::unique_ptr<Law> (*)(const LawSettings&, Parameters&);
 
 template <typename T>
-std::unique_ptr<Law> make_one(const LawSettings& settings) {
+std::unique_ptr<Law> plain(const LawSettings& settings, Parameters&) {
     return std::make_unique<T>(settings);
 }
 
-constexpr std::array kLaws{Registered{"sabul", true, make_one<Sabul>},
-                           Registered{"sabul2003", false, make_one<Sabul2003>},
-                           Registered{"fixed", true, make_one<Fixed>}};
+template <typename T>
+std::unique_ptr<Law> with_parameters(const LawSettings& settings, Parameters& parameters) {
+    return std::make_unique<T>(settings, parameters);
+}
+
+template <typename Rule>
+std::unique_ptr<Law> window(const LawSettings& settings, Parameters&) {
+    return std::make_unique<WindowLaw>(settings, std::make_unique<Rule>());
+}
+
+template <typename Rule>
+std::unique_ptr<Law> window_with(const LawSettings& settings, Parameters& parameters) {
+    return std::make_unique<WindowLaw>(settings, std::make_unique<Rule>(parameters));
+}
+
+std::unique_ptr<Law> mimd(const LawSettings& settings, Parameters& parameters) {
+    return std::make_unique<Mimd>(settings, MimdParameters::read(parameters));
+}
+
+struct Registered {
+    std::string_view name;
+    bool governs_transfer;
+    Make make;
+};
+
+constexpr std::array kLaws{Registered{"sabul", true, plain<Sabul>},
+                           Registered{"fixed", true, plain<Fixed>},
+                           Registered{"sabul2000", false, with_parameters<Sabul2000>},
+                           Registered{"sabul2003", false, with_parameters<Sabul2003>},
+                           Registered{"mimd", false, mimd},
+                           Registered{"reno", false, window<Reno>},
+                           Registered{"hstcp", false, window<Hstcp>},
+                           Registered{"stcp", false, window_with<Stcp>},
+                           Registered{"bic", false, window_with<Bic>},
+                           Registered{"cubic", false, window<Cubic>},
+                           Registered{"htcp", false, window_with<Htcp>},
+                           Registered{"westwood", false, window_with<Westwood>},
+                           Registered{"htcp-be", false, window_with<HtcpBe>}};
 
 const Registered* find(std::string_view name) {
     for (const Registered& law : kLaws) {
         if (law.name == name) return &law;
     }
     return nullptr;
+}
+
+Error unknown(const std::string& name) {
+    std::string names;
+    for (const Registered& law : kLaws) {
+        names += (names.empty() ? "" : ", ") + std::string(law.name);
+    }
+    return Error{.fault = Fault::unsupported,
+                 .message = "congestion law '" + name + "' is not known",
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "choose one of " + names};
+}
+
+Result<std::unique_ptr<Law>> build(std::string_view text, const LawSettings& settings) {
+    Parameters parameters(text);
+    const Registered* law = find(parameters.law());
+    if (law == nullptr) return unknown(parameters.law());
+    std::unique_ptr<Law> made = law->make(settings, parameters);
+    const Result<void> good = parameters.finish();
+    if (!good) return good.error();
+    return made;
 }
 
 }  // namespace
@@ -39,13 +105,19 @@ std::vector<std::string> law_names() {
     return names;
 }
 
-std::unique_ptr<Law> make_law(std::string_view name, const LawSettings& settings) {
-    const Registered* law = find(name);
-    return law == nullptr ? nullptr : law->make(settings);
+std::unique_ptr<Law> make_law(std::string_view text, const LawSettings& settings) {
+    Result<std::unique_ptr<Law>> built = build(text, settings);
+    return built ? std::move(*built) : nullptr;
 }
 
-bool governs_transfer(std::string_view name) {
-    const Registered* law = find(name);
+Result<void> check_law(std::string_view text) {
+    const Result<std::unique_ptr<Law>> built = build(text, LawSettings{});
+    if (!built) return built.error();
+    return {};
+}
+
+bool governs_transfer(std::string_view text) {
+    const Registered* law = find(law_name_of(text));
     return law != nullptr && law->governs_transfer;
 }
 

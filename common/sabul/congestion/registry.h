@@ -1,4 +1,5 @@
-// The congestion laws by name.
+// The congestion laws by name. A name may carry parameters, "mimd:preset=pr1,T=400ms"
+// (parameters.h).
 #pragma once
 
 #include <memory>
@@ -6,18 +7,23 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/result.h"
 #include "common/sabul/congestion/law.h"
 
 namespace lambda::sabul {
 
-// Names that make_law() knows, the default first.
+// Names that make_law() knows, without parameters, the default first.
 std::vector<std::string> law_names();
 
-// Null for an unknown name.
-std::unique_ptr<Law> make_law(std::string_view name, const LawSettings& settings);
+// Null where check_law() tells an error.
+std::unique_ptr<Law> make_law(std::string_view text, const LawSettings& settings);
+
+// Fault::unsupported for an unknown name, Fault::usage for unknown or wrong parameters; the remedy
+// tells what there is.
+Result<void> check_law(std::string_view text);
 
 // True for a law of which one instance governs a whole transfer; false for the papers' laws, which
 // run one to each stripe.
-bool governs_transfer(std::string_view name);
+bool governs_transfer(std::string_view text);
 
 }  // namespace lambda::sabul

@@ -136,6 +136,8 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
         const Passed& last = stripe.passed.back();
         auto first = stripe.passed.end() - 2;
         while (first != stripe.passed.begin() && last.arrived - first->arrived < width) --first;
+        // A burst at the start says nothing of the path's rate.
+        if (last.arrived - first->arrived < settings_.syn) continue;
         const double took = seconds(last.arrived - first->arrived);
         sent += seconds(last.sent - first->sent);
         arrived += took;

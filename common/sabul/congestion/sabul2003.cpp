@@ -1,6 +1,7 @@
 #include "common/sabul/congestion/sabul2003.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace lambda::sabul {
@@ -11,11 +12,14 @@ constexpr double kHistoryWeight = 0.1;         // source: weight of the past
 constexpr double kDecrease = 1.125;            // both: the gap grows by 1/8
 constexpr double kLeastIncrease = 1.0 / 1500;  // source, packets a SYN
 constexpr unsigned kFirstExponent = 4;         // source: 16, 32, 64 ... NAKs
+constexpr std::array<std::string_view, 2> kFreezes{"rtt", "syn"};
 
 }  // namespace
 
-Sabul2003::Sabul2003(const LawSettings& settings)
-    : settings_(settings), interval_(packet_bytes_ * 8 / settings.initial.bits_per_second) {}
+Sabul2003::Sabul2003(const LawSettings& settings, Parameters& parameters)
+    : settings_(settings),
+      freeze_round_trip_(parameters.choice("freeze", kFreezes, 0) == 0),
+      interval_(packet_bytes_ * 8 / settings.initial.bits_per_second) {}
 
 double Sabul2003::increase(double interval, double syn) {
     return std::max(std::pow(10, std::ceil(std::log10(syn / interval))) / 1000, kLeastIncrease);
@@ -31,7 +35,9 @@ void Sabul2003::on_syn(const SynSample& sample) {
                             : std::min(1.0, static_cast<double>(sample.lost_packets) /
                                                 static_cast<double>(sample.sent_packets));
     history_ = kHistoryWeight * history_ + (1 - kHistoryWeight) * loss;
-    if (history_ > kLossLimit || sample.limited || sample.now < frozen_until_) return;
+    // While the law's own window limits, at the start, the rate is none the less tuned.
+    const bool unused = sample.limited && !starting_;
+    if (history_ > kLossLimit || unused || sample.now < frozen_until_) return;
     const double syn = seconds(settings_.syn);
     const double share = seconds(sample.elapsed) / syn;  // a late tick counts for what it missed
     interval_ = interval_ * syn / (interval_ * increase(interval_, syn) * share + syn);
@@ -41,17 +47,16 @@ void Sabul2003::on_syn(const SynSample& sample) {
 }
 
 void Sabul2003::on_ack(const AckSample& sample) {
-    if (!starting_) return;
-    start_window_packets_ =
-        std::max(start_window_packets_, static_cast<double>(sample.packets) + 1);
-    if (start_window_packets_ >= full_window_packets()) starting_ = false;
+    acknowledged_ += static_cast<double>(sample.packets);
+    if (acknowledged_ >= full_window_packets()) starting_ = false;
 }
 
 void Sabul2003::on_loss(const LossSample& sample) {
     starting_ = false;
     if (!decreased_ || sample.lowest > last_decrease_) {
-        decrease(sample);
-        frozen_until_ = sample.now + sample.rtt;
+        interval_ *= kDecrease;
+        frozen_until_ = sample.now +
+                        (freeze_round_trip_ ? sample.rtt : settings_.syn + from_seconds(interval_));
         naks_since_ = 1;
         exponent_ = kFirstExponent;
         last_decrease_ = sample.largest_sent;
@@ -60,12 +65,8 @@ void Sabul2003::on_loss(const LossSample& sample) {
         // The number of NAKs in one epoch is bounded by the packets in flight: 2^31 is never
         // reached.
         if (exponent_ < 30) ++exponent_;
-        decrease(sample);
+        interval_ *= kDecrease;
     }
-}
-
-void Sabul2003::decrease(const LossSample&) {
-    interval_ *= kDecrease;
 }
 
 BitRate Sabul2003::rate() const {
@@ -77,7 +78,7 @@ double Sabul2003::full_window_packets() const {
 }
 
 double Sabul2003::window() const {
-    return (starting_ ? start_window_packets_ : full_window_packets()) * packet_bytes_;
+    return (starting_ ? std::max(1.0, acknowledged_) : full_window_packets()) * packet_bytes_;
 }
 
 }  // namespace lambda::sabul
