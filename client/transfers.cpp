@@ -8,6 +8,7 @@
 #include "client/left_over.h"
 #include "client/offer.h"
 #include "client/transfer_loop.h"
+#include "common/sabul/congestion/registry.h"
 
 namespace lambda::client {
 namespace {
@@ -89,6 +90,10 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
 
 Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, Report& report) {
     const session::Offer offer = make_offer(plan, arguments.settings);
+    if (plan.direction == session::Direction::put) {  // we send; else the server knows its own
+        const Result<void> law = sabul::check_law(offer.terms.congestion);
+        if (!law) return law.error();
+    }
     auto connection = Connection::open(plan.server, arguments.access(),
                                        [&](const std::string& text) { report.note(text); });
     if (!connection) return connection.error();

@@ -11,10 +11,11 @@ constexpr BitRate kMostRate{1e12};
 void add_flow(Schema& schema, ClientSettings& into) {
     schema.count({"stripes", "Parallel flows of a transfer; the server may allow fewer."},
                  into.stripes, {1, session::kMaxStripes});
-    schema.word({"congestion",
-                 "The congestion control law; the server answers an unknown one with "
-                 "the list of those it knows."},
-                into.congestion);
+    schema.law({"congestion",
+                "The congestion control law (docs/congestion.md): sabul, or one for comparison, as "
+                "cubic or mimd:preset=pr1,T=400ms. An unknown one is answered with the list of "
+                "those there are."},
+               into.congestion);
     schema.rate({"initial_rate", "What a transfer starts at, over all stripes."}, into.initial_rate,
                 {kLeastRate, kMostRate});
     schema.optional_rate(

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "common/session/terms.h"
+
 namespace lambda::config {
 namespace {
 
@@ -182,16 +184,13 @@ void Schema::flag(Label label, bool& field) {
     keys_.back().allowed = "true, false";
 }
 
-void Schema::word(Label label, std::string& field) {
+void Schema::law(Label label, std::string& field) {
     add({.name = std::move(label.name),
-         .allowed = "a name of at most 32 lower-case letters, digits and hyphens",
+         .allowed = "NAME, or NAME:PARAMETER=VALUE with more after commas",
          .default_value = field,
          .documentation = std::move(label.documentation),
          .read = single([&field](const std::string& text) -> std::optional<std::string> {
-             const bool good = !text.empty() && text.size() <= 32 &&
-                               text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
-                                   std::string::npos;
-             if (!good) return quoted(text) + " is no such name";
+             if (!session::is_law(text)) return quoted(text) + " is no such name";
              field = text;
              return std::nullopt;
          })});

@@ -57,7 +57,7 @@ class Schema {
     void optional_rate(Label label, BitRate& field, Bounds<BitRate> bounds);  // 0: none
     void duration(Label label, Duration& field, Bounds<Duration> bounds);
     void flag(Label label, bool& field);
-    void word(Label label, std::string& field);  // lower-case letters, digits, hyphens
+    void law(Label label, std::string& field);  // of congestion control: its form alone
     // An absolute path, or empty where `may_be_empty`.
     void path(Label label, std::string& field, bool may_be_empty);
     void choice(Label label, std::string& field, std::vector<std::string> words);

@@ -22,6 +22,10 @@ Reply refusal(int code, const Error& error) {
     return Reply{.code = code, .lines = {error.sentence()}};
 }
 
+Reply refusal_of_terms(const Error& error) {
+    return refusal(error.fault == Fault::unsupported ? 504 : 501, error);
+}
+
 session::Limits limits_of(const config::ServerSettings& settings, std::uint64_t memory) {
     return session::Limits{.stripes = settings.stripes_max,
                            .highest_rate = settings.highest_rate,
@@ -88,9 +92,9 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     }
     const Result<session::Terms> terms =
         session::agree(request.offer.terms, limits_of(settings_, settings_.transfer_memory));
-    if (!terms) {
-        return refusal(terms.error().fault == Fault::unsupported ? 504 : 501, terms.error());
-    }
+    if (!terms) return refusal_of_terms(terms.error());
+    const Result<void> law = sabul::check_law(terms->congestion);
+    if (!law) return refusal_of_terms(law.error());
     const std::uint64_t memory = memory_.take(terms->memory);
     if (memory == 0) return Reply{.code = 450, .lines = {"No memory is left; try later"}};
     const Result<session::Terms> bounded = session::agree(*terms, limits_of(settings_, memory));

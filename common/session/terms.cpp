@@ -20,6 +20,7 @@ constexpr std::uint64_t kBlockGrain = MiB;
 constexpr std::uint64_t kMaxBlock = 16 * MiB;
 constexpr std::size_t kMaxPath = 4096;  // Linux PATH_MAX
 constexpr std::size_t kMaxLawName = 32;
+constexpr std::size_t kMaxLaw = 256;  // with its parameters
 
 template <std::size_t N>
 std::size_t index_of(std::string_view text, const std::array<std::string_view, N>& words) {
@@ -46,14 +47,16 @@ void add_terms(Facts& facts, const Terms& terms) {
         .add("congestion", terms.congestion);
 }
 
+std::string_view law_name(std::string_view law) {
+    return law.substr(0, law.find(':'));
+}
+
 std::string read_law(FactReader& reader) {
-    const std::string name = lower_case(reader.word("congestion"));
-    const bool good =
-        name.size() <= kMaxLawName && std::all_of(name.begin(), name.end(), [](char c) {
-            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-        });
-    if (!good) reader.refuse("congestion", "a law's name");
-    return name;
+    const std::string text = reader.word("congestion");
+    const std::size_t name = law_name(text).size();
+    std::string law = lower_case(text.substr(0, name)) + text.substr(name);
+    if (!is_law(law)) reader.refuse("congestion", "a law's name, perhaps with parameters");
+    return law;
 }
 
 Terms read_terms(FactReader& reader) {
@@ -115,6 +118,22 @@ const char* to_string(Protection protection) {
 }
 const char* to_string(Cipher cipher) {
     return kCiphers[static_cast<std::size_t>(cipher)].data();
+}
+
+bool is_law(std::string_view text) {
+    const auto is_name = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    };
+    const auto is_parameter = [&](char c) {
+        return is_name(c) || (c >= 'A' && c <= 'Z') ||
+               std::string_view("=,.+/").find(c) != std::string_view::npos;
+    };
+    const std::string_view name = law_name(text);
+    const std::string_view parameters = text.substr(std::min(text.size(), name.size() + 1));
+    const bool named = !name.empty() && name.size() <= kMaxLawName &&
+                       std::all_of(name.begin(), name.end(), is_name);
+    return named && text.size() <= kMaxLaw && (name.size() == text.size() || !parameters.empty()) &&
+           std::all_of(parameters.begin(), parameters.end(), is_parameter);
 }
 
 Result<Protection> parse_protection(std::string_view text) {
@@ -193,8 +212,9 @@ Result<Agreement> parse_agreement(std::string_view text) {
 
 Result<Terms> agree(const Terms& offered, const Limits& limits) {
     Terms terms = offered;
-    if (std::find(limits.laws.begin(), limits.laws.end(), terms.congestion) == limits.laws.end()) {
-        return unsupported("congestion law '" + terms.congestion + "' is not known",
+    const std::string law(law_name(terms.congestion));
+    if (std::find(limits.laws.begin(), limits.laws.end(), law) == limits.laws.end()) {
+        return unsupported("congestion law '" + law + "' is not known",
                            "choose one of " + join(limits.laws));
     }
     const bool refused = (terms.protection == Protection::safe && !limits.allow_safe) ||

@@ -34,7 +34,7 @@ struct Terms {
     std::uint64_t memory = 176ull << 20;  // the receiver's ring, bytes
     Protection protection = Protection::private_;
     Cipher cipher = Cipher::aes_128_gcm;
-    std::string congestion = "sabul";
+    std::string congestion = "sabul";  // a law's name, perhaps with parameters: "mimd:T=400ms"
 
     bool operator==(const Terms&) const = default;
 };
@@ -48,6 +48,9 @@ constexpr std::uint32_t kMaxPayload = 65475;  // 65,535 - IPv4 20 - UDP 8 - head
 const char* to_string(Direction direction);
 const char* to_string(Protection protection);
 const char* to_string(Cipher cipher);
+// Whether it has the form NAME or NAME:PARAMETER=VALUE,... with a name of lower-case letters,
+// digits and hyphens; whether there is such a law is the registry's to say.
+bool is_law(std::string_view text);
 Result<Protection> parse_protection(std::string_view text);
 Result<Cipher> parse_cipher(std::string_view text);
 
@@ -80,7 +83,7 @@ struct Limits {
     std::uint16_t stripes = kMaxStripes;
     BitRate highest_rate{0};  // 0: no limit
     std::uint64_t memory = 176ull << 20;
-    std::vector<std::string> laws;  // congestion laws that this build knows
+    std::vector<std::string> laws;  // names of congestion laws that this build knows
     bool allow_safe = true;
     bool allow_clear = true;
 };

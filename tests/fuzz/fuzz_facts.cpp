@@ -18,11 +18,12 @@ namespace {
 void check(const Terms& terms) {
     LAMBDA_ASSERT(terms.stripes >= 1 && terms.stripes <= kMaxStripes);
     LAMBDA_ASSERT(terms.payload >= kMinPayload && terms.payload <= kMaxPayload);
+    LAMBDA_ASSERT(is_law(terms.congestion));
     LAMBDA_ASSERT(terms.block % MiB == 0 && terms.block >= MiB && terms.block <= 16 * MiB);
     const Limits limits{.stripes = 7,
                         .highest_rate = BitRate{1e9},
                         .memory = 33 * MiB,
-                        .laws = {terms.congestion},
+                        .laws = {terms.congestion.substr(0, terms.congestion.find(':'))},
                         .allow_safe = true,
                         .allow_clear = false};
     const auto agreed = agree(terms, limits);

@@ -29,7 +29,7 @@ TEST_CASE("every option of a transfer is understood") {
                             "h:a",
                             ".",
                             "--congestion",
-                            "fixed",
+                            "mimd:preset=pr1,T=400ms",
                             "--protection=safe",
                             "--cipher",
                             "chacha20-poly1305",
@@ -61,7 +61,7 @@ TEST_CASE("every option of a transfer is understood") {
                             "info"});
     REQUIRE(get.ok());
     const config::ClientSettings& s = get->settings;
-    CHECK(s.congestion == "fixed");
+    CHECK(s.congestion == "mimd:preset=pr1,T=400ms");
     CHECK(s.protection == session::Protection::safe);
     CHECK(s.cipher == session::Cipher::chacha20_poly1305);
     CHECK(s.rate_limit == BitRate{800e6});

@@ -179,6 +179,8 @@ TEST_CASE("client values of a wrong shape are refused") {
     CHECK_THAT(client_error("block_size: 1500KiB\n"), Catch::Contains("no multiple of 1MiB"));
     CHECK_THAT(client_error("payload: 511\n"), Catch::Contains("out of range"));
     CHECK_THAT(client_error("congestion: \"no law\"\n"), Catch::Contains("is no such name"));
+    CHECK_THAT(client_error("congestion: Mimd\n"), Catch::Contains("is no such name"));
+    CHECK(client_error("congestion: mimd:preset=pr1,T=400ms\n") == "accepted");
     CHECK_THAT(client_error("initial_rate: none\n"), Catch::Contains("is not a rate"));
     CHECK_THAT(client_error("initial_rate: 2Gbit/s\nrate_limit: 1Gbit/s\n"),
                Catch::Contains("c.yaml:2: rate_limit: initial_rate (2Gbit/s) is more than"));

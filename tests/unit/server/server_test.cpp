@@ -322,6 +322,8 @@ TEST_CASE("bad and impossible transfers are refused") {
     CHECK(client.code("XFER direction=put; x") == 501);
     offer.terms.congestion = "warp";
     CHECK(client.code("XFER " + session::format_offer(offer)) == 504);
+    offer.terms.congestion = "mimd:speed=9";
+    CHECK(client.code("XFER " + session::format_offer(offer)) == 501);
     CHECK(client.code("NOOP") == 200);
 }
 

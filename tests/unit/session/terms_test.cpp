@@ -80,6 +80,10 @@ TEST_CASE("a bad value of a known fact is refused by its name") {
         {"protection=safe", "protection=none"},
         {"cipher=chacha20-poly1305", "cipher="},
         {"congestion=sabul", "congestion=a_b"},
+        {"congestion=sabul", "congestion=mimd:"},
+        {"congestion=sabul", "congestion=:T=1s"},
+        {"congestion=sabul", "congestion=mimd:T='1s'"},
+        {"congestion=sabul", "congestion=mimd:" + std::string(252, 'x')},
         {"nonce=a5", "nonce=g5"},
         {"nonce=a5", "nonce="},
         {"several=1", "several=2"},
@@ -148,6 +152,19 @@ TEST_CASE("the lesser of both is agreed") {
     limits.stripes = 64;
     CHECK(agree(offered, limits)->highest_rate == BitRate{5e8});
     CHECK(agree(offered, limits)->stripes == 32);
+}
+
+TEST_CASE("a law may have parameters, whose values keep their case") {
+    Offer offer = some_offer();
+    offer.terms.congestion = "mimd:preset=pr1,T=400ms,interface=10Gbit/s,k1=1e+3";
+    const Result<Offer> parsed = parse_offer(format_offer(offer));
+    REQUIRE(parsed.ok());
+    CHECK(parsed->terms.congestion == offer.terms.congestion);
+    Limits limits;
+    limits.laws = {"sabul", "mimd"};
+    CHECK(agree(parsed->terms, limits)->congestion == offer.terms.congestion);
+    offer.terms.congestion = "MIMD:T=1s";
+    CHECK(parse_offer(format_offer(offer))->terms.congestion == "mimd:T=1s");
 }
 
 TEST_CASE("an unknown law is refused with those there are") {
