@@ -1,0 +1,32 @@
+// One run of the lab: hosts, path and commands, from beginning to end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/result.h"
+#include "tools/lab/counters.h"
+#include "tools/lab/household.h"
+#include "tools/lab/path.h"
+#include "tools/lab/tun.h"
+
+namespace lambda::lab {
+
+struct Plan {
+    PathSpec path;
+    Household household;  // `environment` is added to
+    std::uint64_t seed = 0;
+    std::uint64_t memory = GiB;  // for packets on the way
+    Offload offload = Offload::tcp_and_udp;
+};
+
+struct Outcome {
+    int exit_code = 0;
+    Counters counters;
+};
+
+// Signals SIGINT, SIGTERM and SIGHUP of this process go on to the main command. Errors: what the
+// machine lacks (Fault::unsupported), a path that is too large for the memory (Fault::usage).
+Result<Outcome> run_lab(Plan plan);
+
+}  // namespace lambda::lab
