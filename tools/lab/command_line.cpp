@@ -31,7 +31,8 @@ struct Words {
     std::string path_file;
     PathFlags flags;
     std::vector<std::pair<std::string, std::string>> on, ready;
-    std::string in, logs, json, memory = "1GiB", ready_within = "30s", offload = "udp";
+    std::string in, logs, json, series, memory = "1GiB", ready_within = "30s", turn = "100us",
+                                        offload = "udp";
     std::optional<std::uint64_t> seed;
     std::vector<std::string> command;
 };
@@ -175,13 +176,20 @@ int run(const Words& words) {
     if (!path) return fail(path.error());
     const auto memory = parse_size(words.memory);
     if (!memory) return fail(memory.error());
+    const auto turn = parse_duration(words.turn);
+    if (!turn) return fail(turn.error());
+    if (*turn > std::chrono::milliseconds(1)) {
+        return fail(usage_error("--turn: at most 1ms, or the path is not what it says"));
+    }
     Plan plan{.path = std::move(*path),
               .household = {},
               .seed = words.seed ? *words.seed : std::random_device{}(),
               .memory = *memory,
+              .turn = *turn,
               .offload = words.offload == "none"  ? Offload::none
                          : words.offload == "tcp" ? Offload::tcp
-                                                  : Offload::tcp_and_udp};
+                                                  : Offload::tcp_and_udp,
+              .series = words.series};
     Logs logs;
     if (!words.on.empty()) {
         if (auto made = logs.make(words.logs); !made) return fail(made.error());
@@ -235,8 +243,10 @@ int run_command_line(int count, char** all) {
     runs->add_option("--in", words.in, "Host of the main command: client, or else the first");
     runs->add_option("--logs", words.logs, "Folder for what background commands write");
     runs->add_option("--json", words.json, "File for the counters");
+    runs->add_option("--series", words.series, "File for both directions over time, CSV");
     runs->add_option("--seed", words.seed, "Of loss and the like; printed with the counters");
     runs->add_option("--memory", words.memory, "Most for packets on the way: 1GiB");
+    runs->add_option("--turn", words.turn, "How often the lab looks while packets come: 100us");
     runs->add_option("--offload", words.offload, "What stays together between kernel and lab")
         ->check(CLI::IsMember({"udp", "tcp", "none"}));
     CLI::App* const checks = app.add_subcommand("check", "Check a path and tell it in words");

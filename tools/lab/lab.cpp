@@ -20,14 +20,11 @@
 #include "tools/lab/arena.h"
 #include "tools/lab/forwarder.h"
 #include "tools/lab/host.h"
+#include "tools/lab/series.h"
 
 namespace lambda::lab {
 namespace {
 
-// While packets come, the lab looks this often and not at each: the price of a look, a few
-// microseconds, is shared, and bursts that arrive together are written together. A packet is read
-// and delivered so much late at most; the path's own times do not depend on it.
-constexpr Duration kTurn = std::chrono::microseconds(50);
 constexpr std::uint32_t kNews = 1000, kSignals = 1001;  // in epoll, beside the hosts' numbers
 
 Error refused(const std::string& what) {
@@ -47,8 +44,13 @@ void take_precedence() {
 
 class Lab {
   public:
-    Lab(std::vector<Host>& hosts, Forwarder& forwarder, Keeper keeper)
-        : hosts_(hosts), forwarder_(forwarder), keeper_(std::move(keeper)) {}
+    Lab(std::vector<Host>& hosts, Forwarder& forwarder, Keeper keeper, Series& series,
+        Duration turn)
+        : hosts_(hosts),
+          forwarder_(forwarder),
+          keeper_(std::move(keeper)),
+          series_(series),
+          turn_(turn) {}
 
     Result<void> prepare() {
         epoll_ = io::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
@@ -103,6 +105,9 @@ class Lab {
             }
         }
         forwarder_.deliver();
+        if (const Time now = clock_.now(); now >= series_.next()) {
+            series_.add(now, forwarder_.forward(now), forwarder_.backward(now));
+        }
         if (busy_) pause();
     }
 
@@ -110,7 +115,8 @@ class Lab {
     timespec wait_for_events(Time now) const {
         Duration wait{0};
         if (!busy_) {
-            const Time until = std::max(forwarder_.next_due(), last_turn_ + kTurn);
+            const Time until =
+                std::min(std::max(forwarder_.next_due(), last_turn_ + turn_), series_.next());
             wait = std::clamp(until - now, Duration{0}, Duration(std::chrono::seconds(1)));
         }
         return {.tv_sec = wait / std::chrono::seconds(1),
@@ -118,7 +124,7 @@ class Lab {
     }
 
     void pause() {
-        const Time until = last_turn_ + kTurn;
+        const Time until = last_turn_ + turn_;
         if (clock_.now() >= until) return;
         const Duration since_boot = until.time_since_epoch();
         const timespec when{.tv_sec = since_boot / std::chrono::seconds(1),
@@ -131,8 +137,14 @@ class Lab {
         const ssize_t got = ::read(keeper_.news.get(), &news, 1);
         if (got == 0) ended_ = true;
         if (got != 1) return;
-        if (news == kMainBegan) forwarder_.begin(clock_.now());
-        if (news == kMainEnded) counters_ = forwarder_.counters(clock_.now());
+        const Time now = clock_.now();
+        if (news == kMainBegan) {
+            forwarder_.begin(now);
+            series_.begin(now);
+        } else if (news == kMainEnded) {
+            counters_ = forwarder_.counters(now);
+            series_.end();
+        }
     }
 
     void pass_signal_on() {
@@ -146,6 +158,8 @@ class Lab {
     std::vector<Host>& hosts_;
     Forwarder& forwarder_;
     Keeper keeper_;
+    Series& series_;
+    const Duration turn_;
     io::Clock clock_;
     io::Descriptor epoll_, signals_;
     Time last_turn_{};
@@ -182,15 +196,19 @@ Result<Outcome> run_lab(Plan plan) {
     }
     auto arena = Arena::make(plan.memory);
     if (!arena) return arena.error();
+    auto series = Series::make(plan.series);
+    if (!series) return series.error();
     auto hosts = make_hosts(plan.path, plan.offload);
     if (!hosts) return hosts.error();
     add_environment(*hosts, plan, plan.household);
     auto keeper = start_household(plan.household, *hosts);
     if (!keeper) return keeper.error();
     Forwarder forwarder(io::Clock().now(), plan.path, *hosts, *arena, plan.seed);
-    Lab lab(*hosts, forwarder, std::move(*keeper));
+    Lab lab(*hosts, forwarder, std::move(*keeper), *series, plan.turn);
     if (auto ready = lab.prepare(); !ready) return ready.error();
-    return lab.live();
+    Outcome outcome = lab.live();
+    if (auto closed = series->close(); !closed) return closed.error();
+    return outcome;
 }
 
 }  // namespace lambda::lab

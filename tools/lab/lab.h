@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/base/result.h"
+#include "common/base/time.h"
 #include "tools/lab/counters.h"
 #include "tools/lab/household.h"
 #include "tools/lab/path.h"
@@ -17,7 +18,12 @@ struct Plan {
     Household household;  // `environment` is added to
     std::uint64_t seed = 0;
     std::uint64_t memory = GiB;  // for packets on the way
+    // While packets come, the lab looks this often and not at each: the price of a look, a few
+    // microseconds, is shared, and what arrives together is written together. A packet is read and
+    // delivered so much late at most; the path's own times do not depend on it.
+    Duration turn = std::chrono::microseconds(100);
     Offload offload = Offload::tcp_and_udp;
+    std::string series;  // a CSV file (series.h); empty: none
 };
 
 struct Outcome {

@@ -11,8 +11,9 @@ namespace lambda::lab {
 
 // What flags say of a path, both directions alike. Over a file's path they win.
 struct PathFlags {
-    std::optional<std::string> rate, rtt, queue, loss, loss_burst, duplicate, reorder, reorder_by,
-        jitter, mtu, congestion;
+    using Text = std::optional<std::string>;
+    Text rate{}, rtt{}, queue{}, loss{}, loss_burst{}, duplicate{}, reorder{}, reorder_by{},
+        jitter{}, mtu{}, congestion{};
 };
 // Hosts `client` (left) and `server` (right), 1 Gbit/s, no delay. Its queues are for with_flags().
 PathSpec plain_path();
