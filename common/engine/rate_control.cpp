@@ -10,13 +10,11 @@ namespace {
 
 // More than this share of what the rate allowed was not sent: the rate was not what held us back.
 constexpr double kUnused = 0.1;
-// A delivery rate needs a stretch of the receiver's clock that is long against its granularity.
-constexpr std::uint64_t kLeastStretchUs = 5000;
 
 }  // namespace
 
 RateControl::RateControl(const session::Terms& terms, std::uint64_t seed, Time now)
-    : syn_(terms.syn), last_tick_(now), deliveries_(terms.stripes) {
+    : syn_(terms.syn), last_tick_(now) {
     next_tick_ =
         now +
         Duration(static_cast<Duration::rep>(seed % static_cast<std::uint64_t>(syn_.count()))) / 2 +
@@ -56,6 +54,7 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
                            .rtt = flow.rtt().smoothed(),
                            .latest_rtt = news.latest_rtt,
                            .min_rtt = flow.rtt().minimum()});
+        acked.pacer.set_rate(now, acked.law->rate());
     }
     if (flow.rtt().known()) {
         // Of the slowest stripe in this interval; where none was heard, of the one before.
@@ -67,26 +66,6 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
         acked.fresh_rtt = true;
     }
     acked.sample.lost_packets -= std::min(news.late_packets, acked.sample.lost_packets);
-
-    if (!acked.fresh_queue || flow.queue_delay() < acked.sample.queue_delay)
-        acked.sample.queue_delay = flow.queue_delay();
-    acked.fresh_queue = true;
-
-    Delivery& delivery = deliveries_[stripe];
-    delivery.bytes += news.received_bytes;
-    const std::uint64_t time_us = flow.receiver_time_us();
-    if (delivery.time_us == 0 || time_us < delivery.time_us) {
-        delivery.bytes = 0;
-        delivery.time_us = std::max(delivery.time_us, time_us);
-    } else if (const std::uint64_t stretch = time_us - delivery.time_us;
-               stretch >= kLeastStretchUs) {
-        delivery.rate = static_cast<double>(delivery.bytes) * 1e6 / static_cast<double>(stretch);
-        delivery.valid_until =
-            now + std::max<Duration>(3 * syn_, std::chrono::microseconds(2 * stretch));
-        delivery.time_us = time_us;
-        delivery.bytes = 0;
-        acked.fresh_delivery = true;
-    }
 }
 
 void RateControl::on_loss(std::uint16_t stripe, const sabul::SendFlow& flow,
@@ -102,6 +81,7 @@ void RateControl::on_loss(std::uint16_t stripe, const sabul::SendFlow& flow,
                          .first_sent = news.first_lost_sent,
                          .last_sent = news.last_lost_sent,
                          .rtt = flow.rtt().smoothed()});
+    losing.pacer.set_rate(now, losing.law->rate());
 }
 
 void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {
@@ -114,21 +94,13 @@ void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {
         sample.packet_bytes = packet_bytes;
         const double allowed = ticking.law->rate().bytes_per_second() * seconds(sample.elapsed);
         sample.limited = credit_limited || ticking.pacer.take_unused() > kUnused * allowed;
-        if (ticking.fresh_delivery) {
-            const std::size_t first = units_.size() == 1 ? 0 : i;
-            const std::size_t last = units_.size() == 1 ? deliveries_.size() : i + 1;
-            for (std::size_t stripe = first; stripe < last; ++stripe) {
-                if (now <= deliveries_[stripe].valid_until)
-                    sample.delivered += deliveries_[stripe].rate;
-            }
-        }
         const Duration rtt = sample.rtt, min_rtt = sample.min_rtt;
         ticking.law->on_syn(sample);
         ticking.pacer.set_rate(now, ticking.law->rate());
         sample = sabul::SynSample{};
         sample.rtt = rtt;
         sample.min_rtt = min_rtt;
-        ticking.fresh_rtt = ticking.fresh_queue = ticking.fresh_delivery = false;
+        ticking.fresh_rtt = false;
     }
     last_tick_ = now;
     // A tick that came late is followed by the next on the grid, not by a burst of ticks.

@@ -47,15 +47,8 @@ class RateControl {
     struct Unit {
         std::unique_ptr<sabul::Law> law;
         sabul::Pacer pacer;
-        sabul::SynSample sample;                           // of the present interval
-        bool fresh_queue = false, fresh_delivery = false;  // likewise
-        bool fresh_rtt = false;  // an ACK of this interval told the round-trip time
-    };
-    struct Delivery {  // of a stripe, by the receiver's clock
-        std::uint64_t time_us = 0;
-        std::uint64_t bytes = 0;
-        double rate = 0;  // of the last closed stretch
-        Time valid_until{};
+        sabul::SynSample sample;  // of the present interval
+        bool fresh_rtt = false;   // an ACK of this interval told the round-trip time
     };
     Unit& unit(std::uint16_t stripe) { return units_[units_.size() == 1 ? 0 : stripe]; }
     const Unit& unit(std::uint16_t stripe) const { return units_[units_.size() == 1 ? 0 : stripe]; }
@@ -64,7 +57,6 @@ class RateControl {
     Time last_tick_;
     Time next_tick_;
     std::vector<Unit> units_;
-    std::vector<Delivery> deliveries_;
 };
 
 }  // namespace lambda::engine

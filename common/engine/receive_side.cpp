@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kArrivalsPerCall = 64;
 constexpr int kBatchesPerTurn = 4;
+// A scheduler keeps us from a socket for so long without our being the bottleneck.
+constexpr Duration kHostDelay = std::chrono::milliseconds(5);
 constexpr Duration kFirstHello = std::chrono::milliseconds(100);
 constexpr Duration kLongestHello = std::chrono::seconds(1);
 constexpr Duration kKeepAlive = std::chrono::seconds(10);
@@ -231,6 +233,8 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     const bool scratch = landing.where == Where::scratch;
     batch_.stripe = &stripe;
     batch_.headers[batch_.count] = *header;
+    // What waits in the socket for long waits because of us, and is a queue like any other.
+    batch_.arrivals[batch_.count] = std::max(arrival.at, now_ - kHostDelay);
     batch_.jobs[batch_.count] = {*number, arrival.bytes, scratch ? scratch_.data() : landing.at,
                                  false};
     ++batch_.count;
@@ -251,7 +255,7 @@ void ReceiveSide::open_batch() {
     for (std::size_t i = 0; i < batch_.count; ++i) {
         const ports::OpenJob& job = batch_.jobs[i];
         if (job.ok && stripe.flow.check(batch_.headers[i].number)) {
-            apply(stripe, batch_.headers[i], job);
+            apply(stripe, batch_.headers[i], job, batch_.arrivals[i]);
         } else {
             stripe.flow.refuse();
         }
@@ -259,21 +263,22 @@ void ReceiveSide::open_batch() {
     batch_.count = 0;
 }
 
-void ReceiveSide::apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job) {
+void ReceiveSide::apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job,
+                        Time arrived) {
     const std::size_t overhead = sabul::kHeaderBytes + stripe.ciphers.data->tag_bytes();
     const ByteView text(job.text, job.packet.size() - overhead);
     stripe.heard = true;
     if (header.type == sabul::PacketType::challenge) {
-        stripe.flow.accept(job.number, job.packet.size(), 0, now_);
+        stripe.flow.accept(job.number, job.packet.size(), 0, arrived);
         return answer(stripe, text, stripe.peer);
     }
     if (header.type != sabul::PacketType::data) {
-        stripe.flow.accept(job.number, job.packet.size(), 0, now_);
+        stripe.flow.accept(job.number, job.packet.size(), 0, arrived);
         return;
     }
     const bool leaf_end = (header.flags & sabul::kLeafEnd) != 0;
     const std::size_t bytes = text.size() - (leaf_end ? sizeof(transfer::Digest) : 0);
-    stripe.flow.accept(job.number, job.packet.size(), bytes, now_);
+    stripe.flow.accept(job.number, job.packet.size(), bytes, arrived);
     transfer::Digest digest{};
     if (leaf_end) std::memcpy(digest.data(), text.data() + bytes, digest.size());
     sink_.accept(header.place, text.first(bytes), leaf_end ? &digest : nullptr);

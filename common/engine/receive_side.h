@@ -46,6 +46,7 @@ class ReceiveSide final : public End, private Links::Handler {
         static constexpr std::size_t kMost = 64;
         std::array<ports::OpenJob, kMost> jobs{};
         std::array<sabul::Header, kMost> headers{};
+        std::array<Time, kMost> arrivals{};
         std::size_t count = 0;
         Stripe* stripe = nullptr;
         std::uint64_t end = 0;  // place behind the last range
@@ -59,7 +60,8 @@ class ReceiveSide final : public End, private Links::Handler {
     bool receive(ports::DatagramSocket& socket);
     void take(const ports::Arrival& arrival);
     void open_batch();
-    void apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job);
+    void apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job,
+               Time arrived);
     void answer(Stripe& stripe, ByteView challenge, const Address& to);
     void send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text, const Address& to);
     void greet(Stripe& stripe);

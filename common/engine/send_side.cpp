@@ -300,6 +300,7 @@ bool SendSide::send_on(SendStripe& stripe) {
     if (!stripe.burst.empty()) return flush(stripe);
     const std::size_t space = room(stripe);
     if (space == 0) return false;
+    now_ = setup_.clock->now();
     const std::size_t payload = stripe.payload(setup_.terms, rate_.rate(stripe.index));
     const std::size_t budget = rate_.budget(stripe.index, now_, payload);
     if (budget == 0 || !fill(stripe, std::min(budget, space))) return false;

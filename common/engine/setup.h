@@ -39,6 +39,7 @@ struct Setup {
     std::uint64_t seed = 0;                     // for the law, and for the phase of the SYN
     std::function<void(ByteSpan)> fill_random;  // for challenges
 
+    ports::Clock* clock = nullptr;  // for when a burst leaves; a turn is too long for that
     ports::Disk* disk = nullptr;
     ports::FeedbackSource* feedback = nullptr;
     std::vector<ports::DatagramSocket*> sockets;  // stripe i uses i % size

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 #include "common/io/log.h"
@@ -45,6 +46,16 @@ void set_discovery(int fd, int family) {
     if (family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
 }
 
+Time time_of(const timespec& stamp) {
+    return Time(std::chrono::seconds(stamp.tv_sec) + std::chrono::nanoseconds(stamp.tv_nsec));
+}
+
+Time time_of(clockid_t clock) {
+    timespec stamp{};
+    ::clock_gettime(clock, &stamp);
+    return time_of(stamp);
+}
+
 std::string port_name(const Address& address) {
     return "UDP port " + std::to_string(address.port);
 }
@@ -62,6 +73,8 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
     set_option(fd.get(), SOL_SOCKET, SO_RCVBUF, wanted);
     set_option(fd.get(), SOL_SOCKET, SO_SNDBUF, wanted);
     set_option(fd.get(), SOL_SOCKET, SO_RXQ_OVFL, 1);
+    // The kernel's own time of arrival: a busy host takes a datagram milliseconds later.
+    set_option(fd.get(), SOL_SOCKET, SO_TIMESTAMPNS, 1);
     set_option(fd.get(), IPPROTO_UDP, UDP_GRO, 1);
     set_discovery(fd.get(), family);
     if (family == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
@@ -216,7 +229,7 @@ std::size_t UdpSocket::receive(std::span<ports::Arrival> out) {
         const std::size_t segment = segment_bytes_[next_message_];
         const std::size_t bytes = std::min(segment == 0 ? total : segment, total - next_offset_);
         out[count++] = {ByteSpan(arena_ + next_message_ * kBufferBytes + next_offset_, bytes),
-                        next_from_};
+                        next_from_, arrived_[next_message_]};
         next_offset_ += bytes;
         if (next_offset_ >= total) {
             ++next_message_;
@@ -243,8 +256,12 @@ bool UdpSocket::refill() {
         const int received = ::recvmmsg(fd_.get(), messages_.data(), kBatch, MSG_DONTWAIT, nullptr);
         if (received > 0) {
             filled_ = static_cast<std::size_t>(received);
-            for (std::size_t m = 0; m < filled_; ++m)
-                segment_bytes_[m] = read_control(messages_[m].msg_hdr);
+            const Time now = time_of(CLOCK_MONOTONIC);
+            const Duration realtime_ahead = time_of(CLOCK_REALTIME) - now;
+            for (std::size_t m = 0; m < filled_; ++m) {
+                arrived_[m] = now;
+                segment_bytes_[m] = read_control(messages_[m].msg_hdr, arrived_[m], realtime_ahead);
+            }
             return true;
         }
         // Any other error is an ICMP message that the kernel hands out once: what arrived stands
@@ -254,8 +271,9 @@ bool UdpSocket::refill() {
     return false;
 }
 
-// The size of the datagrams that were coalesced in this message; 0 for one alone.
-std::size_t UdpSocket::read_control(msghdr& message) {
+// The size of the datagrams that were coalesced in this message; 0 for one alone. `arrived` changes
+// where the kernel tells.
+std::size_t UdpSocket::read_control(msghdr& message, Time& arrived, Duration realtime_ahead) {
     std::size_t segment_bytes = 0;
     for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
         if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
@@ -267,6 +285,10 @@ std::size_t UdpSocket::read_control(msghdr& message) {
             std::memcpy(&overflow, CMSG_DATA(c), sizeof overflow);
             dropped_ += overflow - last_overflow_;
             last_overflow_ = overflow;
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+            timespec stamp{};
+            std::memcpy(&stamp, CMSG_DATA(c), sizeof stamp);
+            arrived = std::min(arrived, time_of(stamp) - realtime_ahead);
         }
     }
     return segment_bytes;

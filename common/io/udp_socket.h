@@ -32,7 +32,7 @@ class UdpSocket final : public ports::DatagramSocket {
     // that what was received is still in the cache when it is opened.
     static constexpr std::size_t kBatch = 8;
     static constexpr std::size_t kBufferBytes = 65536;
-    static constexpr std::size_t kControlBytes = 64;
+    static constexpr std::size_t kControlBytes = 128;
 
     UdpSocket(Descriptor fd, int family, Reactor& reactor);
     ports::SendOutcome send_one(ByteView bytes, std::size_t segment_bytes, const Address& to);
@@ -40,7 +40,7 @@ class UdpSocket final : public ports::DatagramSocket {
     ports::SendOutcome refused_because(int error_number, bool segmented, std::size_t segment_bytes,
                                        const Address& to);
     bool refill();
-    std::size_t read_control(msghdr& message);
+    std::size_t read_control(msghdr& message, Time& arrived, Duration realtime_ahead);
 
     Descriptor fd_;
     const int family_;
@@ -61,6 +61,7 @@ class UdpSocket final : public ports::DatagramSocket {
     std::array<sockaddr_storage, kBatch> senders_{};
     alignas(cmsghdr) std::array<std::array<std::byte, kControlBytes>, kBatch> controls_{};
     std::array<std::size_t, kBatch> segment_bytes_{};
+    std::array<Time, kBatch> arrived_{};
     std::size_t filled_ = 0;
     std::size_t next_message_ = 0;
     std::size_t next_offset_ = 0;

@@ -48,6 +48,7 @@ struct Mover::State {
     explicit State(Setup given) : setup(std::move(given)) {}
 
     Setup setup;
+    io::Clock clock;
     std::unique_ptr<io::Reactor> reactor;
     Sockets sockets;
     std::unique_ptr<ports::Disk> disk;
@@ -81,6 +82,7 @@ engine::Setup Mover::State::engine_setup() {
     given.target = setup.target;
     io::fill_random(std::as_writable_bytes(std::span(&given.seed, 1)));
     given.fill_random = io::fill_random;
+    given.clock = &clock;
     given.disk = disk.get();
     given.feedback = joins.get();
     for (const auto& socket : sockets.list) given.sockets.push_back(socket.get());
@@ -134,7 +136,6 @@ void Mover::start() {
 }
 
 void Mover::State::run() {
-    io::Clock clock;
     Time now = clock.now();
     if (sends(setup)) {
         end = std::make_unique<engine::SendSide>(engine_setup(), now);

@@ -8,6 +8,7 @@
 
 #include "common/base/address.h"
 #include "common/base/cursor.h"
+#include "common/base/time.h"
 
 namespace lambda::ports {
 
@@ -22,6 +23,7 @@ struct Arrival {
     ByteSpan
         bytes;  // one datagram; valid, and the receiver's to scribble on, until the next receive()
     Address from;
+    Time at{};  // when it reached the host, which may be before anybody took it
 };
 
 class DatagramSocket {

@@ -14,7 +14,7 @@ namespace lambda::sabul {
 
 class Pacer {
   public:
-    static constexpr Duration kBurst = std::chrono::microseconds(250);
+    static constexpr Duration kBurst = std::chrono::microseconds(125);
     static constexpr Duration kCatchUp = std::chrono::milliseconds(1);
     // ... or to a few packets, where a timer's lateness is longer than that.
     static constexpr double kCatchUpBytes = 8 * 1440;

@@ -42,7 +42,7 @@ void ReceiveFlow::mark(PacketNumber number) {
 }
 
 void ReceiveFlow::accept(PacketNumber number, std::size_t wire_bytes, std::size_t file_bytes,
-                         Time now) {
+                         Time arrived) {
     if (number >= next_) {
         // Bits of the numbers that the window moves onto belong to the past.
         const PacketNumber stale = std::min<PacketNumber>(number - next_ + 1, kReplayWindow);
@@ -50,23 +50,22 @@ void ReceiveFlow::accept(PacketNumber number, std::size_t wire_bytes, std::size_
             const std::size_t bit = (number - i) % kReplayWindow;
             bitmap_[bit / 64] &= ~(1ull << (bit % 64));
         }
-        if (number > next_) gaps_.push_back({{next_, number}, now});
+        if (number > next_) gaps_.push_back({{next_, number}, arrived});
         next_ = number + 1;
-        largest_arrival_ = now;
+        largest_arrival_ = arrived;
     } else {
-        fill(number, now);
+        fill(number, arrived);
     }
     mark(number);
     any_ = true;
     ++packets_;
     bytes_ += file_bytes;
     bytes_since_ack_ += wire_bytes;
-    last_arrival_ = now;
     if (!news_) {
         news_ = true;
-        last_ack_ = std::max(last_ack_, now - settings_.syn);
+        last_ack_ = std::max(last_ack_, arrived - settings_.syn);
     }
-    sample(number, now);
+    sample(number, arrived);
 }
 
 // A number below the largest: it ends a gap that was not said yet, or comes late.
@@ -98,9 +97,11 @@ void ReceiveFlow::fill(PacketNumber number, Time now) {
     }
 }
 
-// Keeps up to four arrivals spread over the interval; the last slot is always the largest number.
+// Keeps up to four arrivals spread over the interval, the last slot for the latest. Of packets that
+// came in one batch the first alone: its time is theirs.
 void ReceiveFlow::sample(PacketNumber number, Time now) {
-    if (number + 1 != next_) return;
+    if (number + 1 != next_ || now == last_sampled_) return;
+    last_sampled_ = now;
     if (sample_count_ == kAckSamples) {
         const bool spread = now - samples_[2].second >= settings_.syn / 4;
         if (spread) {
@@ -140,7 +141,7 @@ const std::vector<Range>& ReceiveFlow::take_naks(Time now) {
 Time ReceiveFlow::ack_time() const {
     if (!news_) return last_ack_ + kHeartbeat;
     if (settings_.buffer_bytes > 0 && bytes_since_ack_ >= settings_.buffer_bytes / 4)
-        return last_arrival_;
+        return last_ack_;
     return last_ack_ + settings_.syn;
 }
 
@@ -148,8 +149,8 @@ Ack ReceiveFlow::take_ack(Time now, std::uint64_t credit) {
     Ack ack;
     ack.largest = any_ ? next_ : 0;
     ack.cumulative = !any_ ? 0 : gaps_.empty() ? next_ : gaps_.front().numbers.first;
-    ack.hold_us = any_ ? static_cast<std::uint32_t>(std::min<std::int64_t>(
-                             (now - largest_arrival_).count() / 1000, UINT32_MAX))
+    ack.hold_us = any_ ? static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+                             (now - largest_arrival_).count() / 1000, 0, UINT32_MAX))
                        : 0;
     for (std::size_t i = 0; i < sample_count_; ++i) {
         const PacketNumber back = next_ - 1 - samples_[i].first;

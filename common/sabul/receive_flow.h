@@ -30,8 +30,9 @@ class ReceiveFlow {
 
     // The full number, where it is one that may come now: within the window and not seen before.
     std::optional<PacketNumber> check(std::uint32_t low) const;
-    // `wire_bytes`: the datagram, for the ACK's pace; `file_bytes` for its totals.
-    void accept(PacketNumber number, std::size_t wire_bytes, std::size_t file_bytes, Time now);
+    // `wire_bytes`: the datagram, for the ACK's pace; `file_bytes` for its totals. `arrived`: at
+    // the host; those that came in one batch have one time.
+    void accept(PacketNumber number, std::size_t wire_bytes, std::size_t file_bytes, Time arrived);
     void refuse() { ++refused_; }
     std::uint64_t refused() const { return refused_; }
 
@@ -79,8 +80,8 @@ class ReceiveFlow {
     Duration rtt_ = std::chrono::milliseconds(100);
     Duration tolerance_ = std::chrono::milliseconds(1);
     Time last_ack_{};
-    Time last_arrival_{};
     Time largest_arrival_{};
+    Time last_sampled_{};
     std::size_t bytes_since_ack_ = 0;
     bool news_ = false;
     std::array<std::pair<PacketNumber, Time>, kAckSamples> samples_{};

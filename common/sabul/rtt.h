@@ -1,4 +1,4 @@
-// Round-trip time and one-way queueing delay of a flow, kept up for its whole life (fault F3 of the
+// Round-trip time of a flow, kept up for its whole life (fault F3 of the
 // historical SABUL: measured once). Smoothing by RFC 6298 §2. Pure.
 #pragma once
 
@@ -63,23 +63,6 @@ class RttEstimator {
     Duration smoothed_ = std::chrono::milliseconds(100);
     Duration variation_ = std::chrono::milliseconds(50);
     WindowedMinimum minimum_;
-};
-
-// Queueing delay from departure and arrival times of two clocks that need not agree: the one-way
-// delay above the least one seen lately.
-class QueueDelay {
-  public:
-    void add(Time sent, std::uint64_t received_us, Time now) {
-        const std::int64_t one_way =
-            static_cast<std::int64_t>(received_us) * 1000 - sent.time_since_epoch().count();
-        base_.add(now, one_way);
-        latest_ = Duration(one_way - base_.get());
-    }
-    Duration latest() const { return latest_; }
-
-  private:
-    WindowedMinimum base_;
-    Duration latest_{0};
 };
 
 }  // namespace lambda::sabul

@@ -72,17 +72,12 @@ const FlowNews* SendFlow::handle_ack(const Ack& ack, Time now) {
     news_.arrived_bytes = rise(arrived_bytes_, ack.bytes);
     if (ack.largest > 0) {
         const PacketNumber last = ack.largest - 1;
-        bool first_sample = true;
         for (std::size_t i = 0; i < ack.sample_count; ++i) {
             const PacketNumber number = last - ack.samples[i].back;
             if (number < first_ || number >= next_) continue;  // its departure is forgotten
             const Passage passage{entry(number).packet.sent,
                                   std::chrono::microseconds(ack.samples[i].time_us)};
             news_.passages[news_.passage_count++] = passage;
-            delay_.add(passage.sent, ack.samples[i].time_us, now);
-            queue_delay_ = first_sample ? delay_.latest() : std::min(queue_delay_, delay_.latest());
-            first_sample = false;
-            if (ack.samples[i].back == 0) receiver_time_us_ = ack.samples[i].time_us;
         }
         if (ack.largest > largest_acked_ && last >= first_) {
             const Duration round = now - entry(last).packet.sent;

@@ -68,11 +68,6 @@ class SendFlow {
     std::uint64_t open_packets() const { return open_packets_; }
     std::uint64_t open_bytes() const { return open_bytes_; }  // of UDP payload
     const RttEstimator& rtt() const { return rtt_; }
-    // The least queueing delay among the samples of the last ACK.
-    Duration queue_delay() const { return queue_delay_; }
-    // The receiver's clock at the arrival of the largest number of the last ACK; 0 before the
-    // first.
-    std::uint64_t receiver_time_us() const { return receiver_time_us_; }
 
   private:
     struct Entry {
@@ -95,9 +90,6 @@ class SendFlow {
     std::uint64_t late_ = 0;
     std::uint64_t arrived_packets_ = 0, arrived_bytes_ = 0;  // of the ACK that told the most
     RttEstimator rtt_;
-    QueueDelay delay_;
-    Duration queue_delay_{0};
-    std::uint64_t receiver_time_us_ = 0;
     FlowNews news_;
 };
 

@@ -67,10 +67,11 @@ class Flow {
             return static_cast<std::uint16_t>(40000 + stripe);
         };
         for (unsigned i = 0; i < settings.stripes; ++i) {
-            near_.push_back(std::make_unique<VirtualSocket>(
-                world, forward_, address(2 * number, port(i)), sender_.arrivals()));
+            near_.push_back(std::make_unique<VirtualSocket>(world, forward_,
+                                                            address(2 * number, port(i)), sender_));
             far_.push_back(std::make_unique<VirtualSocket>(
-                world, backward_, address(2 * number + 1, port(i)), receiver_.arrivals()));
+                world, backward_, address(2 * number + 1, port(i)), receiver_));
+            far_.back()->stamp_noise = scenario.stamp_noise;
             near_.back()->reach(*far_.back());
             far_.back()->reach(*near_.back());
         }
@@ -130,6 +131,7 @@ class Flow {
             setup.fill_random = [this](ByteSpan out) {
                 for (std::byte& byte : out) byte = static_cast<std::byte>(world_.below(256));
             };
+            setup.clock = sends ? &sender_ : &receiver_;
             setup.disk = sends ? &source_ : &target_;
             setup.feedback = sends ? &feedback_.client() : &feedback_.server();
             return setup;
@@ -139,10 +141,10 @@ class Flow {
             for (const auto& socket : list) all.push_back(socket.get());
             return all;
         };
-        auto sender = std::make_unique<engine::SendSide>(end(true), sender_.clock());
+        auto sender = std::make_unique<engine::SendSide>(end(true), sender_.now());
         sender_end_ = sender.get();
         sender_.start(std::move(sender), sockets(near_));
-        receiver_.start(std::make_unique<engine::ReceiveSide>(end(false), receiver_.clock()),
+        receiver_.start(std::make_unique<engine::ReceiveSide>(end(false), receiver_.now()),
                         sockets(far_));
         began_ = true;
     }

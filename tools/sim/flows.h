@@ -40,6 +40,7 @@ struct FlowsScenario {
     double burst = 1;             // mean length of a run of losses
     Duration jitter{0};           // of each packet on its way, order kept
     Duration lateness{0};         // of the receiver's wake-ups
+    Duration stamp_noise{0};      // of their times of arrival
     double clock_drift = 0;       // of the receiver's clock
     Duration feedback_jitter{0};  // of each feedback record, order kept
     std::uint64_t seed = 1;

@@ -16,7 +16,7 @@ namespace {
 
 struct Flags {
     std::string capacity = "1Gbit/s", queue, duration = "60s";
-    std::string jitter = "0s", lateness = "0s", feedback_jitter = "0s";
+    std::string jitter = "0s", lateness = "0s", noise = "0s", feedback_jitter = "0s";
     double loss = 0, burst = 1, drift_ppm = 0;
     std::uint64_t seed = 1;
     std::vector<std::string> flows, changes;
@@ -51,6 +51,7 @@ FlowsScenario scenario_of(const Flags& flags) {
     scenario.duration = need(parse_duration(flags.duration), "--duration");
     scenario.jitter = need(parse_duration(flags.jitter), "--jitter");
     scenario.lateness = need(parse_duration(flags.lateness), "--lateness");
+    scenario.stamp_noise = need(parse_duration(flags.noise), "--noise");
     scenario.feedback_jitter = need(parse_duration(flags.feedback_jitter), "--feedback-jitter");
     scenario.loss = flags.loss;
     scenario.burst = flags.burst;
@@ -149,6 +150,7 @@ void add_flows_command(CLI::App& app, int& exit_code) {
         ->check(CLI::Range(1.0, 1000.0));
     command->add_option("--jitter", flags->jitter, "of each packet, uniform, order kept");
     command->add_option("--lateness", flags->lateness, "of the receivers' wake-ups, uniform");
+    command->add_option("--noise", flags->noise, "of the receivers' times of arrival, uniform");
     command->add_option("--drift", flags->drift_ppm, "of the receivers' clocks, ppm")
         ->check(CLI::Range(-1000.0, 1000.0));
     command->add_option("--feedback-jitter", flags->feedback_jitter, "uniform, order kept");

@@ -28,7 +28,7 @@ Time Host::global(Time local) const {
 
 void Host::turn() {
     if (end_ == nullptr || end_->done()) return;
-    const Time next = global(end_->turn(clock()));
+    const Time next = global(end_->turn(now()));
     if (next != kNever) alarm_.set(std::max(next, world_.now() + settings_.turn));
     for (const VirtualSocket* socket : sockets_) {
         if (socket->next_due() != kNever) arrivals_.set(socket->next_due());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/engine/end.h"
+#include "common/ports/clock.h"
 #include "tools/sim/path.h"
 #include "tools/sim/world.h"
 
@@ -17,7 +18,7 @@ struct HostSettings {
     Duration turn = std::chrono::microseconds(20);
 };
 
-class Host {
+class Host final : public ports::Clock {
   public:
     Host(World& world, HostSettings settings);
     // What it runs, from now on.
@@ -28,7 +29,7 @@ class Host {
 
     Alarm& alarm() { return alarm_; }
     Alarm& arrivals() { return arrivals_; }
-    Time clock() const { return local(world_.now()); }
+    Time now() override { return local(world_.now()); }
     engine::End& end() { return *end_; }
     bool done() const { return end_ != nullptr && end_->done(); }
 

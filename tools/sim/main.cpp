@@ -1,6 +1,7 @@
 // lambda-sim: the production protocol in virtual time.
 #include <CLI/CLI.hpp>
 
+#include "tools/model/command.h"
 #include "tools/sim/flows_command.h"
 
 int main(int argc, char** argv) {
@@ -10,6 +11,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     int exit_code = 0;
     lambda::simulation::add_flows_command(app, exit_code);
+    lambda::model::add_model_command(app, exit_code);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
+#include "tools/sim/host.h"
 
 namespace lambda::simulation {
 namespace {
@@ -102,8 +103,8 @@ std::vector<std::byte> VirtualSocket::buffer(ByteView content) {
 void VirtualSocket::inject(std::vector<std::byte> datagram, const Address& from, Time due) {
     auto at = inbox_.end();
     while (at != inbox_.begin() && std::prev(at)->due > due) --at;
-    inbox_.insert(at, {due, std::move(datagram), from});
-    owner_.set(due);
+    inbox_.insert(at, {due, due + world_.uniform(stamp_noise), std::move(datagram), from});
+    owner_.arrivals().set(due);
 }
 
 std::size_t VirtualSocket::receive(std::span<ports::Arrival> out) {
@@ -112,10 +113,11 @@ std::size_t VirtualSocket::receive(std::span<ports::Arrival> out) {
     }
     taken_.clear();
     taken_.reserve(out.size());
+    const Duration clock_ahead = owner_.now() - world_.now();
     std::size_t count = 0;
     while (count < out.size() && !inbox_.empty() && inbox_.front().due <= world_.now()) {
         taken_.push_back(std::move(inbox_.front().bytes));
-        out[count++] = {taken_.back(), inbox_.front().from};
+        out[count++] = {taken_.back(), inbox_.front().from, inbox_.front().stamp + clock_ahead};
         inbox_.pop_front();
     }
     return count;

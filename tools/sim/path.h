@@ -13,6 +13,8 @@
 
 namespace lambda::simulation {
 
+class Host;
+
 Address address(unsigned host, std::uint16_t port);
 
 // One direction. Loss comes before the bottleneck, the delay after it.
@@ -41,7 +43,7 @@ struct Path {
 // One UDP socket; two of them face each other, or one faces several where ports are shared.
 class VirtualSocket final : public ports::DatagramSocket {
   public:
-    VirtualSocket(World& world, Path& path, Address own, Alarm& owner)
+    VirtualSocket(World& world, Path& path, Address own, Host& owner)
         : world_(world), path_(path), own_(own), owner_(owner) {}
     void reach(VirtualSocket& other) { others_[other.own_.port] = &other; }
 
@@ -58,13 +60,14 @@ class VirtualSocket final : public ports::DatagramSocket {
     Time next_due() const { return inbox_.empty() ? kNever : inbox_.front().due; }
 
     std::size_t buffer_bytes = 4u << 20;
+    Duration stamp_noise{0};  // uniform: how late the host's times of arrival are
     // Every datagram that was handed to the network, as an attacker on the path would keep it.
     std::vector<std::vector<std::byte>>* tap = nullptr;
     std::map<Address, std::uint64_t>* sent_to = nullptr;
 
   private:
     struct Datagram {
-        Time due;
+        Time due, stamp;
         std::vector<std::byte> bytes;
         Address from;
     };
@@ -75,7 +78,7 @@ class VirtualSocket final : public ports::DatagramSocket {
     World& world_;
     Path& path_;
     Address own_;
-    Alarm& owner_;
+    Host& owner_;
     std::map<std::uint16_t, VirtualSocket*> others_;
     std::deque<Datagram> inbox_;  // by time of arrival
     std::vector<std::vector<std::byte>> taken_;

@@ -63,14 +63,13 @@ Run::Run(std::uint64_t seed, Options given, std::vector<transfer::SourceName> so
         client_sockets.push_back(std::make_unique<VirtualSocket>(
             world, up,
             address(options.behind_nat ? kNat : kClient, static_cast<std::uint16_t>(40000 + i)),
-            client_host().arrivals()));
+            client_host()));
         client_sockets.back()->buffer_bytes = options.buffer_bytes;
     }
     const unsigned ports = options.one_port ? 1 : options.terms.stripes;
     for (std::uint16_t i = 0; i < ports; ++i) {
         server_sockets.push_back(std::make_unique<VirtualSocket>(
-            world, down, address(kServer, static_cast<std::uint16_t>(50000 + i)),
-            server_host().arrivals()));
+            world, down, address(kServer, static_cast<std::uint16_t>(50000 + i)), server_host()));
         server_sockets.back()->buffer_bytes = options.buffer_bytes;
     }
     for (std::size_t i = 0; i < client_sockets.size(); ++i) {
@@ -134,6 +133,7 @@ engine::Setup Run::setup(bool sends) {
     made.fill_random = [this](ByteSpan out) {
         for (std::byte& byte : out) byte = static_cast<std::byte>(world.below(256));
     };
+    made.clock = sends ? &sender_host : &receiver_host;
     made.disk = sends ? &source : &target;
     made.feedback = client ? &feedback.client() : &feedback.server();
     for (const auto& socket : client ? client_sockets : server_sockets)
@@ -158,9 +158,9 @@ void Run::start(bool sends) {
         sockets.push_back(socket.get());
     std::unique_ptr<engine::End> end;
     if (sends) {
-        end = std::make_unique<engine::SendSide>(std::move(made), host.clock());
+        end = std::make_unique<engine::SendSide>(std::move(made), host.now());
     } else {
-        end = std::make_unique<engine::ReceiveSide>(std::move(made), host.clock());
+        end = std::make_unique<engine::ReceiveSide>(std::move(made), host.now());
     }
     (sends ? sender : receiver) = end.get();
     host.start(std::move(end), std::move(sockets));

@@ -57,10 +57,8 @@ struct SynSample {
     std::uint64_t sent_packets = 0;
     std::uint64_t lost_packets = 0;  // newly lost, late arrivals taken off
     std::uint64_t received_bytes = 0;
-    double delivered = 0;  // file bytes a second, by the receiver's clock; 0: no estimate
     Duration rtt{0};       // smoothed; of the slowest stripe
     Duration min_rtt{0};
-    Duration queue_delay{0};     // the least of the interval
     double packet_bytes = 1440;  // file bytes in a full packet now
     bool limited = false;        // by credit, source or CPU: the rate was not used
 };

@@ -30,6 +30,7 @@ constexpr double kAmbientCap = 0.06;
 constexpr double kAmbientMemory = 0.8;
 constexpr double kDip = 0.03;
 constexpr double kDrain = 0.5;
+constexpr double kDoubt = 4;  // target delays: a queue that is not ours to price
 constexpr Duration kPassedSpan = std::chrono::seconds(2);
 constexpr Duration kSilence = std::chrono::seconds(1);
 
@@ -88,7 +89,8 @@ void Sabul::on_ack(const AckSample& sample) {
     take_passages(stripe, sample);
     if (starting_) {
         start_up(now, sample);
-    } else if (now - last_step_ >= 3 * settings_.syn / 4) {
+    } else if (sample.passages.back().arrived - last_arrived_ >= 3 * settings_.syn / 4) {
+        last_arrived_ = sample.passages.back().arrived;
         step(now);
     }
     apply(now);
@@ -187,7 +189,6 @@ void Sabul::leave_start(Time now, double delivered) {
     dip_depth_ = 1 - kAfterStart;
     dip_lost_ = dip_received_ = 0;
     next_dip_ = dip_to_ + 2 * round();
-    last_step_ = now;
 }
 
 bool Sabul::was_limited(Time from, Time to) const {
@@ -205,7 +206,6 @@ double Sabul::loss_excess(Time now) const {
 void Sabul::step(Time now) {
     const Span span = lately(now, std::max<Duration>(rtt_ / 4, 2 * settings_.syn));
     if (!span.known) return;
-    last_step_ = now;
     const double loss =
         losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
     loss_deviation_ += (std::abs(loss - loss_mean_) - loss_deviation_) / 64;
@@ -222,6 +222,35 @@ void Sabul::step(Time now) {
     set_rate(now, rate);
     probe_loss(now);
     expire_base(now);
+    doubt_base(now);
+}
+
+// A delay far above the target that does not fall though we send much less is none of our making: a
+// longer route, or somebody who fills the queue. Among flows of this law a queue stays near the
+// target, and all of them brake when it does not. For three rounds the delay's least is watched;
+// what a third less of our rate for that long would have drained, had it been alone, counts as an
+// answer.
+void Sabul::doubt_base(Time now) {
+    if (queue_ < kDoubt * target_delay(rate_)) {
+        doubted_since_ = Time{};
+        return;
+    }
+    if (doubted_since_ == Time{}) {
+        doubted_since_ = now;
+        doubted_queue_ = queue_;
+        doubted_least_ = queue_;
+    }
+    doubted_least_ = std::min(doubted_least_, queue_);
+    const Duration watched = 3 * round();
+    if (now - doubted_since_ < watched) return;
+    if (doubted_queue_ - doubted_least_ < std::min(doubted_queue_ / 4, seconds(watched) / 16)) {
+        for (Stripe& stripe : stripes_) {
+            stripe.delay.raise(from_seconds(std::min(stripe.queue, doubted_least_)));
+            stripe.queue = stripe.smooth_queue = 0;
+        }
+        queue_ = smooth_queue_ = 0;
+    }
+    doubted_since_ = Time{};
 }
 
 // A dip: a little less than got through for a round trip. Loss that stays is not ours.

@@ -59,6 +59,7 @@ class Sabul final : public Law {
     void step(Time now);
     void probe_loss(Time now);
     void expire_base(Time now);
+    void doubt_base(Time now);
     void set_rate(Time now, double rate);
     void apply(Time now);
     double target_delay(double rate) const;
@@ -79,7 +80,8 @@ class Sabul final : public Law {
     Duration rtt_{0};
     Duration longest_rtt_{0}, last_longest_{0};  // of this and the last half second
     Time longest_end_{};
-    Time last_ack_{}, last_step_{};
+    Time last_ack_{};
+    Duration last_arrived_{0};             // at the last step
     double queue_ = 0, smooth_queue_ = 0;  // s, mean of the stripes
     struct LimitedSpan {
         Time from{}, to{};
@@ -98,6 +100,8 @@ class Sabul final : public Law {
     Time dip_from_{}, dip_to_{}, next_dip_{}, dip_judged_{};
     double dip_depth_ = 0, dip_lost_ = 0, dip_received_ = 0;
     Time drain_from_{}, drain_to_{};
+    Time doubted_since_{};
+    double doubted_queue_ = 0, doubted_least_ = 0;  // s
     int lossy_acks_ = 0;
 };
 

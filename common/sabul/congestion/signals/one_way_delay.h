@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 #include "common/base/time.h"
@@ -32,9 +33,11 @@ class OneWayDelay {
     }
     // When a delay as low as the base was last seen.
     Time base_seen() const { return base_seen_; }
-    // By how much the base of the last ten seconds lies above that of the last minute.
-    Duration risen(Time now) const {
-        return base(now) == kNone ? Duration{0} : base(now) - base(now, kBuckets);
+    // What was the base is the path's no more: it is at least `by` longer now.
+    void raise(Duration by) {
+        for (Bucket& bucket : buckets_) {
+            if (bucket.least != kNone) bucket.least += by;
+        }
     }
     double drift() const { return drift_; }
 
@@ -42,10 +45,11 @@ class OneWayDelay {
     static constexpr Duration kNone = Duration::max();
     static constexpr Duration kSame = std::chrono::microseconds(20);
     static constexpr Duration kBucket = std::chrono::seconds(1);
-    static constexpr std::size_t kBuckets = 60;
+    static constexpr std::size_t kBuckets = 16;
     static constexpr Duration kDriftStep = std::chrono::seconds(5);
     static constexpr std::size_t kDriftSteps = 12;
-    static constexpr double kMostDrift = 300e-6;
+    static constexpr double kMostDrift = 300e-6;  // more is a route that changed
+    static constexpr double kDriftError = 5e-6;   // 50 us in the life of a base
 
     struct Bucket {
         std::int64_t second = -1;
@@ -85,16 +89,29 @@ class OneWayDelay {
         }
         back_least_ = std::min(back_least_, back);
     }
+    // The line through the minima, where it is known well enough to be worth its correction.
     void update_drift(Time now) {
-        if (minima_count_ < 3) return;
         const std::size_t known = std::min(minima_count_, kDriftSteps);
-        const Minimum& last = minima_[(minima_count_ - 1) % kDriftSteps];
-        const Minimum& first = minima_[(minima_count_ - known) % kDriftSteps];
-        const double slope = -seconds(last.back - first.back) / seconds(last.at - first.at);
-        if (slope > kMostDrift || slope < -kMostDrift) return;  // a route changed
+        if (known < 3) return;
+        double mean_at = 0, mean_back = 0;
+        for (std::size_t i = 0; i < known; ++i) {
+            mean_at += seconds(minima_[i].at - drift_zero_) / static_cast<double>(known);
+            mean_back += seconds(minima_[i].back) / static_cast<double>(known);
+        }
+        double along = 0, both = 0, across = 0;
+        for (std::size_t i = 0; i < known; ++i) {
+            const double x = seconds(minima_[i].at - drift_zero_) - mean_at;
+            const double y = seconds(minima_[i].back) - mean_back;
+            along += x * x;
+            both += x * y;
+            across += y * y;
+        }
+        const double slope = both / along;
+        const double left = std::max(0.0, across - slope * both) / static_cast<double>(known - 2);
+        if (std::abs(slope) > kMostDrift || std::sqrt(left / along) > kDriftError) return;
         // The past is read anew with the new slope, so that the base does not jump.
         const Duration before = drift_since_start(now);
-        drift_ = slope;
+        drift_ = -slope;
         const Duration shift = before - drift_since_start(now);
         for (Bucket& bucket : buckets_) {
             if (bucket.least != kNone) bucket.least += shift;

@@ -1,0 +1,205 @@
+// The default law over a fluid path of one bottleneck, and the signals that it stands on.
+#include "common/sabul/congestion/sabul.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <vector>
+
+#include "common/sabul/congestion/signals/loss_window.h"
+#include "common/sabul/congestion/signals/one_way_delay.h"
+#include "common/sabul/congestion/signals/rate_history.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::sabul;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Time kStart = Time(std::chrono::hours(1));
+
+// What one law sends through a queue: an ACK each 10 ms, losses where the queue is full.
+class FluidPath {
+  public:
+    double capacity = 125e6;  // bytes a second
+    Duration rtt = 50ms;
+    double queue_limit = 6.25e6;
+    double loss = 0;
+    double drift = 0;
+    bool limited = false;
+
+    void run(Sabul& law, Duration span) {
+        for (const Time end = now_ + span; now_ < end;) tick(law);
+    }
+    double queue() const { return queue_; }
+    // Of the last run's second half.
+    double mean_rate() const {
+        double sum = 0;
+        for (std::size_t i = rates_.size() / 2; i < rates_.size(); ++i) sum += rates_[i];
+        return sum / static_cast<double>(rates_.size() - rates_.size() / 2);
+    }
+    void forget() { rates_.clear(); }
+    Time now() const { return now_; }
+
+  private:
+    struct Flight {
+        Time sent;
+        Duration arrived;
+        Time told;
+        double bytes, lost;
+    };
+    void tick(Sabul& law) {
+        constexpr double kTick = 0.01;
+        now_ += 10ms;
+        double bytes = law.rate().bytes_per_second() * kTick;
+        if (limited) bytes /= 4;
+        const double dropped = std::max(0.0, queue_ + bytes - capacity * kTick - queue_limit);
+        queue_ = std::max(0.0, queue_ + bytes - dropped - capacity * kTick);
+        rates_.push_back((bytes - dropped) / kTick);
+        const Duration one_way = rtt / 2 + from_seconds(queue_ / capacity);
+        const Time arrived = now_ + one_way;
+        flights_.push_back(
+            {now_, arrived.time_since_epoch() + from_seconds(seconds(arrived - kStart) * drift),
+             arrived + rtt / 2, bytes, dropped + (bytes - dropped) * loss});
+        while (!flights_.empty() && flights_.front().told <= now_) {
+            tell(law, flights_.front());
+            flights_.pop_front();
+        }
+        law.on_syn({.now = now_,
+                    .elapsed = 10ms,
+                    .rtt = rtt,
+                    .min_rtt = rtt,
+                    .packet_bytes = 1440,
+                    .limited = limited});
+    }
+    void tell(Sabul& law, const Flight& flight) {
+        const double lost = flight.lost / 1440 + lost_left_;
+        const auto packets = static_cast<std::uint64_t>(lost);
+        lost_left_ = lost - std::floor(lost);
+        if (packets > 0) {
+            law.on_loss({.now = now_,
+                         .packets = packets,
+                         .first_sent = flight.sent,
+                         .last_sent = flight.sent,
+                         .rtt = rtt});
+        }
+        const auto bytes = static_cast<std::uint64_t>(flight.bytes - flight.lost);
+        const Passage passage{flight.sent, flight.arrived};
+        law.on_ack({.now = now_,
+                    .packets = bytes / 1440,
+                    .bytes = bytes,
+                    .passages = std::span(&passage, 1),
+                    .rtt = rtt,
+                    .latest_rtt = now_ - flight.sent,
+                    .min_rtt = rtt});
+    }
+
+    Time now_ = kStart;
+    double queue_ = 0;
+    double lost_left_ = 0;
+    std::deque<Flight> flights_;
+    std::vector<double> rates_;
+};
+
+}  // namespace
+
+TEST_CASE("sabul: starts in a logarithmic number of round trips and fills the path") {
+    Sabul law({.initial = BitRate{1e6}});
+    FluidPath path;
+    path.run(law, 12 * 50ms + 150ms);
+    CHECK(law.rate().bytes_per_second() > 0.7 * path.capacity);
+    path.run(law, 20s);
+    CHECK_FALSE(law.starting());
+    CHECK(path.mean_rate() > 0.95 * path.capacity);
+    CHECK(path.queue() < 0.005 * path.capacity);
+}
+
+TEST_CASE("sabul: random loss is found to be none of its making") {
+    for (const double loss : {1e-3, 1e-2, 5e-2}) {
+        INFO(loss);
+        Sabul law({.initial = BitRate{1e6}});
+        FluidPath path;
+        path.loss = loss;
+        path.run(law, 30s);
+        CHECK(path.mean_rate() > 0.93 * path.capacity);
+        CHECK(law.ambient_loss() == Approx(loss).epsilon(0.2).margin(1e-3));
+    }
+}
+
+TEST_CASE("sabul: a full queue without delay, loss alone, holds it") {
+    Sabul law({.initial = BitRate{1e6}});
+    FluidPath path;
+    path.queue_limit = 1500;
+    path.run(law, 30s);
+    CHECK(path.mean_rate() > 0.9 * path.capacity);
+    CHECK(law.rate().bytes_per_second() < 1.25 * path.capacity);
+}
+
+TEST_CASE("sabul: a rate that is not used does not grow") {
+    Sabul law({.initial = BitRate{400e6}});
+    FluidPath path;
+    path.limited = true;
+    path.run(law, 5s);
+    path.forget();
+    const double before = law.rate().bytes_per_second();
+    path.run(law, 20s);
+    CHECK(law.rate().bytes_per_second() <= 1.05 * before);
+}
+
+TEST_CASE("sabul: a longer route is not taken for a queue for long") {
+    Sabul law({.initial = BitRate{1e6}});
+    FluidPath path;
+    path.run(law, 10s);
+    path.rtt = 100ms;
+    path.run(law, 2s);
+    CHECK(law.rate().bytes_per_second() > 0.85 * path.capacity);
+}
+
+TEST_CASE("sabul: clocks that drift apart") {
+    for (const double drift : {50e-6, -50e-6}) {
+        Sabul law({.initial = BitRate{1e6}});
+        FluidPath path;
+        path.drift = drift;
+        path.run(law, 60s);
+        CHECK(path.mean_rate() > 0.93 * path.capacity);
+    }
+}
+
+TEST_CASE("one-way delay: above the least, which is forgotten after ten seconds") {
+    OneWayDelay delay;
+    const auto at = [&](Duration after, Duration one_way) {
+        const Time sent = kStart + after;
+        return delay.add(sent + one_way, {sent, sent.time_since_epoch() + one_way - 3h}, 0s);
+    };
+    CHECK(at(0s, 10ms) == 0ms);
+    CHECK(at(100ms, 13ms) == 3ms);
+    CHECK(at(200ms, 8ms) == 0ms);
+    CHECK(at(5s, 9ms) == 1ms);
+    CHECK(at(12s, 12ms) == 3ms);  // the 8 ms are too old, the 9 ms are not
+    delay.raise(2ms);
+    CHECK(at(12s + 1ms, 12ms) == 1ms);
+}
+
+TEST_CASE("loss window: by time, and further back until there are enough") {
+    LossWindow window;
+    window.add(kStart, 10, 90);
+    window.add(kStart + 1s, 0, 100);
+    CHECK(window.share(kStart + 1s, 500ms, 50) == Approx(0.0));
+    CHECK(window.share(kStart + 1s, 500ms, 150) == Approx(0.05));
+    CHECK(window.share(kStart + 1s, 500ms, 500) == Approx(0.0));  // nothing can be said
+    window.add(kStart + 2s, -8, 0);                               // late arrivals
+    CHECK(window.share(kStart + 2s, 10s, 1) == Approx(2.0 / 192));
+}
+
+TEST_CASE("rate history: the mean of the time when packets left") {
+    RateHistory history;
+    history.set(kStart, 100);
+    history.set(kStart + 1s, 200);
+    CHECK(history.mean(kStart + 500ms, kStart + 500ms) == Approx(100));
+    CHECK(history.mean(kStart, kStart + 2s) == Approx(150));
+    CHECK(history.mean(kStart - 5s, kStart) == Approx(100));
+    CHECK(history.most_since(kStart + 1500ms) == Approx(200));
+    for (int i = 0; i < 3000; ++i) history.set(kStart + 2s + i * 1ms, i);
+    CHECK(history.mean(kStart + 4s, kStart + 4s) == Approx(2000).margin(2));
+}
