@@ -52,7 +52,8 @@ class Stay {
     Stay(Stay&&) = default;
     Stay& operator=(Stay&&) = delete;
     ~Stay() {
-        if (home_) LAMBDA_ASSERT(::setns(home_.get(), CLONE_NEWNET) == 0);
+        // Who may not go back was not let out either.
+        if (home_) LAMBDA_ASSERT(::setns(home_.get(), CLONE_NEWNET) == 0 || errno == EPERM);
     }
 
   private:
@@ -71,22 +72,43 @@ Result<void> set_sysctl(const std::string& name, const std::string& value) {
     return {};
 }
 
-std::string available_congestion() {
-    std::ifstream file("/proc/sys/net/ipv4/tcp_available_congestion_control");
-    std::string names;
-    std::getline(file, names);
-    return names;
+std::string sysctl(const std::string& name) {
+    std::ifstream file("/proc/sys/net/ipv4/" + name);
+    std::string value;
+    std::getline(file, value);
+    return value;
 }
 
-Result<void> set_congestion(const std::string& name) {
-    if (auto set = set_sysctl("ipv4.tcp_congestion_control", name); !set) {
-        Error error = set.error();
-        error.remedy = "this kernel has " + available_congestion() +
-                       "; others by modprobe, and a namespace may have only what the machine's "
-                       "net.ipv4.tcp_allowed_congestion_control names";
-        return error;
+// A namespace may have only what the machine allows to everybody, and the kernel allows no more
+// than its own default, reno and bbr. One name more there changes nothing for who does not ask; the
+// setting is seen in the machine's first namespace alone.
+bool allow_congestion(const std::string& name, int home) {
+    const io::Descriptor first(::open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC));
+    for (const int network : {home, first.get()}) {
+        const auto stay = Stay::in(network);
+        if (stay && set_sysctl("ipv4.tcp_allowed_congestion_control",
+                               sysctl("tcp_allowed_congestion_control") + " " + name)
+                        .ok()) {
+            std::fprintf(stderr,
+                         "lambda-lab: %s is now in the machine's "
+                         "net.ipv4.tcp_allowed_congestion_control\n",
+                         name.c_str());
+            return true;
+        }
     }
-    return {};
+    return false;
+}
+
+Result<void> set_congestion(const std::string& name, int home) {
+    const std::string setting = "ipv4.tcp_congestion_control";
+    auto set = set_sysctl(setting, name);
+    if (!set && allow_congestion(name, home)) set = set_sysctl(setting, name);
+    if (set) return {};
+    Error error = set.error();
+    error.remedy = "this kernel has " + sysctl("tcp_available_congestion_control") +
+                   "; others by modprobe, and net.ipv4.tcp_allowed_congestion_control of the "
+                   "machine must name them";
+    return error;
 }
 
 // An interface's settings by ioctl (netdevice(7)); stops at the first that fails.
@@ -151,14 +173,21 @@ class Interface {
     bool good_ = true;
 };
 
-Result<void> settle(const HostSpec& spec, std::uint64_t tcp_buffer) {
-    const std::string most = std::to_string(tcp_buffer);
+// What all hosts of a path have in common.
+struct Surroundings {
+    int home = -1;  // the network that the lab was started in
+    Offload offload = Offload::none;
+    std::uint64_t tcp_buffer = 0;  // the most that autotuning may take
+};
+
+Result<void> settle(const HostSpec& spec, const Surroundings& around) {
+    const std::string most = std::to_string(around.tcp_buffer);
     for (const auto& [name, value] : {std::pair{"ipv4.tcp_rmem", "4096 131072 " + most},
                                       std::pair{"ipv4.tcp_wmem", "4096 65536 " + most}}) {
         if (auto set = set_sysctl(name, value); !set) return set;
     }
     if (!spec.congestion.empty()) {
-        if (auto set = set_congestion(spec.congestion); !set) return set;
+        if (auto set = set_congestion(spec.congestion, around.home); !set) return set;
     }
     for (const auto& [name, value] : spec.sysctls) {
         if (auto set = set_sysctl(name, value); !set) return set;
@@ -167,12 +196,11 @@ Result<void> settle(const HostSpec& spec, std::uint64_t tcp_buffer) {
 }
 
 // The thread is in a new namespace, and stays there.
-Result<Host> make_host(const HostSpec& spec, unsigned number, Offload offload,
-                       std::uint64_t tcp_buffer) {
+Result<Host> make_host(const HostSpec& spec, unsigned number, const Surroundings& around) {
     if (::unshare(CLONE_NEWNET) != 0) return refused("cannot make a network namespace");
     auto network = present_network();
     if (!network) return network.error();
-    auto tun = Tun::make(offload);
+    auto tun = Tun::make(around.offload);
     if (!tun) return tun.error();
 
     Interface loopback("lo");
@@ -196,7 +224,7 @@ Result<Host> make_host(const HostSpec& spec, unsigned number, Offload offload,
         card.address6(host_address6(spec.end, number), 64);
         if (card.good()) host.address6 = host_address6(spec.end, number);
     }
-    if (auto settled = settle(spec, tcp_buffer); !settled) return settled.error();
+    if (auto settled = settle(spec, around); !settled) return settled.error();
     return host;
 }
 
@@ -214,14 +242,16 @@ std::string host_address6(End end, unsigned number) {
 
 Result<std::vector<Host>> make_hosts(const PathSpec& path, Offload offload) {
     const auto bytes = static_cast<std::uint64_t>(most_bytes_in_flight(path));
-    const std::uint64_t tcp_buffer = std::clamp(4 * bytes, kLeastTcpBuffer, kMostTcpBuffer);
     auto home = present_network();
     if (!home) return home.error();
+    const Surroundings around{.home = home->get(),
+                              .offload = offload,
+                              .tcp_buffer = std::clamp(4 * bytes, kLeastTcpBuffer, kMostTcpBuffer)};
     const Stay back(std::move(*home));
     std::vector<Host> hosts;
     unsigned left = 0, right = 0;
     for (const HostSpec& spec : path.hosts) {
-        auto host = make_host(spec, spec.end == End::left ? ++left : ++right, offload, tcp_buffer);
+        auto host = make_host(spec, spec.end == End::left ? ++left : ++right, around);
         if (!host) {
             Error error = host.error();
             error.message = "host " + spec.name + ": " + error.message;

@@ -1,0 +1,281 @@
+"""lambda-lab: the path is what it was asked to be, and nothing of it is left behind."""
+
+import json
+import os
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+from harness import (DONE, KIB, MIB, PASSWORD, USER, Case, Process, Settings, need, need_isolation, need_program,
+                     patience, wait_for)
+
+USAGE, UNABLE = 2, 3
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lab_peer.py")
+
+
+def peer(*words):
+    """lab_peer.py as a line for the shell."""
+    return f"exec {shlex.quote(sys.executable)} -B {shlex.quote(PEER)} " + " ".join(map(str, words))
+
+
+class Lab(Case):
+    def setUp(self):
+        super().setUp()
+        self.program = os.path.join(Settings.bin_dir, "lambda-lab")
+        need(os.path.exists(self.program), "lambda-lab was not built")
+        need_isolation()
+        need(os.path.exists("/dev/net/tun"), "no /dev/net/tun")
+        self.logs = self.folder("logs")
+
+    def start_lab(self, *options, main, **how):
+        """main: a line for the shell."""
+        self.counters_file = os.path.join(self.scratch, "counters.json")
+        process = Process([self.program, "run", *options, "--seed", str(self.seed), "--json", self.counters_file,
+                           "--logs", self.logs, "--", "sh", "-c", main], env=self.environment, **how)
+        self.addCleanup(process.kill)
+        return process
+
+    def lab(self, *options, main, code=DONE, seconds=60, **how):
+        """A run's process after its end, with its counters."""
+        process = self.start_lab(*options, main=main, **how)
+        self.assertEqual(process.wait(patience(seconds)), code, process.stdout[-2000:] + process.stderr[-3000:])
+        if os.path.exists(self.counters_file):
+            with open(self.counters_file) as file:
+                process.counters = json.load(file)
+        return process
+
+    def path(self, text):
+        path = os.path.join(self.scratch, "path.yaml")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def gathered(self):
+        with open(os.path.join(self.logs, "gathered")) as file:
+            return json.load(file)
+
+    # The path
+
+    def round_trip_ms(self, *options, address="$LAB_HOST_server"):
+        run = self.lab(*options, "--on", "server", peer("echo"), "--ready", "server", "ready",
+                       main=peer("round_trips", address, 40))
+        times = json.loads(run.stdout)
+        self.assertEqual(len(times), 40)
+        return statistics.median(times) * 1e3
+
+    def test_the_round_trip(self):
+        for address in ("$LAB_HOST_server", "$LAB_HOST6_server"):
+            found = self.round_trip_ms("--rtt", "30ms", address=address)
+            self.assertGreaterEqual(found, 30)
+            self.assertLessEqual(found, 30 + patience(1), address)
+
+    def test_hosts_at_their_own_distances(self):
+        path = self.path("bottleneck: {rate: 1Gbit/s, delay: 2ms, backward: {delay: 5ms}}\n"
+                         "hosts:\n"
+                         "  - {name: near, side: left, delay: 1ms}\n"
+                         "  - {name: far, side: left, delay: 20ms}\n"
+                         "  - {name: server, side: right, delay: 3ms}\n")
+        for host, wanted in (("near", 2 * 4 + 7), ("far", 2 * 23 + 7)):
+            found = self.round_trip_ms(path, "--in", host)
+            self.assertGreaterEqual(found, wanted)
+            self.assertLessEqual(found, wanted + patience(1), host)
+
+    def test_loss_is_what_the_counters_say(self):
+        count = 20_000
+        run = self.lab("--loss", "5%", "--loss-burst", "3", "--duplicate", "1%", "--on", "server", peer("gather", 1),
+                       "--ready", "server", "ready",
+                       main=f"{peer('shower', '$LAB_HOST_server', count, 100, 0.00002)[5:]} && "
+                            "until [ -e $LAB_LOGS/gathered ]; do sleep 0.1; done")
+        forward = run.counters["forward"]
+        seen = [number for number, _ in self.gathered()]
+        self.assertEqual(forward["offered_packets"], count)
+        self.assertEqual(forward["dropped"], 0)
+        self.assertEqual(count - len(set(seen)), forward["lost"])
+        self.assertEqual(len(seen) - len(set(seen)), forward["duplicated"])
+        # 333 bursts: their number and length make the deviation 8 %.
+        self.assertAlmostEqual(forward["lost"] / count, 0.05, delta=0.02)
+        self.assertAlmostEqual(forward["duplicated"] / count, 0.01, delta=0.005)
+        losses = sorted(set(range(count)) - set(seen))
+        bursts = sum(1 for at, number in enumerate(losses) if at == 0 or losses[at - 1] != number - 1)
+        self.assertAlmostEqual(len(losses) / bursts, 3, delta=1)
+
+    def test_a_full_queue_drops(self):
+        """More than the rate: the queue is full, what passes is the rate, the rest is dropped."""
+        run = self.lab("--rate", "10Mbit/s", "--queue", "50kB", "--on", "server", peer("gather", 1),
+                       "--ready", "server", "ready",
+                       main=peer("shower", "$LAB_HOST_server", 4000, 1000, 0.0002))
+        forward = run.counters["forward"]
+        self.assertGreater(forward["dropped"], 400)
+        self.assertGreater(forward["utilisation"], 0.7)  # the begin of Python counts as time
+        self.assertLess(forward["utilisation"], 1.01)
+        self.assertGreater(forward["queue_mean_bytes"], 30_000)
+        self.assertLessEqual(forward["queue_p95_bytes"], 50_100)
+        self.assertAlmostEqual(forward["queue_mean_ms"], forward["queue_mean_bytes"] * 8 / 10e6 * 1e3, delta=0.1)
+
+    def test_tcp_at_the_rate_and_whole(self):
+        """With and without packets that stay together between kernel and lab."""
+        size = 12 * MIB
+        for offload in ("udp", "tcp", "none"):
+            run = self.lab("--rate", "100Mbit/s", "--rtt", "10ms", "--loss", "1e-4", "--offload", offload,
+                           "--on", "server", peer("serve", size, self.seed), "--ready", "server", ":7000",
+                           main=peer("fetch", "$LAB_HOST_server", size, self.seed))
+            found = json.loads(run.stdout)
+            self.assertTrue(found["same"])
+            self.assertGreaterEqual(found["seconds"], size * 8 / 100e6)
+            self.assertLess(found["seconds"], patience(10))
+            self.assertGreater(run.counters["backward"]["packets"], size / 1460)
+            self.assertLess(run.counters["forward"]["packets"], run.counters["backward"]["packets"])
+
+    def test_a_dead_path_comes_back(self):
+        path = self.path("bottleneck: {rate: 1Gbit/s}\n"
+                         "hosts: [{name: client, side: left}, {name: server, side: right, delay: 5ms}]\n"
+                         "timetable: [{at: 500ms, dead: 1s, direction: forward}]\n")
+        run = self.lab(path, "--on", "server", peer("gather", 2), "--ready", "server", "ready",
+                       main=f"{peer('shower', '$LAB_HOST_server', 500, 100, 0.005)[5:]} && "
+                            "until [ -e $LAB_LOGS/gathered ]; do sleep 0.1; done")
+        times = [when for _, when in self.gathered()]
+        gap = max(after - before for before, after in zip(times, times[1:]))
+        self.assertAlmostEqual(gap, 1, delta=patience(0.1))
+        self.assertEqual(run.counters["forward"]["dead"], 500 - len(times))
+
+    def test_long_packets_vanish(self):
+        run = self.lab("--mtu", "1000", "--on", "server", peer("gather", 1), "--ready", "server", "ready",
+                       main=f"{peer('shower', '$LAB_HOST_server', 10, 900, 0)[5:]}; "
+                            f"{peer('shower', '$LAB_HOST_server', 5, 1200, 0)[5:]}; sleep 0.2")
+        self.assertEqual(run.counters["forward"]["packets"], 10)
+        self.assertEqual(run.counters["forward"]["too_long"], 5)
+
+    def test_a_transfer_through_loss(self):
+        source = self.random_file("source", 24 * MIB + 7)
+        os.makedirs(os.path.join(self.scratch, "root"))
+        os.makedirs(os.path.join(self.scratch, "state"))
+        word = self.secret("word", PASSWORD)
+        bin_dir, scratch = shlex.quote(Settings.bin_dir), shlex.quote(self.scratch)
+        client = f"{bin_dir}/lambda-ftp %s --json --trust-new-host --password-file {word}"
+        url = f"lambda://{USER}@$LAB_HOST_server:2811/file"
+        run = self.lab("--rate", "200Mbit/s", "--rtt", "20ms", "--loss", "1%",
+                       "--on", "server", f"exec {bin_dir}/lambda-ftpd --root {scratch}/root --state {scratch}/state "
+                       f"--user {USER} --password-file {word} --listen 0.0.0.0:2811",
+                       "--ready", "server", "listening on",
+                       main=f"{client % 'put'} {shlex.quote(os.fsdecode(source))} {url} && "
+                            f"{client % 'get'} {url} {scratch}/back")
+        self.assert_same(source, os.path.join(self.scratch, "root", "file"))
+        self.assert_same(source, os.path.join(self.scratch, "back"))
+        self.assertGreater(run.counters["forward"]["lost"], 100)
+        self.assertGreater(run.counters["backward"]["lost"], 100)
+
+    # The run
+
+    def test_the_hosts_are_what_was_asked(self):
+        path = self.path("bottleneck: {rate: 1Gbit/s}\n"
+                         "hosts:\n"
+                         "  - {name: client, side: left, congestion: reno, mtu: 1400}\n"
+                         "  - {name: server, side: right, congestion: bbr,\n"
+                         "     sysctl: {net.ipv4.tcp_slow_start_after_idle: 0}}\n")
+        with open("/proc/sys/net/ipv4/tcp_available_congestion_control") as file:
+            need("bbr" in file.read(), "this kernel has no bbr")
+        show = "cat /proc/sys/net/ipv4/tcp_congestion_control /proc/sys/net/ipv4/tcp_slow_start_after_idle; " \
+               "echo $LAB_NAME $LAB_HOST_client $LAB_HOST_server; ip -o link show lab0"
+        need_program("ip")
+        lines = self.lab(path, main=show).stdout.splitlines()
+        self.assertEqual(lines[:3], ["reno", "1", "client 10.77.1.1 10.77.2.1"])
+        self.assertIn("mtu 1400", lines[3])
+        lines = self.lab(path, "--in", "server", main=show).stdout.splitlines()
+        self.assertEqual(lines[:3], ["bbr", "0", "server 10.77.1.1 10.77.2.1"])
+        self.assertIn("mtu 1500", lines[3])
+
+    def test_exit_codes(self):
+        self.lab(main="exit 7", code=7)
+        self.lab(main="kill -KILL $$", code=128 + signal.SIGKILL)
+        missing = self.lab("--on", "server", "echo on purpose >&2; exit 4", "--ready", "server", "never",
+                           main="touch ran", code=UNABLE)
+        self.assertIn("'echo on purpose >&2; exit 4' ended with 4", missing.stderr)
+        with open(os.path.join(self.logs, "server-1.err")) as file:
+            self.assertEqual(file.read(), "on purpose\n")
+        nothing = Process([self.program, "run", "--", "/no/such/program"])
+        self.assertEqual(nothing.wait(), 127)
+
+    def test_what_is_wrong_is_said(self):
+        bad = self.path("bottleneck: {rate: 1Gbit/s}\nhosts: []\nspeed: 1\n")
+        for options, said in ((("--loss", "7"), "--loss: "), ((bad,), "path.yaml:2: hosts: "),
+                              (("/no/such.yaml",), "/no/such.yaml"), (("--in", "nobody"), "no host 'nobody'"),
+                              (("--on", "nobody", "true"), "no host 'nobody'"),
+                              (("--rate", "10Gbit/s", "--rtt", "2s"), "--memory"), (("--no-such",), "--no-such")):
+            run = self.lab(*options, main="true", code=USAGE)
+            self.assertIn(said, run.stderr)
+        unknown = self.lab("--congestion", "nosuch", main="true", code=UNABLE)
+        self.assertIn("nosuch", unknown.stderr)
+        self.assertEqual(len(unknown.stderr.splitlines()), 1)
+
+    def test_without_root(self):
+        os.chmod(self.scratch, 0o777)
+        run = self.lab(main="true", code=UNABLE, user=65534)
+        self.assertRegex(run.stderr, r"^lambda-lab: .*root\n$")
+
+    # The end
+
+    def processes(self, token):
+        """Those with this in their environment."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if token in file.read():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def running_lab(self):
+        """A lab with a server, a process that left its parent, and a main command that waits."""
+        token = f"LAB_TEST={self.seed}.{time.monotonic_ns()}"
+        self.environment["LAB_TEST"] = token.split("=")[1]
+        process = self.start_lab("--on", "server", "setsid sleep 1000 & echo ready; sleep 1000",
+                                 "--ready", "server", "ready", main="echo began; sleep 1000; :")
+        wait_for(lambda: "began" in process.stdout, "the main command", alive=process.running)
+        # The lab, its keeper, two shells and three sleeps.
+        wait_for(lambda: len(self.processes(token.encode())) >= 7, "all processes")
+        return process, token.encode()
+
+    def test_killed_it_leaves_nothing(self):
+        need_program("nsenter")
+        process, token = self.running_lab()
+        networks = {}
+        for pid in self.processes(token):
+            network = os.stat(f"/proc/{pid}/ns/net").st_ino
+            if network != os.stat("/proc/self/ns/net").st_ino:
+                networks[network] = networks.get(network) or os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+        self.assertEqual(len(networks), 2)
+
+        def has_card(descriptor):
+            return subprocess.run(["nsenter", f"--net=/proc/self/fd/{descriptor}", "ip", "link", "show", "lab0"],
+                                  pass_fds=[descriptor], capture_output=True).returncode == 0
+        for descriptor in networks.values():
+            self.assertTrue(has_card(descriptor))
+        process.signal(signal.SIGKILL)
+        wait_for(lambda: not self.processes(token), "the end of all processes", seconds=5)
+        for descriptor in networks.values():
+            self.assertFalse(has_card(descriptor), "the TUN device is still there")
+            os.close(descriptor)
+
+    def test_told_to_stop_it_stops(self):
+        process, token = self.running_lab()
+        process.signal(signal.SIGTERM)
+        self.assertEqual(process.wait(), 128 + signal.SIGTERM)
+        self.assertIn("forward: ", process.stderr)
+        wait_for(lambda: not self.processes(token), "the end of all processes", seconds=5)
+
+    def test_the_series(self):
+        file = os.path.join(self.scratch, "series.csv")
+        self.lab("--rate", "10Mbit/s", "--series", file, "--on", "server", peer("gather", 1),
+                 "--ready", "server", "ready", main=peer("shower", "$LAB_HOST_server", 1000, 972, 0.001))
+        with open(file) as lines:
+            names, *rows = [line.strip().split(",") for line in lines]
+        self.assertGreater(len(rows), 8)
+        self.assertTrue(all(len(row) == len(names) for row in rows))
+        carried = sum(float(row[1]) for row in rows[:-1]) * 0.1 * 1e6 / 8
+        self.assertGreater(carried, 700 * KIB)
+        self.assertLess(carried, 1010 * 1000)
