@@ -11,6 +11,10 @@ using std::chrono::milliseconds;
 constexpr double kPacket = 1440;         // bytes; the unit of the target delay's rate
 constexpr double kTargetDelay = 0.0866;  // s sqrt(packets/s): 0.3 ms at 1 Gbit/s
 constexpr double kGain = 0.08;           // a round trip
+// What all flows of a queue do together averages out over some rounds; what is left of e is our own
+// distance from the fair share, and costs no oscillation.
+constexpr double kLean = 0.08;
+constexpr double kLeanRounds = 8;
 constexpr double kLeastFate = 0.4, kMostFate = 1.25;
 constexpr double kLossPrice = 0.2;  // s for each unit of loss above the ambient
 constexpr double kLossMargin = 0.005;
@@ -89,7 +93,7 @@ void Sabul::on_ack(const AckSample& sample) {
     take_passages(stripe, sample);
     if (starting_) {
         start_up(now, sample);
-    } else if (sample.passages.back().arrived - last_arrived_ >= 3 * settings_.syn / 4) {
+    } else if (sample.passages.back().arrived - last_arrived_ >= least_span()) {
         last_arrived_ = sample.passages.back().arrived;
         step(now);
     }
@@ -139,7 +143,7 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
         auto first = stripe.passed.end() - 2;
         while (first != stripe.passed.begin() && last.arrived - first->arrived < width) --first;
         // A burst at the start says nothing of the path's rate.
-        if (last.arrived - first->arrived < settings_.syn) continue;
+        if (last.arrived - first->arrived < least_span()) continue;
         const double took = seconds(last.arrived - first->arrived);
         sent += seconds(last.sent - first->sent);
         arrived += took;
@@ -173,7 +177,7 @@ void Sabul::start_up(Time now, const AckSample& sample) {
         ambient_ = ambient_packets_ == 0 ? ambient : std::min(ambient_, ambient);
         ambient_packets_ = 1;
         if (full_acks_ >= 2 || loss > kStartLoss || flat_rounds_ >= kStartFlatRounds)
-            return leave_start(now, span.delivered);
+            return leave_start(now, std::max(span.delivered, lately(now, least_span()).delivered));
     }
     set_rate(now, rate);
 }
@@ -216,7 +220,8 @@ void Sabul::step(Time now) {
     const double price = smooth_queue_ + std::min(kLossPrice * std::max(0.0, excess), 3 * target);
     double e = (target - price) / (target + price);
     if (e > 0 && was_limited(span.sent_from, span.sent_to)) e = 0;
-    double rate = then * span.fate * (1 + kGain * e);
+    lean_ += (e - lean_) * std::min(1.0, seconds(settings_.syn) / (kLeanRounds * seconds(round())));
+    double rate = then * span.fate * (1 + kGain * e + kLean * lean_);
     if (excess > kHardLoss) rate *= 1 - std::min(0.3, excess / 2);
     lossy_acks_ = excess > 0.01 ? lossy_acks_ + 1 : 0;
     set_rate(now, rate);
@@ -241,7 +246,8 @@ void Sabul::doubt_base(Time now) {
         doubted_least_ = queue_;
     }
     doubted_least_ = std::min(doubted_least_, queue_);
-    const Duration watched = 3 * round();
+    // Long enough for flows of much longer round trips to answer, too.
+    const Duration watched = std::max<Duration>(3 * round(), kSilence);
     if (now - doubted_since_ < watched) return;
     if (doubted_queue_ - doubted_least_ < std::min(doubted_queue_ / 4, seconds(watched) / 16)) {
         for (Stripe& stripe : stripes_) {

@@ -65,6 +65,8 @@ class Sabul final : public Law {
     double target_delay(double rate) const;
     double loss_excess(Time now) const;
     bool was_limited(Time from, Time to) const;
+    // Between two steps, and what a rate is taken over: an ACK comes about every SYN.
+    Duration least_span() const { return 3 * settings_.syn / 4; }
     Duration round() const { return rtt_ + settings_.syn; }
 
     LawSettings settings_;
@@ -82,6 +84,7 @@ class Sabul final : public Law {
     Time longest_end_{};
     Time last_ack_{};
     Duration last_arrived_{0};             // at the last step
+    double lean_ = 0;                      // the step towards the target, smoothed over rounds
     double queue_ = 0, smooth_queue_ = 0;  // s, mean of the stripes
     struct LimitedSpan {
         Time from{}, to{};
