@@ -1,6 +1,7 @@
-// `mimd`: the rate control of SABUL 2.0 as the papers of 2004 model it. Source: 2004 paper, eq. 1
-// to 5; RC, "Rate Based Congestion Control over High Bandwidth/Delay Links", eq. 4 and 11, for what
-// is "excessive" and how loss is measured. One instance for each stripe.
+// `mimd`: SABUL's multiplicative rate control, before that of 2003, as the paper of 2004 models it.
+// Source: 2004 paper, eq. 1 to 5; RC, "Rate Based Congestion Control over High Bandwidth/Delay
+// Links", eq. 4 and 11, for what is "excessive" and how loss is measured. One instance for each
+// stripe.
 //
 // Rule, at the end of a round of T, with δ the gap between packets on the sender's interface of
 // rate C (rate = L / (L/C + δ) for packets of L bits) and ρ = lost / sent of the round:
