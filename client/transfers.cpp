@@ -92,7 +92,11 @@ Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, Re
     const session::Offer offer = make_offer(plan, arguments.settings);
     if (plan.direction == session::Direction::put) {  // we send; else the server knows its own
         const Result<void> law = sabul::check_law(offer.terms.congestion);
-        if (!law) return law.error();
+        if (!law) {
+            Error error = law.error();
+            error.fault = Fault::usage;
+            return error;
+        }
     }
     auto connection = Connection::open(plan.server, arguments.access(),
                                        [&](const std::string& text) { report.note(text); });
