@@ -252,11 +252,14 @@ Result<Keeper> start_household(const Household& household, const std::vector<Hos
 
     const sigset_t set = signals_of_the_keeper();
     sigprocmask(SIG_BLOCK, &set, nullptr);
-    // The namespace is for children: the next fork() is its first process.
+    // The namespace is for children: the next fork() is its first process. Further children of the
+    // lab are of its own again.
+    const io::Descriptor own(::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
     if (::unshare(CLONE_NEWPID) != 0) return refused("cannot make a process namespace");
     const pid_t pid = ::fork();
     if (pid < 0) return refused("cannot start a process");
     if (pid > 0) {
+        ::setns(own.get(), CLONE_NEWPID);
         static_cast<void>(!::write(life_out.get(), "", 1));
         return Keeper{pid, std::move(news_in)};
     }
