@@ -92,6 +92,9 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
     app->add_flag_callback(
         "--no-uring", [&into] { into.settings.io_uring = false; }, "Read and write by threads.");
     app->add_flag_callback(
+        "--background", [&into] { into.settings.congestion = "background"; },
+        "Give way to all other traffic: --congestion background.");
+    app->add_flag_callback(
         "-v,--verbose", [&into] { into.settings.log_level = "debug"; }, "--log-level debug");
     app->add_flag("-q,--quiet", into.quiet, "No progress, no notes; errors alone.");
     app->add_flag("--json", into.json, "Objects on stdout, one a line, the last a summary.");

@@ -16,6 +16,7 @@ struct LawSettings {
     BitRate highest{0};  // 0: none
     Duration syn = std::chrono::milliseconds(10);
     std::uint64_t seed = 0;  // for laws that draw
+    bool competes = true;    // beside flows that fill queues; else gives way to them wholly
 };
 
 // When a packet left by the sender's clock and arrived by the receiver's, which need not agree:

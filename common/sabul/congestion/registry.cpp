@@ -48,6 +48,13 @@ std::unique_ptr<Law> mimd(const LawSettings& settings, Parameters& parameters) {
     return std::make_unique<Mimd>(settings, MimdParameters::read(parameters));
 }
 
+// `sabul` that gives way to whoever fills a queue.
+std::unique_ptr<Law> background(const LawSettings& settings, Parameters&) {
+    LawSettings yielding = settings;
+    yielding.competes = false;
+    return std::make_unique<Sabul>(yielding);
+}
+
 struct Registered {
     std::string_view name;
     bool governs_transfer;
@@ -55,6 +62,7 @@ struct Registered {
 };
 
 constexpr std::array kLaws{Registered{"sabul", true, plain<Sabul>},
+                           Registered{"background", true, background},
                            Registered{"fixed", true, plain<Fixed>},
                            Registered{"sabul2000", false, with_parameters<Sabul2000>},
                            Registered{"sabul2003", false, with_parameters<Sabul2003>},

@@ -34,6 +34,8 @@ constexpr double kAmbientCap = 0.06;
 constexpr double kAmbientMemory = 0.8;
 constexpr double kDip = 0.03;
 constexpr double kDrain = 0.5;
+constexpr double kProbe = 0.25;  // of the rate beside rivals
+constexpr double kSteady = 1.125;
 constexpr double kDoubt = 4;  // target delays: a queue that is not ours to price
 constexpr Duration kPassedSpan = std::chrono::seconds(2);
 constexpr Duration kSilence = std::chrono::seconds(1);
@@ -83,6 +85,7 @@ void Sabul::on_ack(const AckSample& sample) {
     }
     longest_rtt_ = std::max(longest_rtt_, sample.latest_rtt);
     losses_.add(now, -static_cast<double>(sample.late), static_cast<double>(sample.packets));
+    rival_.on_ack(sample, settings_.syn);
 
     Stripe& stripe = stripes_[sample.stripe];
     stripe.bytes += sample.bytes;
@@ -128,6 +131,7 @@ void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
 
 void Sabul::on_loss(const LossSample& sample) {
     losses_.add(sample.now, static_cast<double>(sample.packets), 0);
+    rival_.on_loss(sample);
     if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_)
         dip_lost_ += static_cast<double>(sample.packets);
 }
@@ -222,6 +226,10 @@ void Sabul::step(Time now) {
     if (e > 0 && was_limited(span.sent_from, span.sent_to)) e = 0;
     lean_ += (e - lean_) * std::min(1.0, seconds(settings_.syn) / (kLeanRounds * seconds(round())));
     double rate = then * span.fate * (1 + kGain * e + kLean * lean_);
+    const bool beside_rivals = rival_.present();
+    if (settings_.competes) rival_.watch(now, rate_, queue_, round());
+    // Beside them our own rate is what we get; it is where we go on from when they are gone.
+    if (beside_rivals) rate = std::max(rate, span.delivered);
     if (excess > kHardLoss) rate *= 1 - std::min(0.3, excess / 2);
     lossy_acks_ = excess > 0.01 ? lossy_acks_ + 1 : 0;
     set_rate(now, rate);
@@ -230,32 +238,32 @@ void Sabul::step(Time now) {
     doubt_base(now);
 }
 
-// A delay far above the target that does not fall though we send much less is none of our making: a
-// longer route, or somebody who fills the queue. Among flows of this law a queue stays near the
-// target, and all of them brake when it does not. For three rounds the delay's least is watched;
-// what a third less of our rate for that long would have drained, had it been alone, counts as an
-// answer.
+// A delay far above the target that stays what it is though we send less and less is none of our
+// making, nor anybody's who answers to it: the route is longer now. Among flows of this law a queue
+// that high is braked for by all and moves.
 void Sabul::doubt_base(Time now) {
-    if (queue_ < kDoubt * target_delay(rate_)) {
+    if (rival_.present() || queue_ < kDoubt * target_delay(rate_)) {
         doubted_since_ = Time{};
         return;
     }
-    if (doubted_since_ == Time{}) {
+    if (doubted_since_ == Time{}) doubted_rate_ = rates_.mean(now - 3 * round(), now - round());
+    const bool steady = doubted_since_ != Time{} && queue_ < kSteady * doubted_least_ &&
+                        doubted_most_ < kSteady * queue_;
+    if (!steady) {
         doubted_since_ = now;
-        doubted_queue_ = queue_;
-        doubted_least_ = queue_;
+        doubted_least_ = doubted_most_ = queue_;
     }
     doubted_least_ = std::min(doubted_least_, queue_);
+    doubted_most_ = std::max(doubted_most_, queue_);
     // Long enough for flows of much longer round trips to answer, too.
-    const Duration watched = std::max<Duration>(3 * round(), kSilence);
-    if (now - doubted_since_ < watched) return;
-    if (doubted_queue_ - doubted_least_ < std::min(doubted_queue_ / 4, seconds(watched) / 16)) {
-        for (Stripe& stripe : stripes_) {
-            stripe.delay.raise(from_seconds(std::min(stripe.queue, doubted_least_)));
-            stripe.queue = stripe.smooth_queue = 0;
-        }
-        queue_ = smooth_queue_ = 0;
+    if (now - doubted_since_ < std::max<Duration>(3 * round(), kSilence)) return;
+    for (Stripe& stripe : stripes_) {
+        stripe.delay.raise(from_seconds(std::min(stripe.queue, doubted_least_)));
+        stripe.queue = stripe.smooth_queue = 0;
     }
+    queue_ = smooth_queue_ = lean_ = 0;
+    rates_.lift(doubted_rate_);  // it was given up for nothing
+    set_rate(now, doubted_rate_);
     doubted_since_ = Time{};
 }
 
@@ -306,7 +314,14 @@ void Sabul::apply(Time now) {
     double share = 1 - brake;
     if (now >= dip_from_ && now < dip_to_) share *= 1 - dip_depth_;
     if (now >= drain_from_ && now < drain_to_) share = std::min(share, kDrain);
-    sending_ = std::max(rate_ * share, kLeastPackets * packet_bytes_);
+    if (rival_.present()) {
+        const double held = rival_.window() * packet_bytes_ / seconds(round());
+        share = rival_.probing(now) ? kProbe : 1;
+        sending_ = held;
+    } else {
+        sending_ = rate_;
+    }
+    sending_ = std::max(sending_ * share, kLeastPackets * packet_bytes_);
     sendings_.set(now, sending_);
     const Duration feedback = std::max({rtt_, longest_rtt_, last_longest_});
     window_ = 1.25 * sendings_.most_since(now - 2 * round()) * seconds(feedback + settings_.syn) +

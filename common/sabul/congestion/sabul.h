@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/sabul/congestion/law.h"
+#include "common/sabul/congestion/rival.h"
 #include "common/sabul/congestion/signals/loss_window.h"
 #include "common/sabul/congestion/signals/one_way_delay.h"
 #include "common/sabul/congestion/signals/rate_history.h"
@@ -103,8 +104,10 @@ class Sabul final : public Law {
     Time dip_from_{}, dip_to_{}, next_dip_{}, dip_judged_{};
     double dip_depth_ = 0, dip_lost_ = 0, dip_received_ = 0;
     Time drain_from_{}, drain_to_{};
+    Rival rival_;
     Time doubted_since_{};
-    double doubted_queue_ = 0, doubted_least_ = 0;  // s
+    double doubted_rate_ = 0;
+    double doubted_least_ = 0, doubted_most_ = 0;  // s
     int lossy_acks_ = 0;
 };
 

@@ -26,6 +26,11 @@ class RateHistory {
         at(count_++) = {now, rate};
     }
 
+    // What was below `rate` was a mistake.
+    void lift(double rate) {
+        for (std::size_t i = 0; i < count_; ++i) at(i).rate = std::max(at(i).rate, rate);
+    }
+
     // Mean over time; at one moment where both are the same. The oldest entry stands for all
     // before.
     double mean(Time from, Time to) const {
