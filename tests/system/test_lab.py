@@ -195,6 +195,10 @@ class Lab(Case):
         self.assertIn("'echo on purpose >&2; exit 4' ended with 4", missing.stderr)
         with open(os.path.join(self.logs, "server-1.err")) as file:
             self.assertEqual(file.read(), "on purpose\n")
+        # What an earlier run wrote makes nobody ready.
+        with open(os.path.join(self.logs, "server-1.out"), "w") as file:
+            file.write("never")
+        self.lab("--on", "server", "exit 4", "--ready", "server", "never", main="touch ran", code=UNABLE)
         nothing = Process([self.program, "run", "--", "/no/such/program"])
         self.assertEqual(nothing.wait(), 127)
 

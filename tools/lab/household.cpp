@@ -91,7 +91,7 @@ class KeeperProcess {
     }
 
     static void redirect(int fd, const std::string& path, int flags) {
-        const int file = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+        const int file = ::open(path.c_str(), flags | O_CLOEXEC);
         if (file < 0 || ::dup2(file, fd) < 0) {
             say(errno_error(Fault::file, "cannot open", path, errno).sentence());
             ::_exit(kExitUnable);
@@ -108,8 +108,8 @@ class KeeperProcess {
         ::setpgid(0, 0);
         prepare(command.host);
         redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
-        redirect(STDOUT_FILENO, command.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
-        redirect(STDERR_FILENO, command.errors, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+        redirect(STDOUT_FILENO, command.output, O_WRONLY | O_APPEND);
+        redirect(STDERR_FILENO, command.errors, O_WRONLY | O_APPEND);
         ::execl("/bin/sh", "sh", "-c", command.shell.c_str(), nullptr);
         ::_exit(kNoSuchCommand);
     }
@@ -240,9 +240,23 @@ class KeeperProcess {
     bool stopped_ = false, ending_ = false;
 };
 
+// Empty, before anybody looks for `ready` in what an earlier run left there.
+Result<void> make_outputs(const Household& household) {
+    for (const Background& command : household.background) {
+        for (const std::string* name : {&command.output, &command.errors}) {
+            const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+            if (!io::Descriptor(::open(name->c_str(), flags, 0644))) {
+                return errno_error(Fault::unsupported, "cannot write", *name, errno);
+            }
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<Keeper> start_household(const Household& household, const std::vector<Host>& hosts) {
+    if (auto made = make_outputs(household); !made) return made.error();
     int news[2], life[2];
     if (::pipe2(news, O_CLOEXEC) != 0) return refused("cannot make a pipe");
     io::Descriptor news_in(news[0]), news_out(news[1]);
