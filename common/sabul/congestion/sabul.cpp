@@ -175,11 +175,11 @@ void Sabul::start_up(Time now, const AckSample& sample) {
             best_round_ = std::max(best_round_, span.delivered);
             round_end_ = now + round();
         }
-        const double loss =
-            losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
-        const double ambient = losses_.share(now, round(), 2 * kLossPackets);
-        ambient_ = ambient_packets_ == 0 ? ambient : std::min(ambient_, ambient);
-        ambient_packets_ = 1;
+        const double loss = recent_loss(now);
+        if (const auto share = losses_.share(now, round(), 2 * kLossPackets)) {
+            ambient_ = ambient_packets_ == 0 ? *share : std::min(ambient_, *share);
+            ambient_packets_ = kLossPackets;
+        }
         if (full_acks_ >= 2 || loss > kStartLoss || flat_rounds_ >= kStartFlatRounds)
             return leave_start(now, std::max(span.delivered, lately(now, least_span()).delivered));
     }
@@ -191,6 +191,7 @@ void Sabul::leave_start(Time now, double delivered) {
     ambient_ = std::min(ambient_, kAmbientCap);
     ambient_packets_ = kLossPackets;
     ambient_lost_ = ambient_ * ambient_packets_;
+    started_ = now;
     set_rate(now, delivered);
     dip_from_ = now;
     dip_to_ = now + round();
@@ -204,18 +205,21 @@ bool Sabul::was_limited(Time from, Time to) const {
                        [&](const LimitedSpan& span) { return span.from < to && span.to > from; });
 }
 
+double Sabul::recent_loss(Time now) const {
+    return losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets)
+        .value_or(0);
+}
+
 double Sabul::loss_excess(Time now) const {
-    const double loss =
-        losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
     const double margin = std::clamp(1.5 * loss_deviation_, kLossMargin, kMostLossMargin);
-    return loss - ambient_ - margin;
+    return recent_loss(now) - ambient_ - margin;
 }
 
 void Sabul::step(Time now) {
     const Span span = lately(now, std::max<Duration>(rtt_ / 4, 2 * settings_.syn));
-    if (!span.known) return;
-    const double loss =
-        losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
+    // What the start sent tells of the start.
+    if (!span.known || span.sent_from < started_) return;
+    const double loss = recent_loss(now);
     loss_deviation_ += (std::abs(loss - loss_mean_) - loss_deviation_) / 64;
     loss_mean_ += (loss - loss_mean_) / 16;
     const double excess = loss_excess(now);
@@ -230,7 +234,8 @@ void Sabul::step(Time now) {
     if (settings_.competes) rival_.watch(now, rate_, queue_, round());
     // Beside them our own rate is what we get; it is where we go on from when they are gone.
     if (beside_rivals) rate = std::max(rate, span.delivered);
-    if (excess > kHardLoss) rate *= 1 - std::min(0.3, excess / 2);
+    // A full queue passes on at the speed of sending what it does not drop: fate does not see it.
+    if (excess > kHardLoss) rate *= 1 - std::min(0.5, excess > 0.1 ? excess : excess / 2);
     lossy_acks_ = excess > 0.01 ? lossy_acks_ + 1 : 0;
     set_rate(now, rate);
     probe_loss(now);
@@ -280,8 +285,7 @@ void Sabul::probe_loss(Time now) {
     }
     const bool due = now >= next_dip_ || (excess > 0.01 && now >= dip_to_ + 6 * round());
     if (!due || now < dip_to_ + 2 * round() || now < drain_to_ + round()) return;
-    const double loss =
-        losses_.share(now, std::max<Duration>(round(), milliseconds(50)), kLossPackets);
+    const double loss = recent_loss(now);
     dip_depth_ = std::min(0.5, std::max(kDip, loss + 0.02));
     dip_from_ = now;
     dip_to_ = now + std::max(rtt_, 2 * settings_.syn) + settings_.syn;

@@ -64,6 +64,7 @@ class Sabul final : public Law {
     void set_rate(Time now, double rate);
     void apply(Time now);
     double target_delay(double rate) const;
+    double recent_loss(Time now) const;
     double loss_excess(Time now) const;
     bool was_limited(Time from, Time to) const;
     // Between two steps, and what a rate is taken over: an ACK comes about every SYN.
@@ -96,7 +97,7 @@ class Sabul final : public Law {
     double best_round_ = 0;
     int flat_rounds_ = 0;
     int full_acks_ = 0;
-    Time round_end_{};
+    Time round_end_{}, started_{};
 
     double ambient_ = 0;  // loss that is not ours
     double ambient_lost_ = 0, ambient_packets_ = 0;

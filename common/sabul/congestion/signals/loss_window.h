@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include "common/base/time.h"
 
@@ -25,16 +26,17 @@ class LossWindow {
     }
     void clear() { count_ = 0; }
 
-    // Over the last `span`, and further back until there are `least` packets; 0 where there are
-    // not.
-    double share(Time now, Duration span, double least) const {
+    // Over the last `span`, and further back until there are `least` packets; nothing where there
+    // are not.
+    std::optional<double> share(Time now, Duration span, double least) const {
         double lost = 0, received = 0;
         for (std::size_t i = count_; i-- > 0;) {
             if (now - at(i).since > span && lost + received >= least) break;
             lost += at(i).lost;
             received += at(i).received;
         }
-        return lost + received < least ? 0 : std::clamp(lost / (lost + received), 0.0, 1.0);
+        if (lost + received < least) return std::nullopt;
+        return std::clamp(lost / (lost + received), 0.0, 1.0);
     }
 
   private:
