@@ -32,6 +32,8 @@ class Host final : public ports::Clock {
     Time now() override { return local(world_.now()); }
     engine::End& end() { return *end_; }
     bool done() const { return end_ != nullptr && end_->done(); }
+    // Done, or not running anything.
+    bool over() const { return end_ == nullptr || end_->done(); }
 
   private:
     Time local(Time world) const;

@@ -20,7 +20,8 @@ MemoryDisk::MemoryDisk(World& world, Alarm& owner, std::uint32_t slots, std::uin
 
 void MemoryDisk::end_later(std::function<ports::DiskEvent()> action) {
     ++in_flight_;
-    world_.after(latency, [this, action = std::move(action)] {
+    const Duration stalled = std::max(stalled_until - world_.now(), Duration{0});
+    world_.after(stalled + latency, [this, action = std::move(action)] {
         --in_flight_;
         ended_.push_back(action());
         owner_.set(Time{});
@@ -110,7 +111,7 @@ bool MemoryDisk::write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t o
     end_later([this, tag, file, offset, slot, at, bytes] {
         ports::DiskEvent event{.tag = tag};
         const std::string path = open_.at(file).path;
-        if (fail_write.contains(path)) {
+        if (full || fail_write.contains(path)) {
             event.error = disk_error(path, ENOSPC);
             return event;
         }
@@ -148,6 +149,10 @@ void MemoryDisk::close(ports::DiskFile file) {
     LAMBDA_ASSERT(at != open_.end());
     if (at->second.target) files.erase(at->second.path + ".part");
     open_.erase(at);
+}
+
+void MemoryDisk::let_go() {
+    while (!open_.empty()) close(open_.begin()->first);
 }
 
 std::span<const ports::DiskEvent> MemoryDisk::poll() {

@@ -27,6 +27,12 @@ class MemoryDisk final : public ports::Disk {
     std::set<std::string> fail_create, fail_write, fail_read, fail_commit;
     std::function<void(const std::string& path, std::uint64_t offset)> on_read;
     Duration latency = std::chrono::microseconds(200);
+    bool full = false;     // from now on every write fails
+    Time stalled_until{};  // nothing that is asked for ends before
+
+    std::size_t open_files() const { return open_.size(); }
+    // The end that used it is gone: what it held is closed, partial files go.
+    void let_go();
 
     std::uint32_t slot_count() const override { return static_cast<std::uint32_t>(slots_.size()); }
     ByteSpan slot(std::uint32_t index) override { return slots_[index]; }

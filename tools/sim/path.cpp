@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kIpv4Udp = 28;
 constexpr std::size_t kSpareBuffers = 4096;
+constexpr Duration kBusyFor = std::chrono::microseconds(100);
 
 }  // namespace
 
@@ -36,6 +37,10 @@ ports::SendOutcome VirtualSocket::send(ByteView burst, std::size_t segment_bytes
     LAMBDA_ASSERT(segment_bytes > 0 && burst.size() <= 65507);
     if (std::min(segment_bytes, burst.size()) > path_.first_hop)
         return ports::SendOutcome::too_large;
+    if (world_.chance(busy)) {
+        owner_.alarm().set(world_.now() + kBusyFor);
+        return ports::SendOutcome::would_block;
+    }
     const auto other = others_.find(to.port);
     for (std::size_t at = 0; at < burst.size(); at += segment_bytes) {
         const ByteView one = burst.subspan(at, std::min(segment_bytes, burst.size() - at));
@@ -107,12 +112,25 @@ void VirtualSocket::inject(std::vector<std::byte> datagram, const Address& from,
     owner_.arrivals().set(due);
 }
 
+// Nobody has read since these arrived, so the first ones have the room.
+void VirtualSocket::overflow() {
+    std::size_t held = 0;
+    auto at = inbox_.begin();
+    while (at != inbox_.end() && at->due <= world_.now() && held + at->bytes.size() <= buffer_bytes)
+        held += (at++)->bytes.size();
+    const auto first = at;
+    while (at != inbox_.end() && at->due <= world_.now()) ++at;
+    dropped_ += static_cast<std::uint64_t>(at - first);
+    inbox_.erase(first, at);
+}
+
 std::size_t VirtualSocket::receive(std::span<ports::Arrival> out) {
     for (auto& bytes : taken_) {
         if (spare_.size() < kSpareBuffers) spare_.push_back(std::move(bytes));
     }
     taken_.clear();
     taken_.reserve(out.size());
+    if (overflows) overflow();
     const Duration clock_ahead = owner_.now() - world_.now();
     std::size_t count = 0;
     while (count < out.size() && !inbox_.empty() && inbox_.front().due <= world_.now()) {

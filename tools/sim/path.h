@@ -60,6 +60,8 @@ class VirtualSocket final : public ports::DatagramSocket {
     Time next_due() const { return inbox_.empty() ? kNever : inbox_.front().due; }
 
     std::size_t buffer_bytes = 4u << 20;
+    bool overflows = false;  // what does not fit into the buffer is dropped
+    double busy = 0;         // share of bursts that find the socket full
     Duration stamp_noise{0};  // uniform: how late the host's times of arrival are
     // Every datagram that was handed to the network, as an attacker on the path would keep it.
     std::vector<std::vector<std::byte>>* tap = nullptr;
@@ -71,6 +73,7 @@ class VirtualSocket final : public ports::DatagramSocket {
         std::vector<std::byte> bytes;
         Address from;
     };
+    void overflow();
     void carry(ByteView datagram, VirtualSocket& to);
     void cross(std::vector<std::byte> bytes, VirtualSocket& to);
     std::vector<std::byte> buffer(ByteView content);

@@ -139,6 +139,7 @@ engine::Setup Run::setup(bool sends) {
     for (const auto& socket : client ? client_sockets : server_sockets)
         made.sockets.push_back(socket.get());
     made.ciphers = ciphers();
+    if (options.adjust) options.adjust(sends, made);
     return made;
 }
 
@@ -170,7 +171,7 @@ bool Run::run() {
     const Time limit = world.now() + options.limit;
     start(true);
     start(false);
-    while (!sender_host.done() || !receiver_host.done()) {
+    while (!sender_host.over() || !receiver_host.over()) {
         if (!world.step(limit)) return false;
     }
     return true;

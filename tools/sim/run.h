@@ -2,6 +2,7 @@
 // between them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -28,6 +29,8 @@ struct Options {
     bool one_port = false;    // the server has one UDP port for all stripes
     bool behind_nat = false;  // the client's datagrams come from another host than its session
     Duration limit = std::chrono::minutes(10);  // of virtual time
+    // May put other ports in place of these; called once for each end.
+    std::function<void(bool sends, engine::Setup& setup)> adjust;
 };
 
 // A whole transfer: two ends, the world between them.
@@ -37,7 +40,7 @@ class Run {
         transfer::Target target);
     ~Run();
 
-    // Until both ends are done; false when the time limit came first.
+    // Until both ends are done or stopped; false when the time limit came first.
     bool run();
 
     World world;

@@ -217,8 +217,13 @@ double Sabul::loss_excess(Time now) const {
 
 void Sabul::step(Time now) {
     const Span span = lately(now, std::max<Duration>(rtt_ / 4, 2 * settings_.syn));
-    // What the start sent tells of the start.
-    if (!span.known || span.sent_from < started_) return;
+    if (!span.known) return;
+    if (span.sent_from < started_) {
+        // What the start sent fills the path: what comes of it is what the path carries.
+        set_rate(now,
+                 std::max(rate_, lately(now, std::max(rtt_ / 2, 4 * settings_.syn)).delivered));
+        return;
+    }
     const double loss = recent_loss(now);
     loss_deviation_ += (std::abs(loss - loss_mean_) - loss_deviation_) / 64;
     loss_mean_ += (loss - loss_mean_) / 16;
