@@ -31,6 +31,9 @@ constexpr std::size_t kMaxStreamBytes = 65536;
 constexpr std::size_t kReplayWindow = 65536;
 constexpr std::size_t kAckSamples = 4;
 
+// Clocks count from the start of a machine: 35 years are no machine's.
+constexpr std::uint64_t kLatestArrivalUs = 1ull << 50;
+
 struct ArrivalTime {
     std::uint32_t back = 0;     // number = largest - 1 - back
     std::uint64_t time_us = 0;  // the receiver's clock

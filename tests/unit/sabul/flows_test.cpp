@@ -188,3 +188,15 @@ TEST_CASE("sender and receiver agree on every number over a bad path") {
     CHECK(resolved.size() + sender.open_packets() == 20000);
     CHECK(sender.open_packets() < 200);
 }
+
+TEST_CASE("an ACK of a clock that cannot be is refused") {
+    SendFlow flow;
+    flow.record({.place = 0, .bytes = 1440, .wire_bytes = 1472, .sent = kStart});
+    Ack ack;
+    ack.cumulative = ack.largest = 1;
+    ack.sample_count = 1;
+    ack.samples[0].time_us = kLatestArrivalUs + 1;
+    CHECK(flow.handle_ack(ack, kStart + 10ms) == nullptr);
+    ack.samples[0].time_us = kLatestArrivalUs;
+    CHECK(flow.handle_ack(ack, kStart + 10ms) != nullptr);
+}

@@ -29,7 +29,7 @@ class OneWayDelay {
         if (delay <= least + kSame) base_seen_ = now;
         Bucket& bucket = bucket_at(now);
         bucket.least = std::min(bucket.least, delay);
-        return delay - std::min(least, delay);
+        return std::min(delay - std::min(least, delay), kMost);
     }
     // When a delay as low as the base was last seen.
     Time base_seen() const { return base_seen_; }
@@ -44,6 +44,7 @@ class OneWayDelay {
   private:
     static constexpr Duration kNone = Duration::max();
     static constexpr Duration kSame = std::chrono::microseconds(20);
+    static constexpr Duration kMost = std::chrono::seconds(100);  // whatever a peer says
     static constexpr Duration kBucket = std::chrono::seconds(1);
     static constexpr std::size_t kBuckets = 16;
     static constexpr Duration kDriftStep = std::chrono::seconds(5);
