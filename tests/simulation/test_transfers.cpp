@@ -1,8 +1,8 @@
 // Whole transfers between the two production ends, in virtual time, over paths of every kind.
 #include <cstdlib>
 
-#include "tools/sim/run.h"
 #include "tests/support/catch.h"
+#include "tools/sim/run.h"
 
 using namespace lambda;
 using namespace lambda::simulation;
@@ -249,7 +249,8 @@ TEST_CASE("replayed and forged datagrams change nothing") {
             if (i % 2 == 0) one_packet[one.run.world.below(one_packet.size())] ^= std::byte{4};
             // A forged number of the right window, on the right place: the hardest to refuse.
             if (i % 4 == 0) one_packet[7] ^= static_cast<std::byte>(one.run.world.below(256));
-            one.run.server_sockets[one.run.world.below(4)]->inject(one_packet, stranger, one.run.world.now());
+            one.run.server_sockets[one.run.world.below(4)]->inject(one_packet, stranger,
+                                                                   one.run.world.now());
             ++injected;
         }
         one.run.world.after(2ms, attack);

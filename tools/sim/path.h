@@ -62,6 +62,7 @@ class VirtualSocket final : public ports::DatagramSocket {
     std::size_t buffer_bytes = 4u << 20;
     bool overflows = false;  // what does not fit into the buffer is dropped
     double busy = 0;         // share of bursts that find the socket full
+    std::uint64_t times_busy = 0;
     Duration stamp_noise{0};  // uniform: how late the host's times of arrival are
     // Every datagram that was handed to the network, as an attacker on the path would keep it.
     std::vector<std::vector<std::byte>>* tap = nullptr;

@@ -38,7 +38,8 @@ TEST_CASE("every law is known by name, with its parameters and without") {
         CAPTURE(name);
         CHECK(check_law(name).ok());
         CHECK(make_law(name, {}) != nullptr);
-        CHECK(governs_transfer(name) == (name == "sabul" || name == "background" || name == "fixed"));
+        CHECK(governs_transfer(name) ==
+              (name == "sabul" || name == "background" || name == "fixed"));
     }
     for (const char* text :
          {"mimd:preset=rc,T=20ms,k1=0.125,k2=10,c=2,d=0.1,b=0.5,alpha=0.001,V=10",
