@@ -27,7 +27,7 @@ Time Host::global(Time local) const {
 }
 
 void Host::turn() {
-    if (end_ == nullptr || end_->done()) return;
+    if (over()) return;
     const Time next = global(end_->turn(now()));
     if (next != kNever) alarm_.set(std::max(next, world_.now() + settings_.turn));
     for (const VirtualSocket* socket : sockets_) {

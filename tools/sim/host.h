@@ -26,14 +26,16 @@ class Host final : public ports::Clock {
 
     // Drops what it runs, with the connections that it holds.
     void stop() { end_.reset(); }
+    // Runs it no more, and nobody hears of that: its connections stand.
+    void freeze() { frozen_ = true; }
 
     Alarm& alarm() { return alarm_; }
     Alarm& arrivals() { return arrivals_; }
     Time now() override { return local(world_.now()); }
     engine::End& end() { return *end_; }
     bool done() const { return end_ != nullptr && end_->done(); }
-    // Done, or not running anything.
-    bool over() const { return end_ == nullptr || end_->done(); }
+    // Done, stopped or frozen.
+    bool over() const { return end_ == nullptr || frozen_ || end_->done(); }
 
   private:
     Time local(Time world) const;
@@ -44,6 +46,7 @@ class Host final : public ports::Clock {
     HostSettings settings_;
     Time epoch_;
     std::unique_ptr<engine::End> end_;
+    bool frozen_ = false;
     std::vector<VirtualSocket*> sockets_;
     Alarm alarm_;
     Alarm arrivals_;

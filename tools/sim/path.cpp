@@ -38,6 +38,7 @@ ports::SendOutcome VirtualSocket::send(ByteView burst, std::size_t segment_bytes
     if (std::min(segment_bytes, burst.size()) > path_.first_hop)
         return ports::SendOutcome::too_large;
     if (world_.chance(busy)) {
+        ++times_busy;
         owner_.alarm().set(world_.now() + kBusyFor);
         return ports::SendOutcome::would_block;
     }
