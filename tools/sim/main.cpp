@@ -3,6 +3,8 @@
 
 #include "tools/model/command.h"
 #include "tools/sim/flows_command.h"
+#include "tools/sim/run_command.h"
+#include "tools/sim/swarm_command.h"
 
 int main(int argc, char** argv) {
     CLI::App app(
@@ -11,6 +13,8 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     int exit_code = 0;
     lambda::simulation::add_flows_command(app, exit_code);
+    lambda::simulation::add_run_commands(app, exit_code);
+    lambda::simulation::add_swarm_command(app, exit_code);
     lambda::model::add_model_command(app, exit_code);
     try {
         app.parse(argc, argv);

@@ -1,0 +1,55 @@
+// What a named scenario expects of its runs, as one line of text:
+//
+//   VALUE in LOW..HIGH      VALUE >= X      VALUE <= X
+//   VALUE / VALUE in ...                            a ratio
+//   rank METRIC RUN RUN RUN ... >= X                Spearman's correlation of the metric over these
+//                                                   runs with their order here, the highest first
+// VALUE is METRIC, or RUN:METRIC for one of several runs; without RUN it is asked of each run.
+// METRIC is sum_mbit, sum_cov, utilisation, jain, correlation, queue_mean_bytes or queue_p10_bytes;
+// or FIELD of a flow: flows[0].mean_mbit; of the least or the greatest: min.cov, max.cov; the mean
+// over flows of a law: reno.mean_mbit. FIELD is mean_mbit, cov, lost_packets, sent_packets,
+// stripes_jain, reached_ms or rtt_ms (in the last bin). Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "tools/sim/flows.h"
+
+namespace lambda::simulation {
+
+struct Value {
+    std::string run;  // empty: each
+    std::string metric;
+    std::string field;      // empty: the metric is of the whole run
+    std::size_t index = 0;  // of the flow, where metric is "flows"
+};
+
+struct Expectation {
+    std::string text;           // as written
+    std::vector<Value> values;  // one; two for a ratio; for a rank, one for each run, best first
+    bool is_rank = false;
+    double low, high;
+};
+
+struct RunResult {
+    std::string name;
+    FlowsResult result;
+};
+
+struct Finding {
+    std::string text;  // the expectation, and the run where it is asked of several
+    double figure = 0;
+    bool holds = false;
+};
+
+// Fault::usage for what is not of the form above, and for a run that is not one of `runs`.
+Result<Expectation> parse_expectation(const std::string& text,
+                                      const std::vector<std::string>& runs);
+
+// A flow that the result does not have gives a figure that is no number, and does not hold.
+std::vector<Finding> judge(const Expectation& expectation, std::span<const RunResult> runs);
+
+}  // namespace lambda::simulation
