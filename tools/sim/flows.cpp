@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "common/engine/receive_side.h"
 #include "common/engine/send_side.h"
@@ -49,25 +50,30 @@ class Flow {
          Link& bottleneck, unsigned number)
         : world_(world),
           settings_(settings),
-          access_(settings.access.value_or(BitRate{1e12}), 1e9),
           sender_(world, {.lateness = {}, .clock_drift = 0}),
           receiver_(world, {.lateness = scenario.lateness, .clock_drift = scenario.clock_drift}),
           feedback_(world, settings.rtt / 2, scenario.feedback_jitter, sender_.alarm(),
                     receiver_.alarm()),
           source_(world, sender_.alarm(), kSlots, 1u << 20),
           target_(world, receiver_.alarm(), kSlots, 1u << 20) {
-        forward_.delay = backward_.delay = settings.rtt / 2;
-        forward_.loss = scenario.loss;
-        forward_.burst = scenario.burst;
-        forward_.jitter = scenario.jitter;
-        forward_.first_hop = backward_.first_hop = kFirstHop;
-        forward_.bottleneck = &bottleneck;
-        if (settings.access) forward_.access = &access_;
+        backward_.delay = settings.rtt / 2;
+        backward_.first_hop = kFirstHop;
+        // One path for all, or one for each stripe where each has a link of its own.
+        for (unsigned i = 0; i < (settings.access ? settings.stripes : 1u); ++i) {
+            Path& path = forward_.emplace_back();
+            path.delay = settings.rtt / 2;
+            path.loss = scenario.loss;
+            path.burst = scenario.burst;
+            path.jitter = scenario.jitter;
+            path.first_hop = kFirstHop;
+            path.bottleneck = &bottleneck;
+            if (settings.access) path.access = &accesses_.emplace_back(*settings.access, 1e9);
+        }
         const auto port = [&](unsigned stripe) {
             return static_cast<std::uint16_t>(40000 + stripe);
         };
         for (unsigned i = 0; i < settings.stripes; ++i) {
-            near_.push_back(std::make_unique<VirtualSocket>(world, forward_,
+            near_.push_back(std::make_unique<VirtualSocket>(world, forward_[i % forward_.size()],
                                                             address(2 * number, port(i)), sender_));
             far_.push_back(std::make_unique<VirtualSocket>(
                 world, backward_, address(2 * number + 1, port(i)), receiver_));
@@ -86,10 +92,12 @@ class Flow {
 
     void change(const PathChange& change) {
         if (change.rtt) {
-            forward_.delay = backward_.delay = *change.rtt / 2;
+            backward_.delay = *change.rtt / 2;
+            for (Path& path : forward_) path.delay = *change.rtt / 2;
             feedback_.set_delay(*change.rtt / 2);
         }
-        if (change.loss) forward_.loss = *change.loss;
+        if (!change.loss) return;
+        for (Path& path : forward_) path.loss = *change.loss;
     }
 
     void sample() {
@@ -151,8 +159,9 @@ class Flow {
 
     World& world_;
     FlowSettings settings_;
-    Path forward_, backward_;
-    Link access_;
+    std::deque<Link> accesses_;  // of the stripes
+    std::deque<Path> forward_;   // likewise, or one for all
+    Path backward_;
     Host sender_, receiver_;
     std::vector<std::unique_ptr<VirtualSocket>> near_, far_;
     VirtualFeedback feedback_;

@@ -21,7 +21,7 @@ struct FlowSettings {
     std::uint16_t stripes = 1;
     Duration syn = std::chrono::milliseconds(10);
     Duration start{0};
-    std::optional<BitRate> access;  // a link of its own before the bottleneck
+    std::optional<BitRate> access;  // a link of its own for each stripe, before the bottleneck
 };
 
 // What happens to the path at a time. Only what is set changes.
