@@ -37,10 +37,12 @@ void Links::poll(Time now, Handler& handler) {
         handler.on_link(joined->stripe, again);
     }
     for (std::uint16_t stripe = 0; stripe < links_.size(); ++stripe) {
-        if (links_[stripe].channel != nullptr) read(stripe, now, handler);
         const Link& link = links_[stripe];
-        const bool missing = link.channel == nullptr || now - link.heard > link.patience;
-        if (dials_ && !retired_ && missing && now >= link.dial_again) dial(stripe, now);
+        const bool stood = link.channel != nullptr;
+        if (stood) read(stripe, now, handler);
+        // One that ended just now may have said that all is done: the next poll dials it.
+        const bool missing = !stood || now - link.heard > link.patience;
+        if (dials_ && missing && now >= link.dial_again) dial(stripe, now);
     }
 }
 
@@ -102,7 +104,7 @@ void Links::send(std::uint16_t stripe, ByteView frames) {
 
 Time Links::next_time() const {
     Time next = kNever;
-    if (!dials_ || retired_) return next;
+    if (!dials_) return next;
     for (const Link& link : links_) {
         const Time missing = link.channel == nullptr ? Time{} : link.heard + link.patience;
         next = std::min(next, std::max(missing, link.dial_again));

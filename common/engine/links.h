@@ -42,8 +42,6 @@ class Links {
     bool ready(std::uint16_t stripe);
     // Frames, whole. Only where ready(); kept here if the channel is full.
     void send(std::uint16_t stripe, ByteView frames);
-    // No new connections are wanted any more.
-    void retire() { retired_ = true; }
     // Since when no stripe has a connection; kNever while one has.
     Time dead_since() const { return dead_since_; }
     Time next_time() const;
@@ -66,7 +64,6 @@ class Links {
 
     ports::FeedbackSource& source_;
     const bool dials_;
-    bool retired_ = false;
     std::vector<Link> links_;
     Time dead_since_ = kNever;
     bool begun_ = false;

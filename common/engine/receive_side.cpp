@@ -16,8 +16,9 @@ constexpr Duration kHostDelay = std::chrono::milliseconds(5);
 constexpr Duration kFirstHello = std::chrono::milliseconds(100);
 constexpr Duration kLongestHello = std::chrono::seconds(1);
 constexpr Duration kKeepAlive = std::chrono::seconds(10);
-// The sender has all records and did not hang up: nothing more is to be waited for.
-constexpr Duration kLastWords = std::chrono::seconds(5);
+// All is done, and the sender did not say that it heard so. Its connections may have to be dialled
+// again for that, but it may also be gone.
+constexpr Duration kLastWords = std::chrono::seconds(30);
 constexpr std::size_t kMaxText = 65536;
 
 }  // namespace
@@ -328,10 +329,9 @@ void ReceiveSide::maybe_end() {
     if (ended_ == kNever) {
         ended_ = now_;
         outcome_.transfer_seconds = first_data_ == kNever ? 0 : seconds(now_ - first_data_);
-        links_.retire();
     }
-    // The sender hangs up once it has heard; the last word may be lost on the way.
-    done_ = set_.out().all_consumed() || !links_.any_alive() || now_ - ended_ > kLastWords;
+    // Not when all connections are gone: who did not hear the end would wait for it in vain.
+    done_ = set_.out().all_consumed() || now_ - ended_ > kLastWords;
 }
 
 Time ReceiveSide::next_time() {
@@ -345,6 +345,7 @@ Time ReceiveSide::next_time() {
 }
 
 void ReceiveSide::check_stall() {
+    if (ended_ != kNever) return;
     // A disk that takes long over a write is no stall.
     const Time moved = sink_.writing() ? now_ : last_progress_;
     const bool silent =

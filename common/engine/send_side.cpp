@@ -244,8 +244,7 @@ void SendSide::handle_record(const transfer::Record& record) {
     } else if (std::holds_alternative<transfer::SetDoneRecord>(record)) {
         outcome_.transfer_seconds = first_sent_ == kNever ? 0 : seconds(now_ - first_sent_);
         source_.resolve_all();
-        links_.retire();
-        set_.pump(links_, true);
+        set_.end(links_);
         done_ = true;
     }
 }

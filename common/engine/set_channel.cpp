@@ -30,4 +30,12 @@ void SetChannel::pump(Links& links, bool quiet) {
     }
 }
 
+void SetChannel::end(Links& links) {
+    frame_.clear();
+    sabul::append_stream_ack(frame_, in_.consumed());
+    for (std::uint16_t stripe = 0; stripe < links.stripes(); ++stripe) {
+        if (links.ready(stripe)) links.send(stripe, frame_);
+    }
+}
+
 }  // namespace lambda::engine

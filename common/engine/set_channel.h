@@ -19,6 +19,8 @@ class SetChannel {
     void on_links_changed() { out_.rewind(); }
     // Sends what the primary link takes. `quiet`: nothing else is going on, tell what was consumed.
     void pump(Links& links, bool quiet);
+    // Tells what was consumed for the last time, on every link: one that lives may be stalled.
+    void end(Links& links);
 
   private:
     transfer::StreamSender out_;

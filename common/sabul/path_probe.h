@@ -50,10 +50,7 @@ class PathProbe {
     // A datagram of this size arrived.
     void received(std::size_t wire_bytes, Time now) {
         received_any_ = now;
-        if (wire_bytes >= size_) {
-            received_full_ = now;
-            full_lost_ = 0;
-        }
+        if (wire_bytes >= shortest_lost_) lost_ = 0;
         if (wire_bytes > size_) {
             size_ = wire_bytes;
             std::erase_if(candidates_, [&](std::size_t c) { return c <= size_; });
@@ -64,13 +61,16 @@ class PathProbe {
 
     // Packets were lost, the shortest of them `wire_bytes` long. True: the size fell back.
     bool lost(std::size_t wire_bytes, Time now, Duration round_trip) {
-        if (size_ == kBase || wire_bytes < size_) return false;
-        ++full_lost_;
-        const Duration silence = std::max<Duration>(4 * round_trip, std::chrono::seconds(1));
-        if (full_lost_ < kTries || received_any_ <= received_full_ ||
-            now - received_full_ < silence) {
-            return false;
+        // Not the full size alone: what is sent may be shorter, and too long for the path still.
+        if (size_ == kBase || wire_bytes <= kBase) return false;
+        if (lost_++ == 0) {
+            losing_since_ = now;
+            shortest_lost_ = wire_bytes;
         }
+        shortest_lost_ = std::min(shortest_lost_, wire_bytes);
+        const Duration silence = std::max<Duration>(4 * round_trip, std::chrono::seconds(1));
+        if (lost_ < kTries || received_any_ <= losing_since_ || now - losing_since_ < silence)
+            return false;
         fall_back();
         return true;
     }
@@ -84,7 +84,7 @@ class PathProbe {
   private:
     void fall_back() {
         size_ = kBase;
-        full_lost_ = 0;
+        lost_ = 0;
         restart();
     }
     void restart() {
@@ -110,8 +110,11 @@ class PathProbe {
     std::vector<std::size_t> candidates_;  // descending, at most three
     int tries_ = 0;
     Time next_at_{};
-    Time received_any_{}, received_full_{};
-    int full_lost_ = 0;
+    Time received_any_{};
+    // Losses of packets above the base, since one as long as the shortest of them arrived.
+    int lost_ = 0;
+    Time losing_since_{};
+    std::size_t shortest_lost_ = 0;
 };
 
 }  // namespace lambda::sabul

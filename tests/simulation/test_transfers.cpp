@@ -188,6 +188,47 @@ TEST_CASE("packets grow to what the path carries, and shrink when it shrinks") {
     CHECK(one.run.sender->outcome().sent_packets > 96 * kMiB / 8900);
 }
 
+TEST_CASE("a path that shrinks is noticed by packets that are shorter than the longest") {
+    Options given = options();
+    given.terms.stripes = 1;
+    given.terms.initial_rate = given.terms.highest_rate = BitRate{10e6};
+    given.forward.largest = 8972;
+    std::vector<transfer::SourceName> names;
+    for (int i = 0; i < 500; ++i) {
+        std::string name = "f";
+        name += std::to_string(i);
+        names.push_back({name, name});
+    }
+    Run run(seed(), given, names, {"dir", true});
+    for (const auto& name : names) run.source.files[name.path] = {random_bytes(4097, 1), 5, 0644};
+    run.world.after(300ms, [&run] { run.options.forward.largest = 1472; });
+    const Time begin = run.world.now();
+    REQUIRE(run.run());
+    CHECK_FALSE(run.sender->outcome().cut);
+    CHECK(run.sender->outcome().files == 500);
+    CHECK(run.world.now() - begin < 10s);
+}
+
+TEST_CASE("a sender whose connections end with the last file still hears of the end") {
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        Options given = options(direction);
+        given.feedback_delay = 50ms;
+        One one(given, 1000);
+        // SET_DONE is on its way when every connection goes.
+        std::function<void()> watch = [&] {
+            if (!one.run.target.files.contains("out.bin")) return one.run.world.after(1ms, watch);
+            one.run.world.after(2ms, [&] {
+                for (std::uint16_t i = 0; i < 4; ++i) one.run.feedback.stall(i);
+                for (std::uint16_t i = 0; i < 4; ++i) one.run.feedback.cut(i);
+            });
+        };
+        one.run.world.after(1ms, watch);
+        const Time begin = one.run.world.now();
+        one.expect_identical();
+        CHECK(one.run.world.now() - begin < 5s);
+    }
+}
+
 TEST_CASE("a first hop that shrinks is told by the kernel and costs no law a loss") {
     Options given = options();
     given.terms.stripes = 1;
