@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double kMostBytes = 5e6;
+constexpr double kMostBytes = 24e6;
 constexpr std::size_t kMostFiles = 12;
 // A minute without any connection ends a transfer, and two without progress: what is drawn stays
 // well below, all of it together.
@@ -137,7 +137,7 @@ void draw_files(Dice& dice, SwarmPlan& plan) {
     const bool several = dice.chance(0.6);
     const std::size_t count = several ? dice.between(1, kMostFiles) : 1;
     // Slow paths get little to carry: virtual time is not free either.
-    double most = dice.scaled(1e4, kMostBytes);
+    double most = dice.scaled(1e5, kMostBytes);
     if (plan.options.forward.loss > 0.03 || plan.options.backward.loss > 0.03) most /= 8;
     const bool faults = dice.chance(0.25);
     for (std::size_t i = 0; i < count; ++i) {
