@@ -1,0 +1,142 @@
+// Named scenarios: what their files may say, how an expectation is judged. That they hold, the
+// tests scenario_* run them for.
+#include <filesystem>
+
+#include "tests/support/catch.h"
+#include "tools/sim/named.h"
+
+using namespace lambda;
+using namespace lambda::simulation;
+
+namespace {
+
+const std::string kHead = "title: a\nsource: b\n";
+const std::string kFlow = "flow: [\"law=reno,rtt=10ms\"]\n";
+const std::string kExpect = "expect: [jain >= 0.9]\n";
+
+std::string complaint(const std::string& text) {
+    const auto scenario = parse_named(text, "x.yaml");
+    return scenario ? "" : scenario.error().sentence();
+}
+
+FlowsResult two_flows(double first, double second) {
+    FlowsResult result;
+    result.flows.resize(2);
+    result.flows[0].law = "sabul";
+    result.flows[0].mean_mbit = first;
+    result.flows[1].law = "reno";
+    result.flows[1].mean_mbit = second;
+    result.sum_mbit = first + second;
+    return result;
+}
+
+Finding only(const std::string& text, const std::vector<RunResult>& runs) {
+    std::vector<std::string> names;
+    for (const RunResult& run : runs) names.push_back(run.name);
+    const auto expectation = parse_expectation(text, names);
+    INFO(text);
+    REQUIRE(expectation.ok());
+    const auto findings = judge(*expectation, runs);
+    REQUIRE(findings.size() == 1);
+    return findings[0];
+}
+
+}  // namespace
+
+TEST_CASE("A named scenario says where it is wrong") {
+    REQUIRE(complaint(kHead + kFlow + kExpect).empty());
+    struct Case {
+        std::string text, said;
+    };
+    const auto bad = GENERATE_COPY(values<Case>({
+        {"", "x.yaml:1: the file is empty"},
+        {kFlow + kExpect, "x.yaml:2: title: is missing"},
+        {kHead + kFlow, "x.yaml:3: expect: is missing"},
+        {kHead + kExpect, "--flow: there is none"},
+        {kHead + kFlow + kExpect + "speed: 3\n", "x.yaml:5: speed: \"speed\" is no flag"},
+        {kHead + kFlow + kExpect + "seed: 3\n", "x.yaml:5: seed: \"seed\" is no flag"},
+        {kHead + kFlow + kExpect + "loss: lots\n", "x.yaml:5: loss: \"lots\" is no number"},
+        {kHead + kFlow + kExpect + "loss: 1\n", "x.yaml:5: --loss: the value is out of range"},
+        {kHead + kFlow + kExpect + "loss: nan\n", "x.yaml:5: loss: \"nan\" is no number"},
+        {kHead + kFlow + kExpect + "loss: [0.1]\n", "x.yaml:5: loss: is no flag that takes a list"},
+        {kHead + "flow: law=reno\n" + kExpect, "x.yaml:3: flow: takes a list"},
+        {kHead + kFlow + kExpect + "title: c\n", "x.yaml:5: title: stands twice"},
+        {kHead + kFlow + kExpect + "queue: 0BDP\n", "x.yaml:5: --queue: 0BDP is no number of BDP"},
+        {kHead + kFlow + kExpect + "queue:\n", "x.yaml:5: queue: has no value"},
+        {kHead + "flow: [law=none]\n" + kExpect, "--flow: \"law=none\" is no part of a scenario"},
+        {kHead + kFlow + kExpect + "at: [\"1s,colour=red\"]\n", "--at: \"colour=red\""},
+        {kHead + kFlow + kExpect + "runs: [\"a loss\"]\n", "\"loss\" is no KEY=VALUE"},
+        {kHead + kFlow + kExpect + "runs: [\"a loss=1e-3 loss=1e-4\"]\n", "\"loss\" stands twice"},
+        {kHead + kFlow + kExpect + "runs: [\"loss=1e-3\"]\n", "does not begin with a name"},
+        {kHead + kFlow + kExpect + "runs: [a, a]\n", "x.yaml:5: a: two runs have this name"},
+        {kHead + kFlow + "expect: [speed >= 1]\n", "x.yaml:4: expect: \"speed\" is no metric"},
+        {kHead + kFlow + "expect: [b:jain >= 1]\n", "\"b:jain\" names a run that there is not"},
+        {kHead + kFlow + "expect: [jain == 1]\n", "\"==\" is not in, >= or <="},
+        {kHead + kFlow + "expect: [jain in 2..1]\n", "a low bound above its high one"},
+        {kHead + kFlow + "expect: [jain in 2]\n", "\"2\" is no LOW..HIGH"},
+        {kHead + kFlow + "expect: [\"flows[x].cov >= 1\"]\n", "\"flows[x].cov\" has neither"},
+        {kHead + kFlow + "expect: [max.speed >= 1]\n", "\"max.speed\" is no metric of a flow"},
+        {kHead + kFlow + "expect: [jain jain >= 1]\n", "is no expectation"},
+        {kHead + kFlow + "expect: [rank jain >= 1]\n", "ranks fewer than two runs"},
+    }));
+    CAPTURE(bad.text);
+    CHECK_THAT(complaint(bad.text), Catch::Contains(bad.said));
+}
+
+TEST_CASE("A run has what is common, and its own flags") {
+    const auto scenario = parse_named(
+        kHead + kFlow + kExpect +
+            "loss: 0.5\nruns: [plain, \"own loss=1e-3 flow=law=sabul,count=2 flow=law=stcp\"]\n",
+        "x.yaml");
+    REQUIRE(scenario.ok());
+    REQUIRE(scenario->runs.size() == 2);
+    CHECK(scenario->runs[0].scenario.loss == 0.5);
+    CHECK(scenario->runs[0].scenario.flows.size() == 1);
+    CHECK(scenario->runs[1].scenario.loss == 1e-3);
+    REQUIRE(scenario->runs[1].scenario.flows.size() == 3);
+    CHECK(scenario->runs[1].scenario.flows[2].law == "stcp");
+}
+
+TEST_CASE("An expectation holds within its bounds and fails outside") {
+    const std::vector<RunResult> runs{{"", two_flows(300, 100)}};
+    CHECK(only("sum_mbit in 400..401", runs).holds);
+    CHECK_FALSE(only("sum_mbit in 401..500", runs).holds);
+    CHECK(only("flows[1].mean_mbit <= 100", runs).holds);
+    CHECK_FALSE(only("flows[1].mean_mbit >= 101", runs).holds);
+    CHECK(only("sabul.mean_mbit / reno.mean_mbit in 3..3", runs).holds);
+    CHECK(only("min.mean_mbit >= 100", runs).figure == 100);
+    CHECK(only("max.mean_mbit >= 100", runs).figure == 300);
+    CHECK_FALSE(only("flows[2].mean_mbit >= 0", runs).holds);
+    CHECK_FALSE(only("stcp.mean_mbit <= 1e9", runs).holds);
+}
+
+TEST_CASE("An expectation without a run is asked of each") {
+    const std::vector<RunResult> runs{{"a", two_flows(300, 100)}, {"b", two_flows(50, 20)}};
+    const auto each = parse_expectation("sum_mbit >= 100", {"a", "b"});
+    REQUIRE(each.ok());
+    const auto findings = judge(*each, runs);
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].holds);
+    CHECK_FALSE(findings[1].holds);
+    CHECK(only("a:sum_mbit / b:sum_mbit >= 5.7", runs).holds);
+}
+
+TEST_CASE("A rank is Spearman's correlation with the order given") {
+    const std::vector<RunResult> runs{
+        {"a", two_flows(3, 0)}, {"b", two_flows(2, 0)}, {"c", two_flows(1, 0)}};
+    CHECK(only("rank sum_mbit a b c >= 0", runs).figure == Approx(1));
+    CHECK(only("rank sum_mbit c b a >= 0", runs).figure == Approx(-1));
+    CHECK(only("rank sum_mbit b a c >= 0", runs).figure == Approx(0.5));
+}
+
+TEST_CASE("Every scenario that is shipped can be read") {
+    std::size_t count = 0;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(LAMBDA_SOURCE_DIR "/tools/sim/scenarios")) {
+        const auto scenario = read_named(entry.path().string());
+        INFO((scenario ? "" : scenario.error().sentence()));
+        CHECK(scenario.ok());
+        ++count;
+    }
+    CHECK(count >= 15);
+}
