@@ -71,7 +71,7 @@ int run(const Flags& flags) {
     std::atomic<std::uint64_t> next = seeds.first;
     std::mutex mutex;  // guards what follows, and the output
     std::map<std::string, std::uint64_t> faults;
-    std::uint64_t failed = 0;
+    std::uint64_t failed = 0, passed = 0;
     const auto work = [&] {
         for (std::uint64_t seed = next++; seed <= seeds.last; seed = next++) {
             present_seed = seed;
@@ -80,13 +80,16 @@ int run(const Flags& flags) {
             for (const auto& [kind, count] : result.faults) faults[kind] += count;
             const auto number = static_cast<unsigned long long>(seed);
             if (flags.verbose) std::printf("seed %llu\n%s", number, result.story.c_str());
-            if (result.wrong.empty()) continue;
+            if (result.wrong.empty()) {
+                ++passed;
+                continue;
+            }
             ++failed;
+            if (plant) next = seeds.last + 1;  // one is enough
             std::printf("seed %llu FAILED\n", number);
             for (const std::string& what : result.wrong) std::printf("  %s\n", what.c_str());
             std::printf("  repeat: lambda-sim swarm --seeds %llu..%llu%s%s -v\n", number, number,
                         flags.plant.empty() ? "" : " --plant ", flags.plant.c_str());
-            std::fflush(stdout);
         }
     };
     std::vector<std::thread> threads;
@@ -98,11 +101,10 @@ int run(const Flags& flags) {
         if (count > 0)
             std::printf("%12llu  %s\n", static_cast<unsigned long long>(count), kind.c_str());
     }
-    const std::uint64_t total = seeds.last - seeds.first + 1;
-    std::printf(
-        "seeds %llu..%llu: %llu passed, %llu failed\n",
-        static_cast<unsigned long long>(seeds.first), static_cast<unsigned long long>(seeds.last),
-        static_cast<unsigned long long>(total - failed), static_cast<unsigned long long>(failed));
+    std::printf("seeds %llu..%llu: %llu passed, %llu failed\n",
+                static_cast<unsigned long long>(seeds.first),
+                static_cast<unsigned long long>(seeds.last),
+                static_cast<unsigned long long>(passed), static_cast<unsigned long long>(failed));
     return failed == 0 ? 0 : 1;
 }
 
@@ -117,8 +119,9 @@ void add_swarm_command(CLI::App& app, int& exit_code) {
     command->add_option("--jobs", flags->jobs, "threads")
         ->check(CLI::Range(1u, 256u))
         ->capture_default_str();
-    command->add_option("--plant", flags->plant,
-                        std::string("break a port, for the swarm to find: ") + plant_names());
+    command->add_option(
+        "--plant", flags->plant,
+        std::string("break a port, and stop at the seed that finds it: ") + plant_names());
     command->add_flag("-v,--verbose", flags->verbose, "what was drawn and what became of it");
     command->callback([flags, &exit_code] { exit_code = run(*flags); });
 }

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 constexpr double kEarlyWrites = 0.05;
 constexpr double kStaleReads = 0.05;
 constexpr double kLostFrames = 0.002;
-constexpr double kLenientOpens = 0.001;
+constexpr double kLenientOpens = 0.005;
 
 // Passes everything through.
 class PlainDisk : public ports::Disk {

@@ -14,7 +14,7 @@ enum class Plant {
     early_write,     // the disk ends a write before it was made
     stale_read,      // the disk ends a read and leaves what the slot held before
     lost_frame,      // a feedback connection takes a frame and loses it
-    lenient_cipher,  // the cipher passes one in a thousand packets that do not open
+    lenient_cipher,  // the cipher passes one in 200 packets that do not open
 };
 
 std::optional<Plant> parse_plant(std::string_view name);
