@@ -18,6 +18,10 @@ namespace lambda::ports {
 
 // Direct I/O moves whole pages; slots and the room behind the last byte of a file allow for it.
 constexpr std::size_t kDiskAlignment = 4096;
+// A block is read and written in pieces, so that the disk has several at once even where blocks
+// come one by one.
+constexpr std::uint32_t kDiskPieceBytes = 256 * 1024;
+static_assert(kDiskPieceBytes % kDiskAlignment == 0);
 
 using DiskFile = std::uint32_t;
 using DiskTag = std::uint64_t;

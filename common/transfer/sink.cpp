@@ -8,10 +8,7 @@
 namespace lambda::transfer {
 namespace {
 
-// A block goes to the disk in pieces, so that the disk has several at once even where blocks come
-// one by one. A multiple of what direct I/O aligns to.
-constexpr std::uint32_t kWriteBytes = 256 * 1024;
-static_assert(kWriteBytes % ports::kDiskAlignment == 0 && kLeafBytes % kWriteBytes == 0);
+static_assert(kLeafBytes % ports::kDiskPieceBytes == 0);
 
 }  // namespace
 
@@ -225,8 +222,8 @@ void Sink::complete(std::uint64_t index, Block& block) {
             continue;
         }
         totals_.bytes_complete += extent.bytes;
-        for (std::uint32_t done = 0; done < extent.bytes; done += kWriteBytes) {
-            const std::uint32_t bytes = std::min(kWriteBytes, extent.bytes - done);
+        for (std::uint32_t done = 0; done < extent.bytes; done += ports::kDiskPieceBytes) {
+            const std::uint32_t bytes = std::min(ports::kDiskPieceBytes, extent.bytes - done);
             const Write piece{index, {extent.file, extent.offset + done, extent.at + done, bytes}};
             ++block.writes_left;
             ++file.writes_in_flight;

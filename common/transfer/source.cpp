@@ -169,11 +169,7 @@ bool Source::plan_large(FileNumber number, File& file) {
             range.first = last;
             if (range.empty()) file.data.erase(file.data.begin());
         }
-        block->reads_pending = static_cast<std::uint32_t>(block->extents.size());
-        for (const Extent& extent : block->extents) {
-            reads_.push_back({index, extent});
-            ++file.reads_pending;
-        }
+        for (const Extent& extent : block->extents) plan_reads(*block, file, extent);
     }
     return true;
 }
@@ -190,10 +186,21 @@ bool Source::plan_small(FileNumber number, File& file) {
     file.data.clear();
     block->extents.push_back(extent);
     block->unresolved += extent.bytes;
-    ++block->reads_pending;
-    ++file.reads_pending;
-    reads_.push_back({index, extent});
+    plan_reads(*block, file, extent);
     return true;
+}
+
+void Source::plan_reads(SendBlock& block, File& file, Extent left) {
+    while (left.bytes > 0) {
+        Extent piece = left;
+        piece.bytes = std::min(left.bytes, ports::kDiskPieceBytes);
+        reads_.push_back({block.index, piece});
+        ++block.reads_pending;
+        ++file.reads_pending;
+        left.offset += piece.bytes;
+        left.at += piece.bytes;
+        left.bytes -= piece.bytes;
+    }
 }
 
 // No more files go into the packed block: it may be sent once it is read.

@@ -133,6 +133,7 @@ class Source {
     void plan_blocks();
     bool plan_large(FileNumber number, File& file);
     bool plan_small(FileNumber number, File& file);
+    void plan_reads(SendBlock& block, File& file, Extent left);
     bool flush_packed();
     SendBlock* new_block(std::uint64_t index);
     bool start_reads();
