@@ -10,6 +10,7 @@ using std::chrono::milliseconds;
 
 constexpr double kPacket = 1440;         // bytes; the unit of the target delay's rate
 constexpr double kTargetDelay = 0.0866;  // s sqrt(packets/s): 0.3 ms at 1 Gbit/s
+constexpr double kHalfLife = 0.02;       // s, of a delay that was read
 constexpr double kGain = 0.08;           // a round trip
 // What all flows of a queue do together averages out over some rounds; what is left of e is our own
 // distance from the fair share, and costs no oscillation.
@@ -111,8 +112,13 @@ void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
                                                  largest ? sample.latest_rtt : Duration{0}));
     }
     stripe.queue = seconds(least);
-    stripe.smooth_queue = (stripe.smooth_queue + stripe.queue) / 2;
     const Passage& last = sample.passages.back();
+    // By time, whatever the SYN: a smoothed delay falls slowly below the target, and who smooths
+    // for longer gives way for longer.
+    const double since =
+        stripe.passed.empty() ? 1 : seconds(last.arrived - stripe.passed.back().arrived);
+    stripe.smooth_queue +=
+        (stripe.queue - stripe.smooth_queue) * (1 - std::exp2(-std::max(0.0, since) / kHalfLife));
     if (stripe.passed.empty() || last.arrived > stripe.passed.back().arrived)
         stripe.passed.push_back({last.sent, last.arrived, stripe.bytes});
     while (stripe.passed.front().arrived + kPassedSpan < last.arrived) stripe.passed.pop_front();
