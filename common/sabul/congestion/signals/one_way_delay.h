@@ -25,11 +25,11 @@ class OneWayDelay {
         const Duration raw = passage.arrived - passage.sent.time_since_epoch();
         if (rtt.count() > 0) track_drift(now, rtt - raw);
         const Duration delay = raw - drift_since_start(now);
-        const Duration least = base(now);
-        if (delay <= least + kSame) base_seen_ = now;
+        const Duration least = std::min(base(now), delay);
+        if (delay - least <= kSame) base_seen_ = now;
         Bucket& bucket = bucket_at(now);
         bucket.least = std::min(bucket.least, delay);
-        return std::min(delay - std::min(least, delay), kMost);
+        return std::min(delay - least, kMost);
     }
     // When a delay as low as the base was last seen.
     Time base_seen() const { return base_seen_; }
