@@ -62,9 +62,11 @@ class PathFilter(Case):
         got = [struct.unpack_from("!I", datagram)[0] for datagram in self.flood(*self.pair(path))]
         self.assert_about(self.COUNT - len(set(got)), 2)
         self.assert_about(len(got) - len(set(got)), 3)
-        late = sum(1 for number, before in zip(got[1:], got) if number < before)
-        self.assertGreater(late, self.COUNT * 0.01)
         count = path.stats()["left_to_right"]
+        self.assert_about(count["reordered"], 5)
+        # How many were overtaken depends on how the machine spreads the flood.
+        late = sum(1 for number, before in zip(got[1:], got) if number < before)
+        self.assertGreater(late, 0)
         self.assertEqual(len(set(got)), self.COUNT - count["lost"])
 
     def test_damaged_datagrams_pass_the_kernel(self):
