@@ -89,6 +89,8 @@ Result<void> Flags::set(const std::string& key, const std::string& value) {
         noise = value;
     } else if (key == "feedback-jitter") {
         feedback_jitter = value;
+    } else if (key == "pauses") {
+        pauses = value;
     } else {
         return usage("\"" + key + "\" is no flag of `lambda-sim flows`");
     }
@@ -105,6 +107,13 @@ Result<FlowsScenario> scenario_of(const Flags& flags) {
     reader.take(parse_duration(flags.noise), "--noise", scenario.stamp_noise);
     reader.take(parse_duration(flags.feedback_jitter), "--feedback-jitter",
                 scenario.feedback_jitter);
+    if (!flags.pauses.empty()) {
+        const std::size_t comma = std::min(flags.pauses.find(','), flags.pauses.size() - 1);
+        reader.take(parse_duration(flags.pauses.substr(0, comma)), "--pauses",
+                    scenario.pause_every);
+        reader.take(parse_duration(flags.pauses.substr(comma + 1)), "--pauses", scenario.pause);
+        if (scenario.pause_every.count() == 0) reader.refuse("--pauses", "EVERY is nothing");
+    }
     reader.range(flags.loss, 0, 0.99, "--loss");
     reader.range(flags.burst, 1, 1000, "--burst");
     reader.range(flags.drift_ppm, -1000, 1000, "--drift");

@@ -14,6 +14,7 @@ namespace lambda::simulation {
 struct Flags {
     std::string capacity = "1Gbit/s", queue = "1BDP", duration = "60s";
     std::string jitter = "0s", lateness = "0s", noise = "0s", feedback_jitter = "0s";
+    std::string pauses;  // "500ms,50ms"
     double loss = 0, burst = 1, drift_ppm = 0;
     std::uint64_t seed = 1;
     std::vector<std::string> flows, changes;

@@ -47,7 +47,7 @@ class PlainCipher final : public ports::PacketCipher {
 class Flow {
   public:
     Flow(World& world, const FlowsScenario& scenario, const FlowSettings& settings,
-         Link& bottleneck, unsigned number)
+         Link& bottleneck, const Pauses* pauses, unsigned number)
         : world_(world),
           settings_(settings),
           sender_(world, {.lateness = {}, .clock_drift = 0}),
@@ -67,6 +67,7 @@ class Flow {
             path.jitter = scenario.jitter;
             path.first_hop = kFirstHop;
             path.bottleneck = &bottleneck;
+            path.pauses = pauses;
             if (settings.access) path.access = &accesses_.emplace_back(*settings.access, 1e9);
         }
         const auto port = [&](unsigned stripe) {
@@ -228,11 +229,16 @@ void summarise(FlowsResult& result, BitRate capacity) {
 FlowsResult run_flows(const FlowsScenario& scenario) {
     World world(scenario.seed);
     Link bottleneck(scenario.capacity, scenario.queue_bytes);
+    std::optional<Pauses> pauses;
+    if (scenario.pause_every.count() > 0)
+        pauses.emplace(world.now(), scenario.duration + std::chrono::seconds(1),
+                       scenario.pause_every, scenario.pause, scenario.seed);
     std::vector<std::unique_ptr<Flow>> flows;
     std::vector<Arrival> arrivals;
     const double payload_rate = scenario.capacity.bytes_per_second() * kPayload / 1500;
     for (const FlowSettings& settings : scenario.flows) {
         flows.push_back(std::make_unique<Flow>(world, scenario, settings, bottleneck,
+                                               pauses ? &*pauses : nullptr,
                                                static_cast<unsigned>(flows.size())));
         arrivals.emplace_back(payload_rate, settings.rtt);
     }

@@ -59,11 +59,19 @@ void VirtualSocket::carry(ByteView datagram, VirtualSocket& to) {
         return;
     }
     std::vector<std::byte> bytes = to.buffer(datagram);
-    if (path_.access == nullptr) return cross(std::move(bytes), to);
+    if (path_.access == nullptr) return arrive(std::move(bytes), to);
     const auto departs =
         path_.access->admit(world_.now(), static_cast<double>(datagram.size()) + kIpv4Udp);
     if (!departs) return;
     world_.after(*departs - world_.now(),
+                 [this, &to, bytes = std::move(bytes)]() mutable { arrive(std::move(bytes), to); });
+}
+
+void VirtualSocket::arrive(std::vector<std::byte> bytes, VirtualSocket& to) {
+    const Time now = world_.now();
+    const Time at = path_.pauses == nullptr ? now : path_.pauses->after(now);
+    if (at == now) return cross(std::move(bytes), to);
+    world_.after(at - now,
                  [this, &to, bytes = std::move(bytes)]() mutable { cross(std::move(bytes), to); });
 }
 
@@ -84,6 +92,7 @@ void VirtualSocket::cross(std::vector<std::byte> bytes, VirtualSocket& to) {
         bytes[world_.below(bytes.size())] ^= static_cast<std::byte>(1u << world_.below(8));
     }
     at += path_.delay + world_.uniform(path_.jitter);
+    if (path_.pauses != nullptr) at = path_.pauses->after(at);
     at = to.last_due_ = std::max(at, to.last_due_);
     if (world_.chance(path_.reorder)) {
         ++path_.counters.reordered;

@@ -9,6 +9,7 @@
 
 #include "common/ports/datagrams.h"
 #include "tools/sim/link.h"
+#include "tools/sim/pauses.h"
 #include "tools/sim/world.h"
 
 namespace lambda::simulation {
@@ -29,6 +30,7 @@ struct Path {
     bool dead = false;
     Link* access = nullptr;      // of the sending host alone
     Link* bottleneck = nullptr;  // shared
+    const Pauses* pauses = nullptr;
     struct Counters {
         std::uint64_t sent = 0, lost = 0, duplicated = 0, reordered = 0, truncated = 0, flipped = 0;
     } counters;
@@ -76,6 +78,7 @@ class VirtualSocket final : public ports::DatagramSocket {
     };
     void overflow();
     void carry(ByteView datagram, VirtualSocket& to);
+    void arrive(std::vector<std::byte> bytes, VirtualSocket& to);
     void cross(std::vector<std::byte> bytes, VirtualSocket& to);
     std::vector<std::byte> buffer(ByteView content);
 
