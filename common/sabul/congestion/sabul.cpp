@@ -105,13 +105,17 @@ void Sabul::on_ack(const AckSample& sample) {
 }
 
 void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
-    Duration least = Duration::max();
+    Duration waiting = Duration::max(), queue = Duration::max(), held{0};
     for (const Passage& passage : sample.passages) {
         const bool largest = &passage == &sample.passages.back();
-        least = std::min(least, stripe.delay.add(sample.now, passage,
-                                                 largest ? sample.latest_rtt : Duration{0}));
+        const Duration waited = stripe.delay.add(sample.now, passage,
+                                                 largest ? sample.latest_rtt : Duration{0});
+        held = stripe.standstill.add(passage, waited, round());
+        waiting = std::min(waiting, waited);
+        queue = std::min(queue, waited - held);
     }
-    stripe.queue = seconds(least);
+    stripe.waiting = seconds(waiting);
+    stripe.queue = seconds(queue);
     const Passage& last = sample.passages.back();
     // By time, whatever the SYN: a smoothed delay falls slowly below the target, and who smooths
     // for longer gives way for longer.
@@ -120,22 +124,27 @@ void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
     stripe.smooth_queue +=
         (stripe.queue - stripe.smooth_queue) * (1 - std::exp2(-std::max(0.0, since) / kHalfLife));
     if (stripe.passed.empty() || last.arrived > stripe.passed.back().arrived)
-        stripe.passed.push_back({last.sent, last.arrived, stripe.bytes});
+        stripe.passed.push_back({last.sent, last.arrived, last.arrived - held, stripe.bytes});
     while (stripe.passed.front().arrived + kPassedSpan < last.arrived) stripe.passed.pop_front();
 
     double heard = 0;
-    queue_ = smooth_queue_ = 0;
+    waiting_ = queue_ = smooth_queue_ = 0;
     for (const Stripe& each : stripes_) {
         if (sample.now - each.heard > 4 * settings_.syn) continue;
+        waiting_ += each.waiting;
         queue_ += each.queue;
         smooth_queue_ += each.smooth_queue;
         ++heard;
     }
+    waiting_ /= heard;
     queue_ /= heard;
     smooth_queue_ /= heard;
 }
 
 void Sabul::on_loss(const LossSample& sample) {
+    if (sample.stripe < stripes_.size() &&
+        stripes_[sample.stripe].standstill.met(sample.first_sent, sample.last_sent))
+        return;
     losses_.add(sample.now, static_cast<double>(sample.packets), 0);
     rival_.on_loss(sample);
     if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_)
@@ -151,12 +160,12 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
             continue;
         const Passed& last = stripe.passed.back();
         auto first = stripe.passed.end() - 2;
-        while (first != stripe.passed.begin() && last.arrived - first->arrived < width) --first;
+        while (first != stripe.passed.begin() && last.steady - first->steady < width) --first;
         // A burst at the start says nothing of the path's rate.
-        if (last.arrived - first->arrived < least_span()) continue;
+        if (last.steady - first->steady < least_span()) continue;
         const double took = seconds(last.arrived - first->arrived);
         sent += seconds(last.sent - first->sent);
-        arrived += took;
+        arrived += seconds(last.steady - first->steady);
         span.delivered += static_cast<double>(last.bytes - first->bytes) / took;
         span.sent_from = std::min(span.sent_from, first->sent);
         span.sent_to = std::max(span.sent_to, last.sent);
@@ -275,9 +284,9 @@ void Sabul::doubt_base(Time now) {
     if (now - doubted_since_ < std::max<Duration>(3 * round(), kSilence)) return;
     for (Stripe& stripe : stripes_) {
         stripe.delay.raise(from_seconds(std::min(stripe.queue, doubted_least_)));
-        stripe.queue = stripe.smooth_queue = 0;
+        stripe.waiting = stripe.queue = stripe.smooth_queue = 0;
     }
-    queue_ = smooth_queue_ = lean_ = 0;
+    waiting_ = queue_ = smooth_queue_ = lean_ = 0;
     rates_.lift(doubted_rate_);  // it was given up for nothing
     set_rate(now, doubted_rate_);
     doubted_since_ = Time{};
@@ -323,7 +332,7 @@ void Sabul::expire_base(Time now) {
 
 // What leaves: R, less a brake on a queue above the target, less a dip or a drain.
 void Sabul::apply(Time now) {
-    const double over = queue_ - 2 * target_delay(rate_);
+    const double over = waiting_ - 2 * target_delay(rate_);
     const double brake =
         starting_ ? 0 : std::min(0.5, std::max(0.0, over) / (2 * seconds(round())));
     double share = 1 - brake;

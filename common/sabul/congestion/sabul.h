@@ -16,6 +16,7 @@
 #include "common/sabul/congestion/signals/loss_window.h"
 #include "common/sabul/congestion/signals/one_way_delay.h"
 #include "common/sabul/congestion/signals/rate_history.h"
+#include "common/sabul/congestion/signals/standstill.h"
 
 namespace lambda::sabul {
 
@@ -35,14 +36,17 @@ class Sabul final : public Law {
     struct Passed {  // up to an ACK's largest number
         Time sent{};
         Duration arrived{0};
+        Duration steady{0};       // arrived, less what a standstill held it
         std::uint64_t bytes = 0;  // received by then
     };
     struct Stripe {
         OneWayDelay delay;
+        Standstill standstill;
         std::deque<Passed> passed;  // of the last kPassedSpan
         std::uint64_t bytes = 0;
         Time heard{};
-        double queue = 0;         // s, of the last ACK
+        double waiting = 0;       // s, least of the last ACK
+        double queue = 0;         // s, of it that no standstill explains
         double smooth_queue = 0;  // s
     };
     struct Span {  // what passed lately, over all stripes
@@ -87,7 +91,7 @@ class Sabul final : public Law {
     Time last_ack_{};
     Duration last_arrived_{0};             // at the last step
     double lean_ = 0;                      // the step towards the target, smoothed over rounds
-    double queue_ = 0, smooth_queue_ = 0;  // s, mean of the stripes
+    double waiting_ = 0, queue_ = 0, smooth_queue_ = 0;  // s, mean of the stripes
     struct LimitedSpan {
         Time from{}, to{};
     };
