@@ -1,0 +1,121 @@
+// Makes tables and charts of the data. Words come from anywhere: they are set as text, never as HTML.
+"use strict";
+
+const COLOURS = 8;
+const DASHES = [[], [7, 4], [2, 3]];
+const HEIGHT = 250;
+const page = JSON.parse(document.getElementById("data").textContent);
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const slots = [];  // the charts: {box, chart, section, plot}
+
+function add(parent, tag, kind, text) {
+    const element = parent.appendChild(document.createElement(tag));
+    if (kind) element.className = kind;
+    if (text !== undefined) element.textContent = text;
+    return element;
+}
+
+function addTable(parent, table) {
+    const element = add(add(parent, "div", "wide"), "table", "summary");
+    const is_number = (text) => /^[-+]?[\d.]+(e[-+]?\d+)?( %)?$/.test(text) || text === "";
+    const numeric = table.head.map((_, i) => table.rows.every((row) => is_number(row[i] ?? "")));
+    const addRow = (to, tag, cells) => {
+        const row = add(to, "tr");
+        cells.forEach((text, i) => add(row, tag, numeric[i] ? "number" : "", text));
+    };
+    addRow(add(element, "thead"), "th", table.head);
+    const body = add(element, "tbody");
+    for (const row of table.rows) addRow(body, "td", row);
+    if (table.left_out) add(parent, "p", "text", `${table.left_out} more rows are left out.`);
+}
+
+function addChart(parent, chart, section) {
+    const box = add(parent, "figure");
+    const said = [];
+    if (chart.left_out) said.push(`${chart.lines.length} of ${chart.lines.length + chart.left_out} lines`);
+    if (chart.group > 1) said.push(`means of ${chart.group} points`);
+    add(box, "figcaption", "", chart.title + (said.length ? ` (${said.join(", ")})` : ""));
+    box.setAttribute("aria-label", chart.title);
+    slots.push({ box, chart, section, plot: null });
+}
+
+function shown(value) {
+    return value == null ? "" : Number(value.toPrecision(4)).toString();
+}
+
+function options(slot) {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    const font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    const axis = (label, size) => ({
+        label, labelSize: 20, labelFont: font, font, size, stroke: colour("soft"), gap: 4,
+        grid: { stroke: colour("rule"), width: 1 }, ticks: { stroke: colour("rule"), width: 1 },
+    });
+    const values = (_, marks) => marks.map(shown);
+    const least = slot.chart.top ?? 0;
+    return {
+        width: slot.box.clientWidth,
+        height: HEIGHT,
+        scales: {
+            x: { time: false },
+            y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(least, (high ?? 0) * 1.05) || 1] },
+        },
+        axes: [{ ...axis("time, s", 34), values }, { ...axis(slot.chart.unit, 56), values }],
+        cursor: { sync: { key: `section ${slot.section}` } },
+        series: [
+            { label: "s", value: (_, value) => shown(value) },
+            ...slot.chart.lines.map((line, i) => ({
+                label: line.name,
+                stroke: colour(`line-${i % COLOURS}`),
+                dash: DASHES[Math.floor(i / COLOURS) % DASHES.length],
+                width: 1.5,
+                value: (_, value) => shown(value),
+            })),
+        ],
+        hooks: {
+            // For tests: what was really drawn.
+            draw: [(plot) => {
+                slot.box.dataset.points =
+                    plot.data.slice(1).flat().filter((value) => value != null).length;
+            }],
+        },
+    };
+}
+
+function draw(slot) {
+    slot.plot?.destroy();
+    slot.plot = new uPlot(options(slot), [slot.chart.seconds, ...slot.chart.lines.map((line) => line.values)],
+                          slot.box);
+}
+
+function build() {
+    const main = document.getElementById("page");
+    document.title = page.title;
+    add(main, "h1", "", page.title);
+    if (page.text) add(main, "p", "text", page.text);
+    add(main, "pre", "command", page.command);
+    page.sections.forEach((section, number) => {
+        const part = add(main, "section");
+        if (section.title) add(part, "h2", "", section.title);
+        if (section.text) add(part, "p", "text", section.text);
+        for (const table of section.tables) addTable(part, table);
+        const charts = add(part, "div", "charts");
+        for (const chart of section.charts) addChart(charts, chart, number);
+    });
+    for (const slot of slots) {
+        const some = slot.chart.lines.some((line) => line.values.some((value) => value != null));
+        if (some) {
+            draw(slot);
+        } else {
+            slot.box.dataset.points = 0;
+            add(slot.box, "p", "none", "Nothing to draw.");
+        }
+    }
+    const drawn = slots.filter((slot) => slot.plot);
+    dark.addEventListener("change", () => drawn.forEach(draw));
+    addEventListener("resize", () => {
+        for (const slot of drawn) slot.plot.setSize({ width: slot.box.clientWidth, height: HEIGHT });
+    });
+}
+
+build();
