@@ -4,6 +4,8 @@
 
 #include "tests/support/catch.h"
 #include "tools/sim/named.h"
+#include "tools/sim/scenario.h"
+#include "tools/sim/statistics.h"
 
 using namespace lambda;
 using namespace lambda::simulation;
@@ -78,6 +80,13 @@ TEST_CASE("A named scenario says where it is wrong") {
         {kHead + kFlow + "expect: [max.speed >= 1]\n", "\"max.speed\" is no metric of a flow"},
         {kHead + kFlow + "expect: [jain jain >= 1]\n", "is no expectation"},
         {kHead + kFlow + "expect: [rank jain >= 1]\n", "ranks fewer than two runs"},
+        {kHead + kFlow + "expect: [\"b*:jain >= 1\"]\n", "names a run that there is not"},
+        {kHead + kFlow + "expect: [jain >= 1 where]\n", "is not in, >= or <="},
+        {kHead + kFlow + "expect: [jain >= 1 where speed >= 1]\n", "\"speed\" is no metric"},
+        {kHead + kFlow + kExpect + "seeds: 0\n", "x.yaml:5: seeds: is no number from 1 to 100"},
+        {kHead + kFlow + kExpect + "seeds: 2.5\n", "x.yaml:5: seeds: is no number from 1 to 100"},
+        {kHead + kFlow + kExpect + "from: 60s\n", "x.yaml:5: --from: is after the end"},
+        {kHead + "flow: [\"law=reno,rtt=1ms..x\"]\n" + kExpect, "--flow: 'x' is not a duration"},
     }));
     CAPTURE(bad.text);
     CHECK_THAT(complaint(bad.text), Catch::Contains(bad.said));
@@ -99,15 +108,15 @@ TEST_CASE("A run has what is common, and its own flags") {
 
 TEST_CASE("An expectation holds within its bounds and fails outside") {
     const std::vector<RunResult> runs{{"", two_flows(300, 100)}};
-    CHECK(only("sum_mbit in 400..401", runs).holds);
-    CHECK_FALSE(only("sum_mbit in 401..500", runs).holds);
-    CHECK(only("flows[1].mean_mbit <= 100", runs).holds);
-    CHECK_FALSE(only("flows[1].mean_mbit >= 101", runs).holds);
-    CHECK(only("sabul.mean_mbit / reno.mean_mbit in 3..3", runs).holds);
+    CHECK(only("sum_mbit in 400..401", runs).holds());
+    CHECK_FALSE(only("sum_mbit in 401..500", runs).holds());
+    CHECK(only("flows[1].mean_mbit <= 100", runs).holds());
+    CHECK_FALSE(only("flows[1].mean_mbit >= 101", runs).holds());
+    CHECK(only("sabul.mean_mbit / reno.mean_mbit in 3..3", runs).holds());
     CHECK(only("min.mean_mbit >= 100", runs).figure == 100);
     CHECK(only("max.mean_mbit >= 100", runs).figure == 300);
-    CHECK_FALSE(only("flows[2].mean_mbit >= 0", runs).holds);
-    CHECK_FALSE(only("stcp.mean_mbit <= 1e9", runs).holds);
+    CHECK_FALSE(only("flows[2].mean_mbit >= 0", runs).holds());
+    CHECK_FALSE(only("stcp.mean_mbit <= 1e9", runs).holds());
 }
 
 TEST_CASE("An expectation without a run is asked of each") {
@@ -116,9 +125,54 @@ TEST_CASE("An expectation without a run is asked of each") {
     REQUIRE(each.ok());
     const auto findings = judge(*each, runs);
     REQUIRE(findings.size() == 2);
-    CHECK(findings[0].holds);
-    CHECK_FALSE(findings[1].holds);
-    CHECK(only("a:sum_mbit / b:sum_mbit >= 5.7", runs).holds);
+    CHECK(findings[0].holds());
+    CHECK_FALSE(findings[1].holds());
+    CHECK(only("a:sum_mbit / b:sum_mbit >= 5.7", runs).holds());
+}
+
+TEST_CASE("An expectation may be asked of some runs only") {
+    std::vector<RunResult> runs{
+        {"a-1", two_flows(300, 100)}, {"a-2", two_flows(50, 20)}, {"b", two_flows(1, 1)}};
+    runs[1].result.flows[0].cov = 0.2;
+    const auto asked = [&runs](const std::string& text) {
+        const auto expectation = parse_expectation(text, {"a-1", "a-2", "b"});
+        REQUIRE(expectation.ok());
+        return judge(*expectation, runs);
+    };
+    const auto begins = asked("a-*:sum_mbit >= 100");
+    REQUIRE(begins.size() == 2);
+    CHECK(begins[0].run == "a-1");
+    CHECK(begins[0].holds());
+    CHECK_FALSE(begins[1].holds());
+    CHECK(&worst(begins) == &begins[1]);
+    const auto where = asked("sum_mbit >= 1000 where max.cov >= 0.1");
+    REQUIRE(where.size() == 3);
+    CHECK(where[0].holds());
+    CHECK_FALSE(where[1].holds());
+    CHECK(where[2].holds());
+    const auto unknown = asked("stcp.mean_mbit >= 0");
+    CHECK_FALSE(worst(unknown).holds());
+}
+
+TEST_CASE("A rate has settled where no later second is off its level") {
+    std::vector<float> rates(40, 100);
+    std::fill_n(rates.begin(), 5, 50.f);
+    CHECK(settles(rates, 10, 100, 0.1) == 3);  // two low bins of ten are 10 %
+    CHECK(settles(rates, 10, 100, 0.6) == 0);
+    rates[25] = 0;
+    CHECK(settles(rates, 10, 100, 0.05) == 26);
+    rates.back() = 0;
+    CHECK(settles(rates, 10, 100, 0.05) == rates.size());
+    CHECK(settles(rates, 50, 100, 0.5) == rates.size());
+}
+
+TEST_CASE("Flows may be spread over round trips") {
+    const auto flows = parse_flow("law=reno,rtt=20ms..200ms,count=4");
+    REQUIRE(flows.ok());
+    REQUIRE(flows->size() == 4);
+    CHECK((*flows)[0].rtt == std::chrono::milliseconds(20));
+    CHECK((*flows)[1].rtt == std::chrono::milliseconds(80));
+    CHECK((*flows)[3].rtt == std::chrono::milliseconds(200));
 }
 
 TEST_CASE("A rank is Spearman's correlation with the order given") {

@@ -26,7 +26,10 @@ constexpr std::array kRunMetrics{RunMetric{"sum_mbit", &FlowsResult::sum_mbit},
                                  RunMetric{"jain", &FlowsResult::jain},
                                  RunMetric{"correlation", &FlowsResult::correlation},
                                  RunMetric{"queue_mean_bytes", &FlowsResult::queue_mean_bytes},
-                                 RunMetric{"queue_p10_bytes", &FlowsResult::queue_p10_bytes}};
+                                 RunMetric{"queue_mean_ms", &FlowsResult::queue_mean_ms},
+                                 RunMetric{"queue_p10_bytes", &FlowsResult::queue_p10_bytes},
+                                 RunMetric{"queue_p10_bdp", &FlowsResult::queue_p10_bdp},
+                                 RunMetric{"settled_ms", &FlowsResult::settled_ms}};
 
 struct FlowField {
     std::string_view name;
@@ -68,13 +71,24 @@ bool parse_index(const std::string& who, std::size_t& index) {
     return error == std::errc{} && end == last;
 }
 
+// Whether a value of `pattern` is asked of the run of this name.
+bool asks(const std::string& pattern, const std::string& name) {
+    if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+    return pattern.empty() || pattern == name;
+}
+
+bool asks_several(const std::string& pattern) {
+    return pattern.empty() || pattern.ends_with('*');
+}
+
 Result<Value> parse_value(std::string text, const std::vector<std::string>& runs) {
     const std::string word = text;
     Value value;
     if (const auto colon = text.find(':'); colon != std::string::npos) {
         value.run = text.substr(0, colon);
         text.erase(0, colon + 1);
-        if (std::find(runs.begin(), runs.end(), value.run) == runs.end())
+        if (std::none_of(runs.begin(), runs.end(),
+                         [&](const std::string& name) { return asks(value.run, name); }))
             return wrong(word, "names a run that there is not");
     }
     const auto dot = text.find('.');
@@ -164,14 +178,24 @@ double rank_correlation(const std::vector<double>& figures) {
     return own > 0 ? product / std::sqrt(own * ideal) : 0;
 }
 
+// The runs that it is asked of, as a pattern.
+const std::string& asked_of(const Expectation& expectation) {
+    const auto several = std::find_if(expectation.values.begin(), expectation.values.end(),
+                                      [](const Value& value) { return asks_several(value.run); });
+    return several == expectation.values.end() ? expectation.values.front().run : several->run;
+}
+
 }  // namespace
 
 Result<Expectation> parse_expectation(const std::string& text,
                                       const std::vector<std::string>& runs) {
+    constexpr std::string_view kWhere = " where ";
+    const std::size_t where = text.find(kWhere);
     std::vector<std::string> words;
-    std::istringstream stream(text);
+    std::istringstream stream(text.substr(0, where));
     for (std::string word; stream >> word;) words.push_back(word);
-    Expectation made{.text = text, .values = {}, .is_rank = false, .low = 0, .high = 0};
+    Expectation made;
+    made.text = text;
     if (words.size() < 3) return wrong(text, "is no expectation");
     const std::string how = words[words.size() - 2];
     if (how != "in" && how != ">=" && how != "<=") return wrong(how, "is not in, >= or <=");
@@ -193,37 +217,53 @@ Result<Expectation> parse_expectation(const std::string& text,
         if (!value) return value.error();
         made.values.push_back(std::move(*value));
     }
+    if (where == std::string::npos) return made;
+    auto condition = parse_expectation(text.substr(where + kWhere.size()), runs);
+    if (!condition) return condition.error();
+    if (made.is_rank || condition->is_rank || !asked_of(*condition).empty())
+        return wrong(text, "has a condition that is not of each run");
+    made.condition.push_back(std::move(*condition));
     return made;
 }
 
 std::vector<Finding> judge(const Expectation& expectation, std::span<const RunResult> runs) {
-    const auto finding = [&expectation](std::string text, double figure) {
-        return Finding{.text = std::move(text),
+    const auto finding = [&expectation](std::string run, double figure) {
+        const double margin = std::min(figure - expectation.low, expectation.high - figure);
+        return Finding{.text = expectation.text,
+                       .run = std::move(run),
                        .figure = figure,
-                       .holds = figure >= expectation.low && figure <= expectation.high};
+                       .margin = std::isnan(figure) ? -kInfinity : margin};
     };
     if (expectation.is_rank) {
         std::vector<double> figures;
         for (const Value& value : expectation.values)
             figures.push_back(figure_of(value, result_of(value.run, runs)));
-        return {finding(expectation.text, rank_correlation(figures))};
+        return {finding("", rank_correlation(figures))};
     }
-    const bool each = std::any_of(expectation.values.begin(), expectation.values.end(),
-                                  [](const Value& value) { return value.run.empty(); });
+    const std::string& asked = asked_of(expectation);
     std::vector<Finding> findings;
     for (const RunResult& run : runs) {
+        if (!asks(asked, run.name)) continue;
         std::vector<double> figures;
         for (const Value& value : expectation.values) {
-            figures.push_back(
-                figure_of(value, value.run.empty() ? run.result : result_of(value.run, runs)));
+            const bool own = asks_several(value.run);
+            figures.push_back(figure_of(value, own ? run.result : result_of(value.run, runs)));
         }
         const double figure = figures.size() == 2 ? figures[0] / figures[1] : figures[0];
-        const bool several = each && runs.size() > 1;
-        findings.push_back(
-            finding(several ? run.name + ": " + expectation.text : expectation.text, figure));
-        if (!each) break;
+        findings.push_back(finding(asks_several(asked) ? run.name : "", figure));
+        for (const Expectation& condition : expectation.condition) {
+            if (!judge(condition, std::span(&run, 1)).front().holds())
+                findings.back().margin = kInfinity;
+        }
     }
     return findings;
+}
+
+const Finding& worst(std::span<const Finding> findings) {
+    LAMBDA_ASSERT(!findings.empty());
+    return *std::min_element(
+        findings.begin(), findings.end(),
+        [](const Finding& a, const Finding& b) { return a.margin < b.margin; });
 }
 
 }  // namespace lambda::simulation

@@ -2,13 +2,16 @@
 //
 //   VALUE in LOW..HIGH      VALUE >= X      VALUE <= X
 //   VALUE / VALUE in ...                            a ratio
+//   ... where VALUE >= X                            asked only of runs of which this holds
 //   rank METRIC RUN RUN RUN ... >= X                Spearman's correlation of the metric over these
 //                                                   runs with their order here, the highest first
-// VALUE is METRIC, or RUN:METRIC for one of several runs; without RUN it is asked of each run.
-// METRIC is sum_mbit, sum_cov, utilisation, jain, correlation, queue_mean_bytes or queue_p10_bytes;
-// or FIELD of a flow: flows[0].mean_mbit; of the least or the greatest: min.cov, max.cov; the mean
-// over flows of a law: reno.mean_mbit. FIELD is mean_mbit, cov, lost_packets, sent_packets,
-// stripes_jain, reached_ms or rtt_ms (in the last bin). Pure.
+// VALUE is METRIC, or RUN:METRIC for one of several runs; without RUN it is asked of each run, and
+// with a RUN that ends in * of each whose name begins so.
+// METRIC is sum_mbit, sum_cov, utilisation, jain, correlation, queue_mean_bytes, queue_mean_ms,
+// queue_p10_bytes, queue_p10_bdp or settled_ms (flows.h); or FIELD of a flow: flows[0].mean_mbit;
+// of the least or the greatest: min.cov, max.cov; the mean over flows of a law: reno.mean_mbit.
+// FIELD is mean_mbit, cov, lost_packets, sent_packets, stripes_jain, reached_ms or rtt_ms (in the
+// last bin). Pure.
 #pragma once
 
 #include <span>
@@ -21,7 +24,7 @@
 namespace lambda::simulation {
 
 struct Value {
-    std::string run;  // empty: each
+    std::string run;  // empty: each; "a*": each that begins so
     std::string metric;
     std::string field;      // empty: the metric is of the whole run
     std::size_t index = 0;  // of the flow, where metric is "flows"
@@ -32,6 +35,7 @@ struct Expectation {
     std::vector<Value> values;  // one; two for a ratio; for a rank, one for each run, best first
     bool is_rank = false;
     double low, high;
+    std::vector<Expectation> condition;  // of a run; at most one
 };
 
 struct RunResult {
@@ -40,9 +44,12 @@ struct RunResult {
 };
 
 struct Finding {
-    std::string text;  // the expectation, and the run where it is asked of several
+    std::string text;  // the expectation
+    std::string run;   // of which it was asked, where that is one of several
+    std::uint64_t seed = 0;
     double figure = 0;
-    bool holds = false;
+    double margin = 0;  // to the nearer bound; infinite where its condition does not hold
+    bool holds() const { return margin >= 0; }
 };
 
 // Fault::usage for what is not of the form above, and for a run that is not one of `runs`.
@@ -51,5 +58,8 @@ Result<Expectation> parse_expectation(const std::string& text,
 
 // A flow that the result does not have gives a figure that is no number, and does not hold.
 std::vector<Finding> judge(const Expectation& expectation, std::span<const RunResult> runs);
+
+// The finding of the least margin; there is one at least.
+const Finding& worst(std::span<const Finding> findings);
 
 }  // namespace lambda::simulation

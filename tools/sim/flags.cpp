@@ -45,10 +45,7 @@ Result<double> queue_bytes(const std::string& text, const FlowsScenario& scenari
     }
     const auto products = parse_number(text.substr(0, text.size() - 3));
     if (!products || *products <= 0) return usage(text + " is no number of BDP");
-    double rtt = 0;
-    for (const FlowSettings& flow : scenario.flows) rtt += seconds(flow.rtt);
-    rtt /= static_cast<double>(scenario.flows.size());
-    return *products * rtt * scenario.capacity.bytes_per_second();
+    return *products * mean_rtt(scenario) * scenario.capacity.bytes_per_second();
 }
 
 }  // namespace
@@ -91,6 +88,8 @@ Result<void> Flags::set(const std::string& key, const std::string& value) {
         feedback_jitter = value;
     } else if (key == "pauses") {
         pauses = value;
+    } else if (key == "from") {
+        from = value;
     } else {
         return usage("\"" + key + "\" is no flag of `lambda-sim flows`");
     }
@@ -113,6 +112,10 @@ Result<FlowsScenario> scenario_of(const Flags& flags) {
                     scenario.pause_every);
         reader.take(parse_duration(flags.pauses.substr(comma + 1)), "--pauses", scenario.pause);
         if (scenario.pause_every.count() == 0) reader.refuse("--pauses", "EVERY is nothing");
+    }
+    if (!flags.from.empty()) {
+        reader.take(parse_duration(flags.from), "--from", scenario.from.emplace());
+        if (*scenario.from >= scenario.duration) reader.refuse("--from", "is after the end");
     }
     reader.range(flags.loss, 0, 0.99, "--loss");
     reader.range(flags.burst, 1, 1000, "--burst");

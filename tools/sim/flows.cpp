@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kFirstHop = 1472;   // an Ethernet
 constexpr std::uint32_t kPayload = 1440;  // of 1,500
 constexpr std::uint32_t kSlots = 4096;    // more than any path here holds
+constexpr std::size_t kSecond = 10;       // bins
 constexpr Duration kSample = std::chrono::milliseconds(10);
 
 // As long as the real ones, and no protection: nobody listens in.
@@ -195,36 +196,70 @@ class Arrival {
     Time reached_ = kNever;
 };
 
-std::span<const float> second_half(const std::vector<float>& bins) {
-    return std::span(bins).subspan(bins.size() / 2);
+// The bin from which on a run is measured.
+std::size_t first_bin(const FlowsScenario& scenario) {
+    const Duration from = scenario.from.value_or(scenario.duration / kBin / 2 * kBin);
+    return static_cast<std::size_t>(from / kBin);
 }
 
-void summarise(FlowsResult& result, BitRate capacity) {
+double payload_mbit(BitRate capacity) {
+    return capacity.bits_per_second * 1e-6 * kPayload / 1500;
+}
+
+// See FlowsResult::settled_ms; `sum` is of all flows.
+double settled_ms(const FlowsScenario& scenario, std::span<const float> sum) {
+    double level = payload_mbit(scenario.capacity), slowest = 0;
+    for (std::size_t i = 0; i < scenario.changes.size(); ++i) {
+        const PathChange& change = scenario.changes[i];
+        const Duration end =
+            i + 1 < scenario.changes.size() ? scenario.changes[i + 1].at : scenario.duration;
+        if (change.capacity) level = payload_mbit(*change.capacity);
+        const auto first = static_cast<std::size_t>(change.at / kBin);
+        const auto last = std::min(static_cast<std::size_t>(end / kBin), sum.size());
+        const std::span bins = sum.subspan(first, last - first);
+        const std::size_t at = settles(bins, kSecond, level, 0.1);
+        if (at == bins.size()) return -1;
+        slowest = std::max(slowest, seconds(kBin) * 1e3 * static_cast<double>(at));
+    }
+    return slowest;
+}
+
+void summarise(FlowsResult& result, const FlowsScenario& scenario) {
+    const auto measured = [from = first_bin(scenario)](const std::vector<float>& bins) {
+        return std::span(bins).subspan(from);
+    };
     std::vector<double> means;
     std::vector<float> sum;
     for (FlowResult& flow : result.flows) {
-        flow.mean_mbit = mean(second_half(flow.mbit));
-        flow.cov = variation(second_half(flow.mbit));
+        flow.mean_mbit = mean(measured(flow.mbit));
+        flow.cov = variation(measured(flow.mbit));
         means.push_back(flow.mean_mbit);
         sum.resize(flow.mbit.size());
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += flow.mbit[i];
     }
-    result.sum_mbit = mean(second_half(sum));
-    result.sum_cov = variation(second_half(sum));
+    result.sum_mbit = mean(measured(sum));
+    result.sum_cov = variation(measured(sum));
+    result.settled_ms = settled_ms(scenario, sum);
     result.jain = jain(means);
-    result.utilisation = result.sum_mbit * 1e6 / (capacity.bits_per_second * kPayload / 1500);
+    result.utilisation = result.sum_mbit / payload_mbit(scenario.capacity);
     double correlations = 0;
     std::size_t pairs = 0;
     for (std::size_t a = 0; a < result.flows.size(); ++a) {
         for (std::size_t b = a + 1; b < result.flows.size(); ++b, ++pairs) {
             correlations +=
-                correlation(second_half(result.flows[a].mbit), second_half(result.flows[b].mbit));
+                correlation(measured(result.flows[a].mbit), measured(result.flows[b].mbit));
         }
     }
     result.correlation = pairs == 0 ? 0 : correlations / static_cast<double>(pairs);
 }
 
 }  // namespace
+
+double mean_rtt(const FlowsScenario& scenario) {
+    double sum = 0;
+    for (const FlowSettings& flow : scenario.flows) sum += seconds(flow.rtt);
+    return sum / static_cast<double>(scenario.flows.size());
+}
 
 FlowsResult run_flows(const FlowsScenario& scenario) {
     World world(scenario.seed);
@@ -253,6 +288,7 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
     result.flows.resize(flows.size());
     std::vector<std::uint64_t> before(flows.size());
     const auto bins = scenario.duration / kBin;
+    const auto measured_from = static_cast<std::int64_t>(first_bin(scenario));
     const auto samples_a_bin = kBin / kSample;
     bottleneck.reset(began);
     for (std::int64_t sample = 1; sample <= bins * samples_a_bin; ++sample) {
@@ -263,7 +299,7 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
             arrivals[i].add(world.now(), flows[i]->bytes());
         }
         if (sample % samples_a_bin != 0) continue;
-        if (sample / samples_a_bin == bins / 2) bottleneck.reset(world.now());
+        if (sample / samples_a_bin == measured_from) bottleneck.reset(world.now());
         for (std::size_t i = 0; i < flows.size(); ++i) {
             const std::uint64_t bytes = flows[i]->bytes();
             result.flows[i].mbit.push_back(
@@ -276,6 +312,9 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
     const Link::Counters counters = bottleneck.counters(world.now());
     result.queue_mean_bytes = counters.queue_mean;
     result.queue_p10_bytes = counters.queue_p10;
+    const double bytes_a_second = scenario.capacity.bytes_per_second();
+    result.queue_mean_ms = counters.queue_mean / bytes_a_second * 1e3;
+    result.queue_p10_bdp = counters.queue_p10 / (bytes_a_second * mean_rtt(scenario));
     result.dropped_packets = counters.dropped;
     for (std::size_t i = 0; i < flows.size(); ++i) {
         FlowResult& told = result.flows[i];
@@ -290,7 +329,7 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
         if (arrivals[i].reached() != kNever)
             told.reached_ms = seconds(arrivals[i].reached() - flows[i]->first_sent()) * 1e3;
     }
-    summarise(result, scenario.capacity);
+    summarise(result, scenario);
     return result;
 }
 

@@ -46,13 +46,14 @@ struct FlowsScenario {
     Duration pause_every{0};      // in the mean; 0: the path never stands still
     Duration pause{0};            // the longest
     std::uint64_t seed = 1;
+    std::optional<Duration> from;  // measured from here; the second half where it is not said
     std::vector<FlowSettings> flows;
     std::vector<PathChange> changes;
 };
 
 struct FlowResult {
     std::string law;
-    double mean_mbit = 0;  // over the second half
+    double mean_mbit = 0;  // while it is measured
     double cov = 0;        // coefficient of variation of bins of 100 ms, likewise
     std::uint64_t lost_packets = 0, sent_packets = 0;
     double stripes_jain = 1;
@@ -69,13 +70,21 @@ struct FlowsResult {
     double utilisation = 0;  // of the capacity for file bytes in packets of 1,500 bytes
     double jain = 1;
     double queue_mean_bytes = 0;
+    double queue_mean_ms = 0;    // at the capacity of the beginning
     double queue_p10_bytes = 0;  // the standing queue
+    double queue_p10_bdp = 0;    // the same, in products of capacity and mean round trip
     double correlation = 0;      // mean over the pairs of flows, at lag 0
+    // From a change of the path until each second's mean is within 10 % of the capacity then in
+    // force, up to the next change; of the slowest, negative where one never is. By bins.
+    double settled_ms = 0;
     std::uint64_t dropped_packets = 0;
     std::vector<float> queue_ms;  // at the end of each bin
 };
 
 constexpr Duration kBin = std::chrono::milliseconds(100);
+
+// In seconds, over the flows.
+double mean_rtt(const FlowsScenario& scenario);
 
 FlowsResult run_flows(const FlowsScenario& scenario);
 

@@ -61,6 +61,7 @@ void add_flows_command(CLI::App& app, int& exit_code) {
     command->add_option("--feedback-jitter", flags->feedback_jitter, "uniform, order kept");
     command->add_option("--pauses", flags->pauses,
                         "EVERY,LONGEST: the path stands still, in the mean after EVERY");
+    command->add_option("--from", flags->from, "measure from here; else the second half");
     command->add_option("--seed", flags->seed);
     command
         ->add_option("--flow", flags->flows,

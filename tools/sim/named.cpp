@@ -1,6 +1,7 @@
 #include "tools/sim/named.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -66,6 +67,11 @@ Result<Parts> parts_of(const std::vector<Entry>& entries, const std::string& fil
             into.title = entry.items[0];
         } else if (entry.key == "source") {
             into.source = entry.items[0];
+        } else if (entry.key == "seeds") {
+            const auto count = parse_number(entry.items[0]);
+            if (!count || *count < 1 || *count > kMaxSeeds || *count != std::floor(*count))
+                return refuse("is no number from 1 to 100");
+            into.seeds = static_cast<unsigned>(*count);
         } else if (entry.key == "runs") {
             parts.runs = &entry;
         } else if (entry.key == "expect") {

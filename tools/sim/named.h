@@ -7,6 +7,7 @@
 //   flow: [law=sabul2003,rtt=100ms]       likewise; a list
 //   runs:                                 if it takes several: a name, and flags that differ; where
 //     - low loss=1e-5                     a run has flows of its own, those alone
+//   seeds: 5                              each run so often, and the worst counts; 1 if not said
 //   expect: [jain >= 0.99]                tools/sim/expectation.h
 #pragma once
 
@@ -27,11 +28,13 @@ struct NamedRun {
 
 struct NamedScenario {
     std::string title, source;
+    unsigned seeds = 1;
     std::vector<NamedRun> runs;  // at least one
     std::vector<Expectation> expectations;
 };
 
 constexpr std::size_t kMaxRuns = 64;
+constexpr unsigned kMaxSeeds = 100;
 
 // Fault::usage: "FILE:LINE: KEY: WHAT". `file` is for messages.
 Result<NamedScenario> parse_named(std::string_view text, const std::string& file);

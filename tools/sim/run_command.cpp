@@ -1,11 +1,13 @@
 #include "tools/sim/run_command.h"
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tools/sim/named.h"
 #include "tools/sim/told.h"
@@ -16,9 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Command {
-    std::string name, csv;
-    std::optional<std::uint64_t> seed;
-    bool json = false;
+    std::vector<std::string> names;
+    std::string csv;
+    std::uint64_t seed = 1;
+    std::optional<unsigned> seeds;
+    unsigned jobs = 1;
+    bool json = false, table = false;
 };
 
 int complain(const std::string& what, int code) {
@@ -49,56 +54,127 @@ int list() {
     return 0;
 }
 
-nlohmann::ordered_json json_of(const std::vector<RunResult>& runs,
-                               const std::vector<Finding>& findings) {
+// Each run with each seed, in the order of the file within a seed; some at once.
+std::vector<std::vector<RunResult>> run_all(const NamedScenario& scenario, const Command& command,
+                                            unsigned seeds) {
+    const std::size_t runs = scenario.runs.size();
+    std::vector<std::vector<RunResult>> results(seeds, std::vector<RunResult>(runs));
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < seeds * runs; i = next++) {
+            const NamedRun& run = scenario.runs[i % runs];
+            FlowsScenario flows = run.scenario;
+            flows.seed = command.seed + i / runs;
+            results[i / runs][i % runs] = {run.name, run_flows(flows)};
+        }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < command.jobs; ++i) threads.emplace_back(work);
+    for (std::thread& thread : threads) thread.join();
+    return results;
+}
+
+// Of each expectation and each run that it is asked of, the seed that does worst; those of one
+// expectation together.
+std::vector<std::vector<Finding>> findings_of(const NamedScenario& scenario,
+                                              const std::vector<std::vector<RunResult>>& results,
+                                              std::uint64_t first_seed) {
+    std::vector<std::vector<Finding>> all;
+    for (const Expectation& expectation : scenario.expectations) {
+        std::vector<std::vector<Finding>> by_run;
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const auto found = judge(expectation, results[i]);
+            by_run.resize(found.size());
+            for (std::size_t k = 0; k < found.size(); ++k) {
+                by_run[k].push_back(found[k]);
+                by_run[k].back().seed = first_seed + i;
+            }
+        }
+        auto& told = all.emplace_back();
+        for (const auto& seeds : by_run) told.push_back(worst(seeds));
+    }
+    return all;
+}
+
+std::string where_of(const Finding& finding, bool several_seeds) {
+    std::string where = finding.run;
+    if (several_seeds)
+        where += (where.empty() ? "seed " : ", seed ") + std::to_string(finding.seed);
+    return where;
+}
+
+std::string json_of(const std::vector<std::vector<RunResult>>& results,
+                    const std::vector<std::vector<Finding>>& findings, std::uint64_t first_seed) {
     nlohmann::ordered_json told;
-    for (const RunResult& run : runs) {
-        auto one = nlohmann::ordered_json::parse(simulation::json_of(run.result));
-        one["run"] = run.name;
-        told["runs"].push_back(std::move(one));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        for (const RunResult& run : results[i]) {
+            auto one = nlohmann::ordered_json::parse(simulation::json_of(run.result));
+            one["run"] = run.name;
+            one["seed"] = first_seed + i;
+            told["runs"].push_back(std::move(one));
+        }
     }
-    for (const Finding& finding : findings) {
-        told["expect"].push_back({{"text", finding.text},
-                                  {"figure", rounded(finding.figure)},
-                                  {"holds", finding.holds}});
+    for (const auto& of_one : findings) {
+        for (const Finding& finding : of_one) {
+            told["expect"].push_back({{"text", finding.text},
+                                      {"run", finding.run},
+                                      {"seed", finding.seed},
+                                      {"figure", rounded(finding.figure)},
+                                      {"holds", finding.holds()}});
+        }
     }
-    return told;
+    return told.dump();
+}
+
+// One scenario: 0 where all holds.
+int run(const Command& command, const std::string& name) {
+    const auto scenario = read_named(file_of(name));
+    if (!scenario) return complain(scenario.error().sentence(), 2);
+    const unsigned seeds = command.seeds.value_or(scenario->seeds);
+    const bool told_in_full = !command.json && !command.table;
+    if (told_in_full) {
+        std::printf("%s (%s)\n", scenario->title.c_str(), scenario->source.c_str());
+        std::fflush(stdout);
+    }
+    const auto results = run_all(*scenario, command, seeds);
+    const auto findings = findings_of(*scenario, results, command.seed);
+    if (!command.csv.empty()) {
+        std::ofstream csv(command.csv);
+        for (const RunResult& run : results.front()) write_csv(csv, run.result, run.name);
+        if (!csv.flush()) return complain("cannot write " + command.csv, 1);
+    }
+    if (command.json) std::cout << json_of(results, findings, command.seed) << "\n";
+    if (told_in_full && seeds == 1) {
+        for (const RunResult& run : results.front()) {
+            if (!run.name.empty()) std::printf("\n%s:\n", run.name.c_str());
+            print(run.result);
+        }
+    }
+    if (told_in_full) std::printf("\n");
+    bool all = true;
+    for (const auto& of_one : findings) {
+        all = all && worst(of_one).holds();
+        if (command.table) {
+            const Finding& finding = worst(of_one);
+            std::printf("| %s | %s | %s | %.4g | %s |\n", name.c_str(), finding.text.c_str(),
+                        finding.holds() ? "holds" : "**fails**", finding.figure,
+                        where_of(finding, seeds > 1).c_str());
+        }
+        for (const Finding& finding : told_in_full ? of_one : std::vector<Finding>{}) {
+            std::printf("%-4s %10.4f  %s  %s\n", finding.holds() ? "ok" : "FAIL", finding.figure,
+                        finding.text.c_str(), where_of(finding, seeds > 1).c_str());
+        }
+    }
+    std::fflush(stdout);
+    return all ? 0 : 1;
 }
 
 int run(const Command& command) {
-    auto scenario = read_named(file_of(command.name));
-    if (!scenario) return complain(scenario.error().sentence(), 2);
-    if (!command.json) std::printf("%s (%s)\n", scenario->title.c_str(), scenario->source.c_str());
-    std::ofstream csv;
-    if (!command.csv.empty()) csv.open(command.csv);
-    std::vector<RunResult> results;
-    for (NamedRun& run : scenario->runs) {
-        if (command.seed) run.scenario.seed = *command.seed;
-        results.push_back({run.name, run_flows(run.scenario)});
-        if (csv.is_open()) write_csv(csv, results.back().result, run.name);
-        if (command.json) continue;
-        if (!run.name.empty()) std::printf("\n%s:\n", run.name.c_str());
-        print(results.back().result);
-        std::fflush(stdout);
-    }
-    if (!command.csv.empty() && !csv.flush()) return complain("cannot write " + command.csv, 1);
-    std::vector<Finding> findings;
-    for (const Expectation& expectation : scenario->expectations) {
-        const auto found = judge(expectation, results);
-        findings.insert(findings.end(), found.begin(), found.end());
-    }
-    const bool all = std::all_of(findings.begin(), findings.end(),
-                                 [](const Finding& finding) { return finding.holds; });
-    if (command.json) {
-        std::cout << json_of(results, findings).dump() << "\n";
-        return all ? 0 : 1;
-    }
-    std::printf("\n");
-    for (const Finding& finding : findings) {
-        std::printf("%-4s %10.4f  %s\n", finding.holds ? "ok" : "FAIL", finding.figure,
-                    finding.text.c_str());
-    }
-    return all ? 0 : 1;
+    if (command.table)
+        std::printf("| scenario | expected | | worst | where |\n|---|---|---|---|---|\n");
+    int code = 0;
+    for (const std::string& name : command.names) code = std::max(code, run(command, name));
+    return code;
 }
 
 }  // namespace
@@ -108,11 +184,17 @@ void add_run_commands(CLI::App& app, int& exit_code) {
         exit_code = list();
     });
     const auto made = std::make_shared<Command>();
-    CLI::App* command = app.add_subcommand("run", "a named scenario, and what it must show");
-    command->add_option("scenario", made->name, "one of `list`, or a file")->required();
-    command->add_option("--seed", made->seed, "of every run, instead of the file's");
-    command->add_option("--csv", made->csv, "the series of the runs, by bins of 100 ms");
-    command->add_flag("--json", made->json, "measures and findings as one line of JSON");
+    CLI::App* command = app.add_subcommand("run", "named scenarios, and what they must show");
+    command->add_option("scenario", made->names, "some of `list`, or files")->required();
+    command->add_option("--seed", made->seed, "the first")->capture_default_str();
+    command->add_option("--seeds", made->seeds, "how many, instead of the file's")
+        ->check(CLI::Range(1u, kMaxSeeds));
+    command->add_option("--jobs", made->jobs, "threads")
+        ->check(CLI::Range(1u, 256u))
+        ->capture_default_str();
+    command->add_option("--csv", made->csv, "the series of the first seed, by bins of 100 ms");
+    command->add_flag("--json", made->json, "measures and findings as one line of JSON each");
+    command->add_flag("--table", made->table, "the worst of each expectation, as Markdown");
     command->callback([made, &exit_code] { exit_code = run(*made); });
 }
 

@@ -48,6 +48,16 @@ Result<void> take(Result<T> parsed, T& into) {
     return {};
 }
 
+// "20ms", or "20ms..200ms".
+Result<void> take_rtt(std::string_view text, Duration& shortest, std::optional<Duration>& longest) {
+    const std::size_t dots = text.find("..");
+    if (dots != std::string_view::npos) {
+        const auto taken = take(parse_duration(text.substr(dots + 2)), longest.emplace());
+        if (!taken) return taken;
+    }
+    return take(parse_duration(text.substr(0, dots)), shortest);
+}
+
 Result<unsigned> parse_count(std::string_view text) {
     unsigned value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -61,6 +71,7 @@ Result<unsigned> parse_count(std::string_view text) {
 Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
     FlowSettings flow;
     unsigned count = 1, stripes = 1;
+    std::optional<Duration> longest;
     bool in_law = false;
     for (const std::string_view word : words_of(text)) {
         const std::string_view key = key_of(word), value = value_of(word);
@@ -75,7 +86,7 @@ Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
         in_law = key == "law";
         Result<void> taken;
         if (key == "law") flow.law = value;
-        if (key == "rtt") taken = take(parse_duration(value), flow.rtt);
+        if (key == "rtt") taken = take_rtt(value, flow.rtt, longest);
         if (key == "initial") taken = take(parse_rate(value), flow.initial);
         if (key == "highest") taken = take(parse_rate(value), flow.highest);
         if (key == "syn") taken = take(parse_duration(value), flow.syn);
@@ -92,7 +103,10 @@ Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
         for (const std::string& name : sabul::law_names()) names += " " + name;
         return wrong("law=" + flow.law, names);
     }
-    return std::vector<FlowSettings>(count, flow);
+    std::vector<FlowSettings> flows(count, flow);
+    for (unsigned i = 1; i < count; ++i)
+        flows[i].rtt += (longest.value_or(flow.rtt) - flow.rtt) * i / (count - 1);
+    return flows;
 }
 
 Result<PathChange> parse_change(std::string_view text) {

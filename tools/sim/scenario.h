@@ -11,7 +11,8 @@
 namespace lambda::simulation {
 
 // Keys: law, rtt, initial, highest, stripes, syn, start, access, count. What follows `law=` up to
-// the next of these keys belongs to the law. Fault::usage names the word that is wrong.
+// the next of these keys belongs to the law. The rtt of several flows may be a range, 20ms..200ms,
+// over which they are spread evenly. Fault::usage names the word that is wrong.
 Result<std::vector<FlowSettings>> parse_flow(std::string_view text);
 
 // A time, then capacity=, rtt=, loss=.

@@ -33,6 +33,14 @@ double correlation(std::span<const float> a, std::span<const float> b) {
     return both == 0 ? 0 : covariance(a, b) / both;
 }
 
+std::size_t settles(std::span<const float> values, std::size_t width, double level, double share) {
+    if (values.size() < width) return values.size();
+    const std::size_t windows = values.size() - width + 1;
+    std::size_t at = windows;
+    while (at > 0 && std::abs(mean(values.subspan(at - 1, width)) - level) <= share * level) --at;
+    return at == windows ? values.size() : at;
+}
+
 double jain(std::span<const double> shares) {
     double sum = 0, squares = 0;
     for (const double share : shares) {

@@ -29,6 +29,9 @@ std::string json_of(const FlowsResult& result) {
     told["queue_mean_bytes"] = rounded(result.queue_mean_bytes);
     told["queue_p10_bytes"] = rounded(result.queue_p10_bytes);
     told["correlation"] = rounded(result.correlation);
+    told["queue_mean_ms"] = rounded(result.queue_mean_ms);
+    told["queue_p10_bdp"] = rounded(result.queue_p10_bdp);
+    told["settled_ms"] = rounded(result.settled_ms);
     return told.dump();
 }
 
