@@ -1,0 +1,46 @@
+"""lambda-ftp and lambda-ftpd on a path of the lab."""
+
+import json
+import os
+
+from bench_parts.lab import Failed, shell
+from bench_parts.place import program
+
+PORT = 2811
+PASSWORD = "only for this run"
+
+
+class Ours:
+    """A server's root and state, and the commands of both ends."""
+
+    def __init__(self, arguments, folder):
+        self.client, self.daemon = program("lambda-ftp", arguments), program("lambda-ftpd", arguments)
+        if not self.client or not self.daemon:
+            raise SystemExit("bench: lambda-ftp and lambda-ftpd were not built")
+        self.root, self.state = os.path.join(folder, "root"), os.path.join(folder, "state")
+        for made in (self.root, self.state):
+            os.makedirs(made, exist_ok=True)
+        self.password = os.path.join(folder, "password")
+        with open(self.password, "w", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+            file.write(PASSWORD + "\n")
+
+    def server(self, *options):
+        """As Lab.run() takes its servers."""
+        return shell([self.daemon, "--listen", f"0.0.0.0:{PORT}", "--root", self.root, "--state", self.state, "--user",
+                      "bench", "--password-file", self.password, "--log-level", "warning", *options]), f":{PORT}"
+
+    def transfer(self, verb, source, target, *options):
+        """The client's line. The remote end is a name below the root."""
+        def remote(name):
+            return f"lambda://bench@$LAB_HOST_server/{name}"
+        ends = (source, remote(target)) if verb == "put" else (remote(source), target)
+        return shell([self.client, verb, "--json", "--trust-new-host", "--password-file", self.password, *options,
+                      *ends])
+
+
+def summary(text):
+    """A client's last word."""
+    lines = [line for line in text.splitlines() if line.startswith('{"event":"summary"')]
+    if not lines:
+        raise Failed(f"no summary: {text[-1500:]}")
+    return json.loads(lines[-1])
