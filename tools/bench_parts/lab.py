@@ -9,7 +9,9 @@ from bench_parts.place import program
 
 # The kernel's TCP may use what the longest path of the matrix holds, several times over.
 TCP_BUFFER = 128 << 20
-PATIENCE_S = 60
+# A run's time beyond that of its data: programs start, say hello and goodbye at 200 ms.
+AROUND_S = 30
+PATIENCE_S = 30
 
 
 class Path:
@@ -71,6 +73,7 @@ class Lab:
             raise SystemExit("bench: lambda-lab was not built")
         self.folder = os.path.join(folder, "lab")
         os.makedirs(self.folder, exist_ok=True)
+        self.logs = os.path.join(self.folder, "logs")
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("LAMBDA_")}
         self.environment["HOME"] = folder
 
@@ -84,7 +87,7 @@ class Lab:
         with open(names["path.yaml"], "w") as file:
             file.write(path.yaml())
         command = [self.program, "run", names["path.yaml"], "--json", names["counters.json"], "--series",
-                   names["series.csv"], "--logs", os.path.join(self.folder, "logs")]
+                   names["series.csv"], "--logs", self.logs]
         for line, ready in servers:
             command += ["--on", "server", f"exec {line}", "--ready", "server", ready]
         process = subprocess.Popen([*command, "--", "sh", "-c", main], stdin=subprocess.DEVNULL,
@@ -111,8 +114,7 @@ class Lab:
     def said(self, stdout, stderr):
         """The ends of what everybody wrote."""
         texts = [stdout, stderr]
-        logs = os.path.join(self.folder, "logs")
-        for name in sorted(os.listdir(logs)) if os.path.isdir(logs) else ():
-            with open(os.path.join(logs, name), errors="replace") as file:
+        for name in sorted(os.listdir(self.logs)) if os.path.isdir(self.logs) else ():
+            with open(os.path.join(self.logs, name), errors="replace") as file:
                 texts.append(f"{name}: {file.read()}")
         return "\n".join(text[-1500:] for text in texts if text.strip())

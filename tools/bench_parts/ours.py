@@ -29,11 +29,11 @@ class Ours:
         return shell([self.daemon, "--listen", f"0.0.0.0:{PORT}", "--root", self.root, "--state", self.state, "--user",
                       "bench", "--password-file", self.password, "--log-level", "warning", *options]), f":{PORT}"
 
-    def transfer(self, verb, source, target, *options):
-        """The client's line. The remote end is a name below the root."""
+    def transfer(self, verb, sources, target, *options):
+        """The client's line. The remote end's names are below the root."""
         def remote(name):
             return f"lambda://bench@$LAB_HOST_server/{name}"
-        ends = (source, remote(target)) if verb == "put" else (remote(source), target)
+        ends = [*sources, remote(target)] if verb == "put" else [*map(remote, sources), target]
         return shell([self.client, verb, "--json", "--trust-new-host", "--password-file", self.password, *options,
                       *ends])
 

@@ -12,13 +12,11 @@ import subprocess
 import threading
 import time
 
-from bench_parts.lab import Failed, shell
+from bench_parts.lab import AROUND_S, Failed, shell
 from bench_parts.ours import Ours, summary
 from bench_parts.place import make_random, program
 
 IPERF_PORT, GLOBUS_PORT, UDT_PORT = 5201, 2812, 9000
-# Time of the run's commands beyond the data's: programs start, say hello and goodbye at 200 ms.
-AROUND_S = 30
 SLOWEST_S = 300  # for us: the whole file, however long it takes
 
 
@@ -41,7 +39,7 @@ class Transfer:
             result = target
             if not os.path.exists(os.path.join(self.ours.root, source)):
                 os.link(self.files.source, os.path.join(self.ours.root, source))
-        server, main = self.ours.server(), self.ours.transfer(verb, source, target, *self.options)
+        server, main = self.ours.server(), self.ours.transfer(verb, [source], target, *self.options)
         with self.files.fresh(result):
             run = lab.run(path, main, [server], SLOWEST_S)
             if subprocess.run(["cmp", self.files.source, result]).returncode != 0:

@@ -1,0 +1,80 @@
+"""A path that fails, and a transfer that goes on.
+
+  dead      in mid-transfer nothing arrives in either direction for --dead seconds: from the path's return
+            on, how long until data flow again; put and get must end identical
+  feedback  10 % loss on the direction of the feedback alone for --seconds: the goodput, by that without
+"""
+
+import argparse
+import os
+import subprocess
+
+from bench_parts.lab import AROUND_S, Failed, Lab, Path
+from bench_parts.ours import Ours, summary
+from bench_parts.path import milliseconds, size
+from bench_parts.peers import Files
+from bench_parts.place import Folder, add_options
+from bench_parts.together import Endless, Together
+from bench_parts.verdict import Verdicts
+
+BEGIN_S = 4.0  # when the path dies: the transfer runs at its rate by then
+FLOWING_MBIT = 10.0  # more than probes of a path that is dead
+
+
+def main(words):
+    parser = argparse.ArgumentParser(prog="bench outage", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="dead or feedback; default: both")
+    parser.add_argument("--rtt", type=milliseconds, default="100ms")
+    parser.add_argument("--dead", type=float, default=20)
+    parser.add_argument("--size", type=size, default="1GiB")
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--json", metavar="FILE")
+    add_options(parser)
+    arguments = parser.parse_args(words)
+    verdicts = Verdicts(arguments.json)
+    with Folder(arguments) as folder:
+        lab = Lab(arguments, folder)
+        for name in arguments.names or ("dead", "feedback"):
+            try:
+                {"dead": dead, "feedback": feedback}[name](arguments, folder, lab, verdicts)
+            except Failed as problem:
+                verdicts.failed(name, problem)
+    verdicts.end()
+
+
+def dead(arguments, folder, lab, verdicts):
+    files, ours = Files(folder, arguments.size), Ours(arguments, folder)
+    os.link(files.source, os.path.join(ours.root, "source"))
+    timetable = [{"at": f"{BEGIN_S:g}s", "dead": f"{arguments.dead:g}s"}]
+    for verb, direction in (("put", "forward"), ("get", "backward")):
+        if verb == "put":
+            result = os.path.join(ours.root, "target")
+            main_line = ours.transfer("put", [files.source], "target")
+        else:
+            result = os.path.join(folder, "target")
+            main_line = ours.transfer("get", ["source"], result)
+        with files.fresh(result):
+            run = lab.run(Path(arguments.rtt, timetable=timetable), main_line, [ours.server()],
+                          arguments.dead + arguments.size / 1e7 + AROUND_S)
+            same = subprocess.run(["cmp", files.source, result]).returncode == 0
+        back = BEGIN_S + arguments.dead
+        flows = [row["seconds"] for row in run.series if row["seconds"] > back and row[f"{direction}_mbit"] > FLOWING_MBIT]
+        if not flows:
+            raise Failed(f"{verb}: it was over before the path came back: take a larger --size")
+        said = summary(run.stdout)
+        verdicts.add(f"{verb}: seconds from the path's return to data", max(flows[0] - back, 0.0), most=2,
+                     before_mbit=run.mbit(direction, BEGIN_S - 1, BEGIN_S), after_5s_mbit=run.mbit(direction, back + 4, back + 5),
+                     seconds=said["seconds"], lost=said["lost_packets"])
+        verdicts.add(f"{verb}: identical", float(same), least=1)
+
+
+def feedback(arguments, folder, lab, verdicts):
+    endless = Endless(arguments, folder)
+
+    def mbit(loss):
+        path = Path(arguments.rtt, backward={"loss": loss})
+        return Together(lab, endless, path, arguments.seconds, warm=0).transfer().run()
+    without, lossy = mbit(0), mbit(0.1)
+    verdicts.add("goodput with 10 % loss of feedback, by that without", lossy["ours"] / max(without["ours"], 1), least=0.5,
+                 without=without["ours"], lossy=lossy["ours"], strained=lossy["strained"])

@@ -1,0 +1,29 @@
+"""What the smaller benches print: each figure beside what it should be."""
+
+import json
+import sys
+
+
+class Verdicts:
+    def __init__(self, json_file):
+        self.json_file, self.records = json_file, []
+
+    def add(self, what, value, least=None, most=None, **more):
+        """A figure that should be at least something, or at most; more: what it was made from."""
+        good = (least is None or value >= least) and (most is None or value <= most)
+        wanted = f"at most {most:g}" if least is None else f"at least {least:g}"
+        details = ", ".join(f"{name} {number:.4g}" if isinstance(number, float) else f"{name} {number}"
+                            for name, number in more.items())
+        print(f"{'ok  ' if good else 'MISS'} {what}: {value:.3f} ({wanted})" + (f"; {details}" if details else ""),
+              flush=True)
+        self.records.append({"what": what, "value": value, "least": least, "most": most, "good": good} | more)
+
+    def failed(self, what, problem):
+        print(f"FAIL {what}: {problem}", flush=True)
+        self.records.append({"what": what, "error": str(problem), "good": False})
+
+    def end(self):
+        if self.json_file:
+            with open(self.json_file, "w") as file:
+                json.dump(self.records, file, indent=1)
+        sys.exit(0 if all(record["good"] for record in self.records) else 1)
