@@ -21,6 +21,7 @@
 #include "tools/lab/lab.h"
 #include "tools/lab/path_file.h"
 #include "tools/lab/path_flags.h"
+#include "tools/lab/report.h"
 
 namespace lambda::lab {
 namespace {
@@ -31,10 +32,11 @@ struct Words {
     std::string path_file;
     PathFlags flags;
     std::vector<std::pair<std::string, std::string>> on, ready;
-    std::string in, logs, json, series, memory = "1GiB", ready_within = "30s", turn = "100us",
-                                        offload = "udp";
+    std::string in, logs, json, series, report, memory = "1GiB", ready_within = "30s",
+                                                turn = "100us", offload = "udp";
     std::optional<std::uint64_t> seed;
     std::vector<std::string> command;
+    std::string all;  // the whole command line
 };
 
 Error usage_error(std::string message) {
@@ -170,6 +172,19 @@ Result<void> write_json(const Counters& counters, const std::string& file) {
     return {};
 }
 
+// Of a run that has ended, whatever its end: the exit code.
+int tell(const Words& words, const std::string& path, const Outcome& outcome,
+         report::File& report) {
+    std::cerr << counters_text(outcome.counters);
+    Result<void> told;
+    if (!words.json.empty()) told = write_json(outcome.counters, words.json);
+    if (!told) fail(told.error());
+    Result<void> drawn;
+    if (report.wanted()) drawn = report.write(page_of(outcome, path, words.all));
+    if (!drawn) fail(drawn.error());
+    return outcome.exit_code == 0 && !(told && drawn) ? kUnable : outcome.exit_code;
+}
+
 int run(const Words& words) {
     if (words.command.empty()) return fail(usage_error("no command; give it after --"));
     auto path = path_of(words);
@@ -189,7 +204,11 @@ int run(const Words& words) {
               .offload = words.offload == "none"  ? Offload::none
                          : words.offload == "tcp" ? Offload::tcp
                                                   : Offload::tcp_and_udp,
-              .series = words.series};
+              .series = words.series,
+              .keep_readings = !words.report.empty()};
+    const std::string path_in_words = path_text(plan.path);
+    auto report = report::File::make(words.report);
+    if (!report) return fail(report.error());
     Logs logs;
     if (!words.on.empty()) {
         if (auto made = logs.make(words.logs); !made) return fail(made.error());
@@ -201,14 +220,7 @@ int run(const Words& words) {
     const auto outcome = run_lab(std::move(plan));
     logs.end(outcome && outcome->exit_code == 0);
     if (!outcome) return fail(outcome.error());
-    std::cerr << counters_text(outcome->counters);
-    if (!words.json.empty()) {
-        if (auto written = write_json(outcome->counters, words.json); !written) {
-            fail(written.error());
-            return outcome->exit_code != 0 ? outcome->exit_code : kUnable;
-        }
-    }
-    return outcome->exit_code;
+    return tell(words, path_in_words, *outcome, *report);
 }
 
 int check(const Words& words) {
@@ -222,6 +234,7 @@ int check(const Words& words) {
 
 int run_command_line(int count, char** all) {
     Words words;
+    words.all = report::command_line(count, all);
     // What follows -- is not ours to understand.
     char** const end = all + count;
     char** const dashes =
@@ -244,6 +257,7 @@ int run_command_line(int count, char** all) {
     runs->add_option("--logs", words.logs, "Folder for what background commands write");
     runs->add_option("--json", words.json, "File for the counters");
     runs->add_option("--series", words.series, "File for both directions over time, CSV");
+    runs->add_option("--report", words.report, "File for a page with tables and charts, HTML");
     runs->add_option("--seed", words.seed, "Of loss and the like; printed with the counters");
     runs->add_option("--memory", words.memory, "Most for packets on the way: 1GiB");
     runs->add_option("--turn", words.turn, "How often the lab looks while packets come: 100us");

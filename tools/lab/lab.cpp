@@ -76,7 +76,8 @@ class Lab {
         int status = 0;
         ::waitpid(keeper_.pid, &status, 0);
         const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        return {.exit_code = code, .counters = std::move(*counters_)};
+        return {
+            .exit_code = code, .counters = std::move(*counters_), .readings = series_.take_kept()};
     }
 
   private:
@@ -196,7 +197,7 @@ Result<Outcome> run_lab(Plan plan) {
     }
     auto arena = Arena::make(plan.memory);
     if (!arena) return arena.error();
-    auto series = Series::make(plan.series);
+    auto series = Series::make(plan.series, plan.keep_readings);
     if (!series) return series.error();
     auto hosts = make_hosts(plan.path, plan.offload);
     if (!hosts) return hosts.error();

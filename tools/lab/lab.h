@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/base/result.h"
 #include "common/base/time.h"
 #include "tools/lab/counters.h"
 #include "tools/lab/household.h"
 #include "tools/lab/path.h"
+#include "tools/lab/series.h"
 #include "tools/lab/tun.h"
 
 namespace lambda::lab {
@@ -24,11 +26,13 @@ struct Plan {
     Duration turn = std::chrono::microseconds(100);
     Offload offload = Offload::tcp_and_udp;
     std::string series;  // a CSV file (series.h); empty: none
+    bool keep_readings = false;
 };
 
 struct Outcome {
     int exit_code = 0;
     Counters counters;
+    std::vector<Reading> readings;  // over time, where they were to be kept
 };
 
 // Signals SIGINT, SIGTERM and SIGHUP of this process go on to the main command. Errors: what the

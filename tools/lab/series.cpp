@@ -4,8 +4,23 @@
 
 namespace lambda::lab {
 
-Result<Series> Series::make(const std::string& file) {
-    if (file.empty()) return Series(nullptr, file);
+Step step_between(const Reading& before, const Reading& now, LinkCounters Reading::*direction) {
+    const LinkCounters &from = before.*direction, &to = now.*direction;
+    const double time = now.seconds - before.seconds;
+    const double allowed = to.queue.capacity_bytes - from.queue.capacity_bytes;
+    const auto bytes = static_cast<double>(to.passed_bytes - from.passed_bytes);
+    return {.mbit = bytes * 8e-6 / time,
+            // Of the means since the begin.
+            .queue_mean_bytes =
+                (to.queue.mean_bytes * now.seconds - from.queue.mean_bytes * before.seconds) / time,
+            .utilisation = allowed > 0 ? bytes / allowed : 0,
+            .dropped = to.dropped - from.dropped,
+            .lost = to.lost - from.lost,
+            .dead = to.dead - from.dead};
+}
+
+Result<Series> Series::make(const std::string& file, bool keep) {
+    if (file.empty()) return Series(nullptr, file, keep);
     std::FILE* const stream = std::fopen(file.c_str(), "we");
     if (stream == nullptr) return errno_error(Fault::file, "cannot write the series", file, errno);
     std::fputs(
@@ -13,38 +28,43 @@ Result<Series> Series::make(const std::string& file) {
         "forward_mbit,forward_queue_mean_bytes,forward_dropped,forward_lost,forward_dead,"
         "backward_mbit,backward_queue_mean_bytes,backward_dropped,backward_lost,backward_dead\n",
         stream);
-    return Series(stream, file);
+    return Series(stream, file, keep);
 }
 
 void Series::begin(Time now) {
-    if (!file_) return;
-    last_ = now;
+    if (!file_ && !keep_) return;
+    if (keep_) kept_.reserve(kMostKept);
+    begin_ = now;
     next_ = now + kStep;
-    elapsed_ = 0;
-    forward_ = backward_ = LinkCounters{};
+    last_ = {};
 }
 
 void Series::add(Time now, const LinkCounters& forward, const LinkCounters& backward) {
-    step_ = seconds(now - last_);
-    std::fprintf(file_.get(), "%.3f", elapsed_ + step_);
-    write(forward, forward_);
-    write(backward, backward_);
-    std::fputc('\n', file_.get());
-    elapsed_ += step_;
-    last_ = now;
+    const Reading reading{seconds(now - begin_), forward, backward};
+    if (file_) write(reading);
+    if (keep_) keep(reading);
+    last_ = reading;
     next_ += kStep * ((now - next_) / kStep + 1);
 }
 
-void Series::write(const LinkCounters& now, LinkCounters& before) {
-    // The mean over the step, from those since the begin.
-    const double queue =
-        (now.queue.mean_bytes * (elapsed_ + step_) - before.queue.mean_bytes * elapsed_) / step_;
-    std::fprintf(file_.get(), ",%.3f,%.0f,%llu,%llu,%llu",
-                 static_cast<double>(now.passed_bytes - before.passed_bytes) * 8e-6 / step_, queue,
-                 static_cast<unsigned long long>(now.dropped - before.dropped),
-                 static_cast<unsigned long long>(now.lost - before.lost),
-                 static_cast<unsigned long long>(now.dead - before.dead));
-    before = now;
+void Series::write(const Reading& now) {
+    std::fprintf(file_.get(), "%.3f", now.seconds);
+    for (const auto direction : {&Reading::forward, &Reading::backward}) {
+        const Step step = step_between(last_, now, direction);
+        std::fprintf(file_.get(), ",%.3f,%.0f,%llu,%llu,%llu", step.mbit, step.queue_mean_bytes,
+                     static_cast<unsigned long long>(step.dropped),
+                     static_cast<unsigned long long>(step.lost),
+                     static_cast<unsigned long long>(step.dead));
+    }
+    std::fputc('\n', file_.get());
+}
+
+void Series::keep(const Reading& now) {
+    if (kept_.size() == kMostKept) {
+        for (std::size_t i = 0; i < kMostKept / 2; ++i) kept_[i] = kept_[2 * i + 1];
+        kept_.resize(kMostKept / 2);
+    }
+    kept_.push_back(now);
 }
 
 Result<void> Series::close() {

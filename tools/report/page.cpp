@@ -166,12 +166,14 @@ std::string fixed(double value, int decimals) {
 }
 
 Result<File> File::make(const std::string& name) {
+    if (name.empty()) return File(nullptr, name);
     std::FILE* const stream = std::fopen(name.c_str(), "we");
     if (stream == nullptr) return errno_error(Fault::file, "cannot write the report", name, errno);
     return File(stream, name);
 }
 
 Result<void> File::write(const Page& page) {
+    LAMBDA_ASSERT(wanted());
     const std::string text = html(page);
     const bool whole = std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size();
     const int cause = errno;

@@ -62,8 +62,10 @@ std::string fixed(double value, int decimals);
 // a name that is wrong is known at once. Errors (Fault::file) have path and cause.
 class File {
   public:
+    // An empty name: nobody wants a page.
     static Result<File> make(const std::string& name);
-    // Once.
+    bool wanted() const { return file_ != nullptr; }
+    // Once, where it is wanted.
     Result<void> write(const Page& page);
 
   private:

@@ -3,6 +3,7 @@
 
 const COLOURS = 8;
 const DASHES = [[], [7, 4], [2, 3]];
+const MARKS = ["solid", "dashed", "dotted"];
 const HEIGHT = 250;
 const page = JSON.parse(document.getElementById("data").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -17,7 +18,7 @@ function add(parent, tag, kind, text) {
 
 function addTable(parent, table) {
     const element = add(add(parent, "div", "wide"), "table", "summary");
-    const is_number = (text) => /^[-+]?[\d.]+(e[-+]?\d+)?( %)?$/.test(text) || text === "";
+    const is_number = (text) => /^[-+]?[\d.]+(e[-+]?\d+)?( %)?$/.test(text) || text === "" || text === "-";
     const numeric = table.head.map((_, i) => table.rows.every((row) => is_number(row[i] ?? "")));
     const addRow = (to, tag, cells) => {
         const row = add(to, "tr");
@@ -51,6 +52,8 @@ function options(slot) {
         label, labelSize: 20, labelFont: font, font, size, stroke: colour("soft"), gap: 4,
         grid: { stroke: colour("rule"), width: 1 }, ticks: { stroke: colour("rule"), width: 1 },
     });
+    // As wide as its marks.
+    const size = (_, marks) => 34 + 7 * Math.max(0, ...(marks ?? []).map((mark) => (mark ?? "").length));
     const values = (_, marks) => marks.map(shown);
     const least = slot.chart.top ?? 0;
     return {
@@ -60,7 +63,8 @@ function options(slot) {
             x: { time: false },
             y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(least, (high ?? 0) * 1.05) || 1] },
         },
-        axes: [{ ...axis("time, s", 34), values }, { ...axis(slot.chart.unit, 56), values }],
+        axes: [{ ...axis("time, s", 34), values }, { ...axis(slot.chart.unit, size), values }],
+        legend: { markers: { dash: (_, i) => MARKS[Math.floor((i - 1) / COLOURS) % MARKS.length] } },
         cursor: { sync: { key: `section ${slot.section}` } },
         series: [
             { label: "s", value: (_, value) => shown(value) },

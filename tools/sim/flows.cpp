@@ -110,6 +110,7 @@ class Flow {
             first_sent_ = world_.now();
     }
     std::uint64_t bytes() const { return bytes_; }
+    std::uint64_t lost() { return began_ ? sent().lost_packets : 0; }
     Time first_sent() const { return first_sent_; }
     double rtt_ms() const { return began_ ? sender_end_->progress().rtt_ms : 0; }
     const engine::Outcome& sent() { return sender_end_->outcome(); }
@@ -202,10 +203,6 @@ std::size_t first_bin(const FlowsScenario& scenario) {
     return static_cast<std::size_t>(from / kBin);
 }
 
-double payload_mbit(BitRate capacity) {
-    return capacity.bits_per_second * 1e-6 * kPayload / 1500;
-}
-
 // See FlowsResult::settled_ms; `sum` is of all flows.
 double settled_ms(const FlowsScenario& scenario, std::span<const float> sum) {
     double level = payload_mbit(scenario.capacity), slowest = 0;
@@ -261,6 +258,10 @@ double mean_rtt(const FlowsScenario& scenario) {
     return sum / static_cast<double>(scenario.flows.size());
 }
 
+double payload_mbit(BitRate capacity) {
+    return capacity.bits_per_second * 1e-6 * kPayload / 1500;
+}
+
 FlowsResult run_flows(const FlowsScenario& scenario) {
     World world(scenario.seed);
     Link bottleneck(scenario.capacity, scenario.queue_bytes);
@@ -286,7 +287,7 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
     const Time began = world.now();
     FlowsResult result;
     result.flows.resize(flows.size());
-    std::vector<std::uint64_t> before(flows.size());
+    std::vector<std::uint64_t> before(flows.size()), lost_before(flows.size());
     const auto bins = scenario.duration / kBin;
     const auto measured_from = static_cast<std::int64_t>(first_bin(scenario));
     const auto samples_a_bin = kBin / kSample;
@@ -301,11 +302,13 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
         if (sample % samples_a_bin != 0) continue;
         if (sample / samples_a_bin == measured_from) bottleneck.reset(world.now());
         for (std::size_t i = 0; i < flows.size(); ++i) {
-            const std::uint64_t bytes = flows[i]->bytes();
+            const std::uint64_t bytes = flows[i]->bytes(), lost = flows[i]->lost();
             result.flows[i].mbit.push_back(
                 static_cast<float>(static_cast<double>(bytes - before[i]) * 8e-6 / seconds(kBin)));
             result.flows[i].rtt_ms.push_back(static_cast<float>(flows[i]->rtt_ms()));
+            result.flows[i].lost.push_back(static_cast<float>(lost - lost_before[i]));
             before[i] = bytes;
+            lost_before[i] = lost;
         }
         result.queue_ms.push_back(static_cast<float>(bottleneck.waiting_ms(world.now())));
     }

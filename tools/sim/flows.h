@@ -60,6 +60,7 @@ struct FlowResult {
     // From the first data packet until a rate of 90 % of the capacity is received; negative: never.
     double reached_ms = -1;
     std::vector<float> mbit;    // of each bin
+    std::vector<float> lost;    // packets known to be lost, of each bin
     std::vector<float> rtt_ms;  // smoothed, at the end of each bin
 };
 
@@ -85,6 +86,9 @@ constexpr Duration kBin = std::chrono::milliseconds(100);
 
 // In seconds, over the flows.
 double mean_rtt(const FlowsScenario& scenario);
+
+// Of file bytes, where the link is full of packets of 1,500 bytes.
+double payload_mbit(BitRate capacity);
 
 FlowsResult run_flows(const FlowsScenario& scenario);
 

@@ -6,6 +6,7 @@
 
 #include "tools/sim/flags.h"
 #include "tools/sim/flows.h"
+#include "tools/sim/report.h"
 #include "tools/sim/told.h"
 
 namespace lambda::simulation {
@@ -13,7 +14,8 @@ namespace {
 
 struct Command {
     Flags flags;
-    std::string csv;
+    std::string csv, report;
+    std::string line;  // the whole command line
     bool json = false;
 };
 
@@ -23,12 +25,27 @@ int run(const Command& command) {
         std::cerr << "lambda-sim: " << scenario.error().sentence() << "\n";
         return 2;
     }
+    auto report = report::File::make(command.report);
+    if (!report) {
+        std::cerr << "lambda-sim: " << report.error().sentence() << "\n";
+        return 1;
+    }
     const FlowsResult result = run_flows(*scenario);
     if (!command.csv.empty()) {
         std::ofstream out(command.csv);
         write_csv(out, result, "");
         if (!out.flush()) {
             std::cerr << "lambda-sim: cannot write " << command.csv << "\n";
+            return 1;
+        }
+    }
+    if (report->wanted()) {
+        const auto written = report->write({.title = "A run of lambda-sim",
+                                            .text = {},
+                                            .command = command.line,
+                                            .sections = {section_of("", *scenario, result)}});
+        if (!written) {
+            std::cerr << "lambda-sim: " << written.error().sentence() << "\n";
             return 1;
         }
     }
@@ -42,8 +59,9 @@ int run(const Command& command) {
 
 }  // namespace
 
-void add_flows_command(CLI::App& app, int& exit_code) {
+void add_flows_command(CLI::App& app, const std::string& command_line, int& exit_code) {
     const auto made = std::make_shared<Command>();
+    made->line = command_line;
     Flags* flags = &made->flags;
     CLI::App* command = app.add_subcommand("flows", "transfers that share one bottleneck");
     command->add_option("--capacity", flags->capacity, "of the bottleneck");
@@ -72,6 +90,7 @@ void add_flows_command(CLI::App& app, int& exit_code) {
     command->add_option("--at", flags->changes, "TIME,capacity=..,rtt=..,loss=..")
         ->allow_extra_args(false);
     command->add_option("--csv", made->csv, "the series, by bins of 100 ms");
+    command->add_option("--report", made->report, "a page with tables and charts, HTML");
     command->add_flag("--json", made->json, "measures as one line of JSON");
     command->callback([made, &exit_code] { exit_code = run(*made); });
 }

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/model/command.h"
+#include "tools/report/page.h"
 #include "tools/sim/flows_command.h"
 #include "tools/sim/run_command.h"
 #include "tools/sim/swarm_command.h"
@@ -12,8 +13,9 @@ int main(int argc, char** argv) {
         "time; a seed repeats a run to the byte.");
     app.require_subcommand(1);
     int exit_code = 0;
-    lambda::simulation::add_flows_command(app, exit_code);
-    lambda::simulation::add_run_commands(app, exit_code);
+    const std::string command_line = lambda::report::command_line(argc, argv);
+    lambda::simulation::add_flows_command(app, command_line, exit_code);
+    lambda::simulation::add_run_commands(app, command_line, exit_code);
     lambda::simulation::add_swarm_command(app, exit_code);
     lambda::model::add_model_command(app, exit_code);
     try {

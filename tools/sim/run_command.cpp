@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tools/sim/named.h"
+#include "tools/sim/report.h"
 #include "tools/sim/told.h"
 
 namespace lambda::simulation {
@@ -19,7 +20,8 @@ namespace fs = std::filesystem;
 
 struct Command {
     std::vector<std::string> names;
-    std::string csv;
+    std::string csv, report;
+    std::string line;  // the whole command line
     std::uint64_t seed = 1;
     std::optional<unsigned> seeds;
     unsigned jobs = 1;
@@ -126,8 +128,31 @@ std::string json_of(const std::vector<std::vector<RunResult>>& results,
     return told.dump();
 }
 
-// One scenario: 0 where all holds.
-int run(const Command& command, const std::string& name) {
+// What was found of a scenario, then each run of the first seed.
+void add_sections(report::Page& page, const std::string& name, const NamedScenario& scenario,
+                  const std::vector<RunResult>& results,
+                  const std::vector<std::vector<Finding>>& findings, std::uint64_t first_seed) {
+    report::Table table{.head = {"expected", "", "figure", "run", "seed"}, .rows = {}};
+    for (const auto& of_one : findings) {
+        for (const Finding& finding : of_one) {
+            table.rows.push_back({finding.text, finding.holds() ? "holds" : "FAILS",
+                                  report::significant(finding.figure, 4), finding.run,
+                                  std::to_string(finding.seed)});
+        }
+    }
+    page.sections.push_back({.title = name + ": " + scenario.title,
+                             .text = scenario.source,
+                             .tables = {std::move(table)},
+                             .charts = {}});
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        FlowsScenario flows = scenario.runs[i].scenario;
+        flows.seed = first_seed;
+        page.sections.push_back(section_of(results[i].name, flows, results[i].result));
+    }
+}
+
+// One scenario: 0 where all holds. `page` is added to where there is one.
+int run(const Command& command, const std::string& name, report::Page* page) {
     const auto scenario = read_named(file_of(name));
     if (!scenario) return complain(scenario.error().sentence(), 2);
     const unsigned seeds = command.seeds.value_or(scenario->seeds);
@@ -143,6 +168,8 @@ int run(const Command& command, const std::string& name) {
         for (const RunResult& run : results.front()) write_csv(csv, run.result, run.name);
         if (!csv.flush()) return complain("cannot write " + command.csv, 1);
     }
+    if (page != nullptr)
+        add_sections(*page, name, *scenario, results.front(), findings, command.seed);
     if (command.json) std::cout << json_of(results, findings, command.seed) << "\n";
     if (told_in_full && seeds == 1) {
         for (const RunResult& run : results.front()) {
@@ -172,18 +199,28 @@ int run(const Command& command, const std::string& name) {
 int run(const Command& command) {
     if (command.table)
         std::printf("| scenario | expected | | worst | where |\n|---|---|---|---|---|\n");
+    auto file = report::File::make(command.report);
+    if (!file) return complain(file.error().sentence(), 1);
+    report::Page page{
+        .title = "lambda-sim run", .text = {}, .command = command.line, .sections = {}};
     int code = 0;
-    for (const std::string& name : command.names) code = std::max(code, run(command, name));
-    return code;
+    for (const std::string& name : command.names) {
+        page.title += " " + name;
+        code = std::max(code, run(command, name, file->wanted() ? &page : nullptr));
+    }
+    if (!file->wanted()) return code;
+    const auto written = file->write(page);
+    return written ? code : std::max(code, complain(written.error().sentence(), 1));
 }
 
 }  // namespace
 
-void add_run_commands(CLI::App& app, int& exit_code) {
+void add_run_commands(CLI::App& app, const std::string& command_line, int& exit_code) {
     app.add_subcommand("list", "the named scenarios")->callback([&exit_code] {
         exit_code = list();
     });
     const auto made = std::make_shared<Command>();
+    made->line = command_line;
     CLI::App* command = app.add_subcommand("run", "named scenarios, and what they must show");
     command->add_option("scenario", made->names, "some of `list`, or files")->required();
     command->add_option("--seed", made->seed, "the first")->capture_default_str();
@@ -193,6 +230,8 @@ void add_run_commands(CLI::App& app, int& exit_code) {
         ->check(CLI::Range(1u, 256u))
         ->capture_default_str();
     command->add_option("--csv", made->csv, "the series of the first seed, by bins of 100 ms");
+    command->add_option("--report", made->report,
+                        "a page with tables, and charts of the first seed, HTML");
     command->add_flag("--json", made->json, "measures and findings as one line of JSON each");
     command->add_flag("--table", made->table, "the worst of each expectation, as Markdown");
     command->callback([made, &exit_code] { exit_code = run(*made); });

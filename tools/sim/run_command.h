@@ -2,6 +2,8 @@
 // must.
 #pragma once
 
+#include <string>
+
 namespace CLI {
 class App;
 }
@@ -9,6 +11,7 @@ class App;
 namespace lambda::simulation {
 
 // The callbacks set `exit_code`: 1 where an expectation fails, 2 where the file is not right.
-void add_run_commands(CLI::App& app, int& exit_code);
+// `command_line` is for reports.
+void add_run_commands(CLI::App& app, const std::string& command_line, int& exit_code);
 
 }  // namespace lambda::simulation

@@ -1,0 +1,225 @@
+"""--report: the pages of lambda-sim and lambda-lab in a real browser, in light and in dark."""
+
+import base64
+import json
+import os
+import re
+
+from harness import DONE, Case, Process, Settings, need, need_isolation, need_program, patience
+from test_lab import UNABLE, peer
+
+SIM_FAILED, SIM_USAGE = 1, 2
+SCHEMES = {"dark": "0", "light": "1"}  # as Chromium counts them
+
+# Put before all else: what goes wrong in the page.
+WATCH = """<script>
+const wrong = [];
+addEventListener("error", (event) => wrong.push(String(event.message ?? event.target)), true);
+addEventListener("securitypolicyviolation", (event) => wrong.push(event.violatedDirective));
+for (const kind of ["error", "warn"]) console[kind] = (...words) => wrong.push(words.join(" "));
+</script>"""
+
+# Put after all else: what a person would see, as JSON. Lines are coloured, all else is grey.
+LOOK = r"""<script>
+setTimeout(() => {
+    const brightness = (colour) => {
+        const [r, g, b] = colour.match(/\w\w/g).map((hex) => parseInt(hex, 16) / 255)
+            .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+    };
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue("--" + name).trim();
+    const contrast = (name) => {
+        const both = [brightness(colour(name)), brightness(colour("paper"))];
+        return Math.max(...both) / Math.min(...both);
+    };
+    const ink = (canvas) => {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4) {
+            const [r, g, b, a] = data.slice(i, i + 4);
+            count += a > 128 && Math.max(r, g, b) - Math.min(r, g, b) > 60;
+        }
+        return count;
+    };
+    const text = (element) => element?.textContent ?? null;
+    const seen = {
+        wrong,
+        dark: matchMedia("(prefers-color-scheme: dark)").matches,
+        paper: brightness(getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3)
+            .map((c) => Number(c).toString(16).padStart(2, "0")).join("")),
+        contrasts: Object.fromEntries(["ink", "soft", ...Array(8).keys()].map((name) =>
+            [name, contrast(typeof name === "number" ? "line-" + name : name)])),
+        title: document.title,
+        command: text(document.querySelector(".command")),
+        sections: [...document.querySelectorAll("h2")].map(text),
+        cells: [...document.querySelectorAll("td")].map(text),
+        foreign: document.querySelectorAll("#page script, #page img, #page b").length,
+        wide: document.documentElement.scrollWidth > innerWidth,
+        charts: [...document.querySelectorAll("figure")].map((figure) => ({
+            title: text(figure.querySelector("figcaption")),
+            points: Number(figure.dataset.points),
+            legend: [...figure.querySelectorAll(".u-series:not(:first-child) .u-label")].map(text),
+            ink: [...figure.querySelectorAll("canvas")].map(ink),
+        })),
+    };
+    const told = document.body.appendChild(document.createElement("pre"));
+    told.id = "seen";
+    told.textContent = btoa(unescape(encodeURIComponent(JSON.stringify(seen))));
+}, 100);
+</script>"""
+
+
+class Page(Case):
+    def setUp(self):
+        super().setUp()
+        self.page = os.path.join(self.scratch, "out.html")
+
+    def tool(self, name, *arguments, code=DONE):
+        program = os.path.join(Settings.bin_dir, name)
+        need(os.path.exists(program), f"{name} was not built")
+        process = Process([program, *arguments], env=self.environment)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.wait(patience(60)), code, process.stdout[-2000:] + process.stderr[-3000:])
+        return process
+
+    def lab(self, *options, main, code=DONE):
+        """Some seconds of packets into a narrow path; main: what the shell does after it."""
+        need_isolation()
+        need(os.path.exists("/dev/net/tun"), "no /dev/net/tun")
+        return self.tool("lambda-lab", "run", *options, "--seed", str(self.seed), "--rate", "5Mbit/s", "--queue", "20kB",
+                         "--loss", "1%", "--logs", self.folder("logs"), "--on", "server", peer("gather", 1),
+                         "--ready", "server", "ready", "--", "sh", "-c",
+                         f"{peer('shower', '$LAB_HOST_server', 1000, 972, 0.001)[5:]}; {main}", code=code)
+
+    def look(self, scheme):
+        """What stands on the page."""
+        browser = need_program("chromium")
+        with open(self.page, encoding="utf-8") as file:
+            page = file.read()
+        self.assertLess(len(page), 3_000_000)
+        probed = os.path.join(self.scratch, f"probed-{scheme}.html")
+        with open(probed, "w", encoding="utf-8") as file:
+            file.write(page.replace("<head>", "<head>" + WATCH, 1).replace("</body>", LOOK + "</body>", 1))
+        process = Process([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                           f"--user-data-dir={self.folder('profile-' + scheme)}", "--window-size=1200,1000",
+                           f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
+                           "--virtual-time-budget=10000", "--dump-dom", f"file://{probed}"], env=self.environment)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.wait(patience(120)), 0, process.stderr[-3000:])
+        told = re.search(r'<pre id="seen">([^<]*)</pre>', process.stdout)
+        self.assertTrue(told, process.stderr[-3000:])
+        return json.loads(base64.b64decode(told.group(1)))
+
+    def check(self, seen, scheme):
+        """What holds for every page."""
+        self.assertEqual(seen["wrong"], [])
+        self.assertEqual(seen["dark"], scheme == "dark")
+        self.assertEqual(seen["paper"] < 0.2, scheme == "dark")
+        for name, contrast in seen["contrasts"].items():
+            self.assertGreaterEqual(contrast, {"ink": 7, "soft": 4.5}.get(name, 3), name)
+        self.assertEqual(seen["foreign"], 0)
+        self.assertFalse(seen["wide"], "the page is wider than its window")
+        for chart in seen["charts"]:
+            self.assertGreater(chart["points"], 0, chart)
+            self.assertEqual(len(chart["ink"]), 1, chart)
+            self.assertGreater(chart["ink"][0], 100, chart)
+
+    def test_flows_of_the_simulator(self):
+        # Into a path of this name: </script><script>...
+        self.folder("<")
+        evil = os.path.join(self.scratch, "</script><script>document.title='broken'<b>&amp;.csv")
+        self.tool("lambda-sim", "flows", "--capacity", "50Mbit/s", "--duration", "10s", "--loss", "1e-3",
+                  "--flow", "law=sabul,rtt=20ms", "--flow", "law=cubic,rtt=40ms,start=2s", "--csv", evil,
+                  "--report", self.page)
+        for scheme in SCHEMES:
+            with self.subTest(scheme=scheme):
+                seen = self.look(scheme)
+                self.check(seen, scheme)
+                self.assertEqual(seen["title"], "A run of lambda-sim")
+                self.assertIn("flows --capacity 50Mbit/s --duration 10s --loss 1e-3 --flow law=sabul,rtt=20ms",
+                              seen["command"])
+                self.assertIn("'" + evil.replace("'", "'\\''") + "'", seen["command"])
+                self.assertIn("cubic", seen["cells"])
+                charts = {chart["title"]: chart for chart in seen["charts"]}
+                self.assertEqual(len(charts), 6)
+                rate = charts["Rate of each flow"]
+                self.assertEqual(rate["points"], 2 * 100)
+                self.assertEqual(rate["legend"], ["1 sabul, 20.0 ms", "2 cubic, 40.0 ms"])
+                self.assertEqual(charts["Utilisation of the bottleneck"]["points"], 100)
+                # From the second second of the second flow's.
+                self.assertEqual(charts["Fairness of the rates over 1 s"]["points"], 100 - 20 - 9)
+                self.assertEqual(charts["Queue at the bottleneck"]["points"], 100)
+
+    def test_a_named_scenario(self):
+        scenario = os.path.join(self.scratch, "small.yaml")
+        with open(scenario, "w") as file:
+            file.write("title: Two <b>runs</b>\nsource: none\ncapacity: 20Mbit/s\nduration: 5s\n"
+                       "flow:\n  - law=sabul,rtt=10ms,count=30\nruns: [clean loss=0, lossy loss=1e-2]\n"
+                       "expect: [utilisation >= 2]\n")
+        self.tool("lambda-sim", "run", scenario, "--seed", "9", "--report", self.page, code=SIM_FAILED)
+        seen = self.look("light")
+        self.check(seen, "light")
+        self.assertEqual(seen["sections"], [f"{scenario}: Two <b>runs</b>", "clean", "lossy"])
+        self.assertIn("FAILS", seen["cells"])
+        self.assertEqual(seen["cells"].count("9"), 4 + 2)  # the findings, the runs, and two flows
+        self.assertEqual(len(seen["charts"]), 12)
+        self.assertEqual(seen["charts"][0]["title"], "Rate of each flow (24 of 30 lines)")
+        self.assertEqual(len(seen["charts"][0]["legend"]), 24)
+
+    def test_a_run_of_the_lab_that_failed(self):
+        """The page tells of it even so."""
+        evil = ": '</script><b>'; exit 7"
+        self.lab("--report", self.page, main=evil, code=7)
+        for scheme in SCHEMES:
+            with self.subTest(scheme=scheme):
+                seen = self.look(scheme)
+                self.assertEqual(seen["wrong"], [])
+                charts = {chart["title"]: chart for chart in seen["charts"]}
+                idle = charts.pop("Lost on the dead path")
+                self.check({**seen, "charts": [chart for chart in charts.values()]}, scheme)
+                self.assertGreater(idle["points"], 0)
+                self.assertEqual(len(charts), 5)
+                self.assertEqual(charts["Rate"]["legend"], ["forward", "backward"])
+                self.assertGreater(charts["Rate"]["points"], 2 * 8)
+                self.assertIn("7", seen["cells"])
+                self.assertIn(str(self.seed), seen["cells"])
+                self.assertIn("lambda-lab run --report", seen["command"])
+                self.assertIn("</script><b>", seen["command"])
+
+    def test_a_run_too_short_for_a_point(self):
+        need_isolation()
+        self.tool("lambda-lab", "run", "--report", self.page, "--", "true")
+        seen = self.look("light")
+        self.assertEqual(seen["wrong"], [])
+        self.assertEqual([chart["points"] for chart in seen["charts"]], [0] * 6)
+
+    # Files that cannot be
+
+    def flows(self, report, code):
+        return self.tool("lambda-sim", "flows", "--duration", "1s", "--flow", "law=fixed,rtt=1ms", "--report", report,
+                         code=code)
+
+    def test_a_simulator_that_cannot_write(self):
+        missing = os.path.join(self.scratch, "missing", "out.html")
+        for run in (self.flows(missing, SIM_FAILED),
+                    self.tool("lambda-sim", "run", "r14", "--report", missing, code=SIM_FAILED)):
+            self.assertEqual(run.stderr, f"lambda-sim: {missing}: cannot write the report: No such file or directory\n")
+            self.assertEqual(run.stdout, "")  # said before the work
+        full = self.flows("/dev/full", SIM_FAILED)
+        self.assertIn("/dev/full: cannot write the report: No space left on device", full.stderr)
+        self.flows("", DONE)
+        self.tool("lambda-sim", "flows", "--report", code=SIM_USAGE)
+
+    def test_a_lab_that_cannot_write(self):
+        need_isolation()
+        need(os.path.exists("/dev/net/tun"), "no /dev/net/tun")
+        mark = os.path.join(self.scratch, "ran")
+        missing = os.path.join(self.scratch, "missing", "out.html")
+        run = self.tool("lambda-lab", "run", "--report", missing, "--", "touch", mark, code=UNABLE)
+        self.assertEqual(run.stderr, f"lambda-lab: {missing}: cannot write the report: No such file or directory\n")
+        self.assertFalse(os.path.exists(mark), "it ran before it said so")
+        for main, code in (("true", UNABLE), ("exit 7", 7)):
+            run = self.tool("lambda-lab", "run", "--report", "/dev/full", "--", "sh", "-c", main, code=code)
+            self.assertIn("/dev/full: cannot write the report: No space left on device", run.stderr)
+            self.assertIn("forward: ", run.stderr)
