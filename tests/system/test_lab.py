@@ -9,8 +9,8 @@ import subprocess
 import sys
 import time
 
-from harness import (DONE, KIB, MIB, PASSWORD, USER, Case, Process, Settings, need, need_isolation, need_program,
-                     patience, wait_for)
+from harness import KIB, MIB, Process, need, need_program, patience, wait_for
+from labs import LabCase
 
 USAGE, UNABLE = 2, 3
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lab_peer.py")
@@ -21,38 +21,7 @@ def peer(*words):
     return f"exec {shlex.quote(sys.executable)} -B {shlex.quote(PEER)} " + " ".join(map(str, words))
 
 
-class Lab(Case):
-    def setUp(self):
-        super().setUp()
-        self.program = os.path.join(Settings.bin_dir, "lambda-lab")
-        need(os.path.exists(self.program), "lambda-lab was not built")
-        need_isolation()
-        need(os.path.exists("/dev/net/tun"), "no /dev/net/tun")
-        self.logs = self.folder("logs")
-
-    def start_lab(self, *options, main, **how):
-        """main: a line for the shell."""
-        self.counters_file = os.path.join(self.scratch, "counters.json")
-        process = Process([self.program, "run", *options, "--seed", str(self.seed), "--json", self.counters_file,
-                           "--logs", self.logs, "--", "sh", "-c", main], env=self.environment, **how)
-        self.addCleanup(process.kill)
-        return process
-
-    def lab(self, *options, main, code=DONE, seconds=60, **how):
-        """A run's process after its end, with its counters."""
-        process = self.start_lab(*options, main=main, **how)
-        self.assertEqual(process.wait(patience(seconds)), code, process.stdout[-2000:] + process.stderr[-3000:])
-        if os.path.exists(self.counters_file):
-            with open(self.counters_file) as file:
-                process.counters = json.load(file)
-        return process
-
-    def path(self, text):
-        path = os.path.join(self.scratch, "path.yaml")
-        with open(path, "w") as file:
-            file.write(text)
-        return path
-
+class Lab(LabCase):
     def gathered(self):
         with open(os.path.join(self.logs, "gathered")) as file:
             return json.load(file)
@@ -150,18 +119,10 @@ class Lab(Case):
 
     def test_a_transfer_through_loss(self):
         source = self.random_file("source", 24 * MIB + 7)
-        os.makedirs(os.path.join(self.scratch, "root"))
-        os.makedirs(os.path.join(self.scratch, "state"))
-        word = self.secret("word", PASSWORD)
-        bin_dir, scratch = shlex.quote(Settings.bin_dir), shlex.quote(self.scratch)
-        client = f"{bin_dir}/lambda-ftp %s --json --trust-new-host --password-file {word}"
-        url = f"lambda://{USER}@$LAB_HOST_server:2811/file"
-        run = self.lab("--rate", "200Mbit/s", "--rtt", "20ms", "--loss", "1%",
-                       "--on", "server", f"exec {bin_dir}/lambda-ftpd --root {scratch}/root --state {scratch}/state "
-                       f"--user {USER} --password-file {word} --listen 0.0.0.0:2811",
-                       "--ready", "server", "listening on",
-                       main=f"{client % 'put'} {shlex.quote(os.fsdecode(source))} {url} && "
-                            f"{client % 'get'} {url} {scratch}/back")
+        back = os.path.join(self.scratch, "back")
+        run = self.lab("--rate", "200Mbit/s", "--rtt", "20ms", "--loss", "1%", *self.serving(),
+                       main=f"{self.ask('put', source, self.remote('file'))} && "
+                            f"{self.ask('get', self.remote('file'), back)}")
         self.assert_same(source, os.path.join(self.scratch, "root", "file"))
         self.assert_same(source, os.path.join(self.scratch, "back"))
         self.assertGreater(run.counters["forward"]["lost"], 100)

@@ -39,7 +39,8 @@ class Endless:
 
     def put(self, seconds, *options):
         """A line for the shell: a transfer that is told to stop after so many seconds."""
-        return (f"timeout --preserve-status -s TERM {seconds:g} "
+        # In the foreground: timeout would send the signal twice, and the second one kills.
+        return (f"timeout --foreground --preserve-status -s TERM {seconds:g} "
                 + self.ours.transfer("put", self.names(seconds), ".null/", *options))
 
 
