@@ -19,17 +19,19 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFairnessBins = 10;  // 1 s: of shorter rates the index is mostly noise
 
 Table path_table(const FlowsScenario& scenario) {
-    return {.head = {"capacity, Mbit/s", "queue, kB", "loss", "in a row", "seconds", "seed"},
+    return {.head = {"capacity, Mbit/s", "queue, kB", "loss", "in a row", "seconds",
+                     "measured from, s", "seed"},
             .rows = {{significant(scenario.capacity.bits_per_second / 1e6, 6),
                       significant(scenario.queue_bytes / 1e3, 6), significant(scenario.loss, 4),
                       significant(scenario.burst, 4), significant(seconds(scenario.duration), 6),
+                      significant(seconds(scenario.from.value_or(scenario.duration / 2)), 6),
                       std::to_string(scenario.seed)}}};
 }
 
 Table sum_table(const FlowsResult& result) {
     return {
-        .head = {"sum, Mbit/s", "CoV", "utilisation, %", "Jain", "correlation", "queue: mean, ms",
-                 "mean, kB", "standing, kB", "dropped"},
+        .head = {"sum, Mbit/s", "CoV", "of the first capacity, %", "Jain", "correlation",
+                 "queue: mean, ms", "mean, kB", "standing, kB", "dropped"},
         .rows = {{fixed(result.sum_mbit, 1), fixed(result.sum_cov, 3),
                   fixed(result.utilisation * 100, 2), fixed(result.jain, 4),
                   fixed(result.correlation, 2), fixed(result.queue_mean_ms, 3),
