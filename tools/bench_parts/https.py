@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from bench_parts.place import BIN
+from bench_parts.place import BIN, make_random
 
 MEMORY = "/dev/shm"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -248,14 +248,6 @@ class Https:
 
     def stop(self):
         stop(self.server)
-
-
-def make_random(path, size):
-    with open(path, "wb") as file:
-        while size > 0:
-            piece = os.urandom(min(size, 16 << 20))
-            file.write(piece)
-            size -= len(piece)
 
 
 def cpu_seconds(pid):

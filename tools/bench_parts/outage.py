@@ -59,13 +59,15 @@ def dead(arguments, folder, lab, verdicts):
                           arguments.dead + arguments.size / 1e7 + AROUND_S)
             same = subprocess.run(["cmp", files.source, result]).returncode == 0
         back = BEGIN_S + arguments.dead
-        flows = [row["seconds"] for row in run.series if row["seconds"] > back and row[f"{direction}_mbit"] > FLOWING_MBIT]
+        flows = [row["seconds"] for row in run.series
+                 if row["seconds"] > back and row[f"{direction}_mbit"] > FLOWING_MBIT]
         if not flows:
             raise Failed(f"{verb}: it was over before the path came back: take a larger --size")
         said = summary(run.stdout)
         verdicts.add(f"{verb}: seconds from the path's return to data", max(flows[0] - back, 0.0), most=2,
-                     before_mbit=run.mbit(direction, BEGIN_S - 1, BEGIN_S), after_5s_mbit=run.mbit(direction, back + 4, back + 5),
-                     seconds=said["seconds"], lost=said["lost_packets"])
+                     before_mbit=run.mbit(direction, BEGIN_S - 1, BEGIN_S),
+                     after_5s_mbit=run.mbit(direction, back + 4, back + 5), seconds=said["seconds"],
+                     lost=said["lost_packets"])
         verdicts.add(f"{verb}: identical", float(same), least=1)
 
 
@@ -76,5 +78,5 @@ def feedback(arguments, folder, lab, verdicts):
         path = Path(arguments.rtt, backward={"loss": loss})
         return Together(lab, endless, path, arguments.seconds, warm=0).transfer().run()
     without, lossy = mbit(0), mbit(0.1)
-    verdicts.add("goodput with 10 % loss of feedback, by that without", lossy["ours"] / max(without["ours"], 1), least=0.5,
-                 without=without["ours"], lossy=lossy["ours"], strained=lossy["strained"])
+    verdicts.add("goodput with 10 % loss of feedback, by that without", lossy["ours"] / max(without["ours"], 1),
+                 least=0.5, without=without["ours"], lossy=lossy["ours"], strained=lossy["strained"])

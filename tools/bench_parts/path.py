@@ -62,8 +62,8 @@ def parse_arguments(words):
     parser.add_argument("--retries", type=int, default=1, help="again where the lab was strained (1)")
     parser.add_argument("--stripes", type=int, default=4)
     parser.add_argument("--law", help="--congestion of ours, where not the default")
-    parser.add_argument("--globus-buffer", type=size, default="0", metavar="SIZE",
-                        help="-tcp-bs of globus-url-copy; 0: the kernel's own tuning, which is faster (0)")
+    parser.add_argument("--globus-buffer", type=size, metavar="SIZE", help="-tcp-bs of globus-url-copy; 0: as the "
+                        "kernel tunes it; default: what was found best for each congestion control")
     parser.add_argument("--json", metavar="FILE", help="a line for each run, written at its end")
     parser.add_argument("--resume", action="store_true", help="leave out what the file of --json has")
     parser.add_argument("--table", metavar="FILE", help="measure nothing: print the tables of such a file")
