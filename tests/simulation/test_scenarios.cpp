@@ -81,6 +81,8 @@ TEST_CASE("A named scenario says where it is wrong") {
         {kHead + kFlow + "expect: [jain jain >= 1]\n", "is no expectation"},
         {kHead + kFlow + "expect: [rank jain >= 1]\n", "ranks fewer than two runs"},
         {kHead + kFlow + "expect: [\"b*:jain >= 1\"]\n", "names a run that there is not"},
+        {kHead + kFlow + "expect: [mean >= 1]\n", "is no expectation"},
+        {kHead + kFlow + "expect: [mean mean jain >= 1]\n", "is no expectation"},
         {kHead + kFlow + "expect: [jain >= 1 where]\n", "is not in, >= or <="},
         {kHead + kFlow + "expect: [jain >= 1 where speed >= 1]\n", "\"speed\" is no metric"},
         {kHead + kFlow + kExpect + "seeds: 0\n", "x.yaml:5: seeds: is no number from 1 to 100"},
@@ -150,6 +152,10 @@ TEST_CASE("An expectation may be asked of some runs only") {
     CHECK(where[0].holds());
     CHECK_FALSE(where[1].holds());
     CHECK(where[2].holds());
+    const auto mean = asked("mean a-*:sum_mbit in 234..236");
+    REQUIRE(mean.size() == 1);
+    CHECK(mean[0].figure == 235);
+    CHECK(mean[0].holds());
     const auto unknown = asked("stcp.mean_mbit >= 0");
     CHECK_FALSE(worst(unknown).holds());
 }

@@ -202,6 +202,11 @@ Result<Expectation> parse_expectation(const std::string& text,
     if (const auto bounds = parse_bounds(how, words.back(), made); !bounds) return bounds.error();
     words.resize(words.size() - 2);
     std::vector<std::string> values;
+    if (words[0] == "mean") {
+        made.is_mean = true;
+        words.erase(words.begin());
+    }
+    if (words.empty()) return wrong(text, "is no expectation");
     if (words[0] == "rank") {
         if (words.size() < 4) return wrong(text, "ranks fewer than two runs");
         made.is_rank = true;
@@ -220,7 +225,8 @@ Result<Expectation> parse_expectation(const std::string& text,
     if (where == std::string::npos) return made;
     auto condition = parse_expectation(text.substr(where + kWhere.size()), runs);
     if (!condition) return condition.error();
-    if (made.is_rank || condition->is_rank || !asked_of(*condition).empty())
+    if (made.is_rank || made.is_mean || condition->is_rank || condition->is_mean ||
+        !asked_of(*condition).empty())
         return wrong(text, "has a condition that is not of each run");
     made.condition.push_back(std::move(*condition));
     return made;
@@ -241,6 +247,7 @@ std::vector<Finding> judge(const Expectation& expectation, std::span<const RunRe
         return {finding("", rank_correlation(figures))};
     }
     const std::string& asked = asked_of(expectation);
+    double sum = 0;
     std::vector<Finding> findings;
     for (const RunResult& run : runs) {
         if (!asks(asked, run.name)) continue;
@@ -250,12 +257,14 @@ std::vector<Finding> judge(const Expectation& expectation, std::span<const RunRe
             figures.push_back(figure_of(value, own ? run.result : result_of(value.run, runs)));
         }
         const double figure = figures.size() == 2 ? figures[0] / figures[1] : figures[0];
+        sum += figure;
         findings.push_back(finding(asks_several(asked) ? run.name : "", figure));
         for (const Expectation& condition : expectation.condition) {
             if (!judge(condition, std::span(&run, 1)).front().holds())
                 findings.back().margin = kInfinity;
         }
     }
+    if (expectation.is_mean) return {finding("", sum / static_cast<double>(findings.size()))};
     return findings;
 }
 

@@ -2,6 +2,7 @@
 //
 //   VALUE in LOW..HIGH      VALUE >= X      VALUE <= X
 //   VALUE / VALUE in ...                            a ratio
+//   mean VALUE in ...                               over the runs that it is of
 //   ... where VALUE >= X                            asked only of runs of which this holds
 //   rank METRIC RUN RUN RUN ... >= X                Spearman's correlation of the metric over these
 //                                                   runs with their order here, the highest first
@@ -33,7 +34,7 @@ struct Value {
 struct Expectation {
     std::string text;           // as written
     std::vector<Value> values;  // one; two for a ratio; for a rank, one for each run, best first
-    bool is_rank = false;
+    bool is_rank = false, is_mean = false;
     double low, high;
     std::vector<Expectation> condition;  // of a run; at most one
 };

@@ -55,7 +55,8 @@ class Flow {
           receiver_(world, {.lateness = scenario.lateness, .clock_drift = scenario.clock_drift}),
           feedback_(world, settings.rtt / 2, scenario.feedback_jitter, sender_.alarm(),
                     receiver_.alarm()),
-          source_(world, sender_.alarm(), kSlots, 1u << 20),
+          source_(world, sender_.alarm(), kSlots, 1u << 20,
+                  settings.bytes > 0 ? settings.bytes : ZeroDisk::kEndless),
           target_(world, receiver_.alarm(), kSlots, 1u << 20) {
         backward_.delay = settings.rtt / 2;
         backward_.first_hop = kFirstHop;
@@ -83,7 +84,8 @@ class Flow {
             near_.back()->reach(*far_.back());
             far_.back()->reach(*near_.back());
         }
-        world.after(settings.start, [this, number] { begin(number); });
+        world.after(settings.start + world.uniform(settings.start_within),
+                    [this, number] { begin(number); });
     }
     ~Flow() {
         sender_.stop();

@@ -21,6 +21,8 @@ struct FlowSettings {
     std::uint16_t stripes = 1;
     Duration syn = std::chrono::milliseconds(10);
     Duration start{0};
+    Duration start_within{0};       // later by what the seed draws, up to this
+    std::uint64_t bytes = 0;        // ends after these; 0: never
     std::optional<BitRate> access;  // a link of its own for each stripe, before the bottleneck
 };
 

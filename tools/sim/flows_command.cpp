@@ -84,7 +84,7 @@ void add_flows_command(CLI::App& app, const std::string& command_line, int& exit
     command
         ->add_option("--flow", flags->flows,
                      "law=NAME,rtt=..,initial=..,highest=..,stripes=N,syn=..,start=..,access=..,"
-                     "count=N")
+                     "size=..,count=N")
         ->required()
         ->allow_extra_args(false);
     command->add_option("--at", flags->changes, "TIME,capacity=..,rtt=..,loss=..")

@@ -12,7 +12,7 @@ namespace lambda::simulation {
 namespace {
 
 constexpr std::array kFlowKeys{"law", "rtt",   "initial", "highest", "stripes",
-                               "syn", "start", "access",  "count"};
+                               "syn", "start", "access",  "count",   "size"};
 
 Error wrong(std::string_view word, const std::string& allowed) {
     return Error{.fault = Fault::usage,
@@ -49,13 +49,13 @@ Result<void> take(Result<T> parsed, T& into) {
 }
 
 // "20ms", or "20ms..200ms".
-Result<void> take_rtt(std::string_view text, Duration& shortest, std::optional<Duration>& longest) {
+Result<void> take_range(std::string_view text, Duration& least, std::optional<Duration>& most) {
     const std::size_t dots = text.find("..");
     if (dots != std::string_view::npos) {
-        const auto taken = take(parse_duration(text.substr(dots + 2)), longest.emplace());
+        const auto taken = take(parse_duration(text.substr(dots + 2)), most.emplace());
         if (!taken) return taken;
     }
-    return take(parse_duration(text.substr(0, dots)), shortest);
+    return take(parse_duration(text.substr(0, dots)), least);
 }
 
 Result<unsigned> parse_count(std::string_view text) {
@@ -71,7 +71,7 @@ Result<unsigned> parse_count(std::string_view text) {
 Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
     FlowSettings flow;
     unsigned count = 1, stripes = 1;
-    std::optional<Duration> longest;
+    std::optional<Duration> longest, latest;
     bool in_law = false;
     for (const std::string_view word : words_of(text)) {
         const std::string_view key = key_of(word), value = value_of(word);
@@ -79,18 +79,19 @@ Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
             if (!in_law)
                 return wrong(word,
                              "a flow has law, rtt, initial, highest, stripes, syn, start, "
-                             "access and count");
+                             "access, size and count");
             flow.law += "," + std::string(word);
             continue;
         }
         in_law = key == "law";
         Result<void> taken;
         if (key == "law") flow.law = value;
-        if (key == "rtt") taken = take_rtt(value, flow.rtt, longest);
+        if (key == "rtt") taken = take_range(value, flow.rtt, longest);
         if (key == "initial") taken = take(parse_rate(value), flow.initial);
         if (key == "highest") taken = take(parse_rate(value), flow.highest);
         if (key == "syn") taken = take(parse_duration(value), flow.syn);
-        if (key == "start") taken = take(parse_duration(value), flow.start);
+        if (key == "start") taken = take_range(value, flow.start, latest);
+        if (key == "size") taken = take(parse_size(value), flow.bytes);
         if (key == "stripes") taken = take(parse_count(value), stripes);
         if (key == "count") taken = take(parse_count(value), count);
         if (key == "access") taken = take(parse_rate(value), flow.access.emplace());
@@ -103,6 +104,9 @@ Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
         for (const std::string& name : sabul::law_names()) names += " " + name;
         return wrong("law=" + flow.law, names);
     }
+    if (latest && *latest < flow.start)
+        return wrong(text, "a range of starts ends after it begins");
+    flow.start_within = latest.value_or(flow.start) - flow.start;
     std::vector<FlowSettings> flows(count, flow);
     for (unsigned i = 1; i < count; ++i)
         flows[i].rtt += (longest.value_or(flow.rtt) - flow.rtt) * i / (count - 1);

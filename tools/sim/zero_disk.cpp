@@ -11,9 +11,9 @@ void ZeroDisk::end(ports::DiskEvent event) {
 
 void ZeroDisk::open_source(ports::DiskTag tag, const std::string&, std::uint64_t) {
     ports::DiskEvent event{.tag = tag};
-    event.size = kFileBytes;
+    event.size = file_bytes_;
     event.mode = 0644;
-    event.data = {{0, kFileBytes}};
+    event.data = {{0, file_bytes_}};
     end(std::move(event));
 }
 
@@ -27,7 +27,7 @@ bool ZeroDisk::read(ports::DiskTag tag, ports::DiskFile, std::uint64_t, std::uin
 
 void ZeroDisk::check_source(ports::DiskTag tag, ports::DiskFile) {
     ports::DiskEvent event{.tag = tag};
-    event.size = kFileBytes;
+    event.size = file_bytes_;
     end(std::move(event));
 }
 

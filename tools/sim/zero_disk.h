@@ -1,4 +1,4 @@
-// One endless file of zeros to read, or a sink for anything: a disk that never is the bottleneck.
+// One file of zeros to read, or a sink for anything: a disk that never is the bottleneck.
 // All slots are the same memory, since all bytes are the same. One thread.
 #pragma once
 
@@ -12,10 +12,15 @@ namespace lambda::simulation {
 
 class ZeroDisk final : public ports::Disk {
   public:
-    static constexpr std::uint64_t kFileBytes = std::uint64_t{1} << 50;
+    static constexpr std::uint64_t kEndless = std::uint64_t{1} << 50;
 
-    ZeroDisk(World& world, Alarm& owner, std::uint32_t slots, std::uint32_t block_bytes)
-        : world_(world), owner_(owner), slots_(slots), memory_(block_bytes) {}
+    ZeroDisk(World& world, Alarm& owner, std::uint32_t slots, std::uint32_t block_bytes,
+             std::uint64_t file_bytes = kEndless)
+        : world_(world),
+          owner_(owner),
+          slots_(slots),
+          file_bytes_(file_bytes),
+          memory_(block_bytes) {}
 
     std::uint32_t slot_count() const override { return slots_; }
     ByteSpan slot(std::uint32_t) override { return memory_; }
@@ -38,6 +43,7 @@ class ZeroDisk final : public ports::Disk {
     World& world_;
     Alarm& owner_;
     std::uint32_t slots_;
+    std::uint64_t file_bytes_;
     std::vector<std::byte> memory_;
     std::vector<ports::DiskEvent> ended_, given_;
 };

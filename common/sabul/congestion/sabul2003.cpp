@@ -30,6 +30,7 @@ void Sabul2003::on_syn(const SynSample& sample) {
     interval_ *= sample.packet_bytes / packet_bytes_;
     packet_bytes_ = sample.packet_bytes;
     if (sample.rtt.count() > 0) rtt_ = sample.rtt;
+    if (sample.min_rtt.count() > 0) least_rtt_ = sample.min_rtt;
     const double loss = sample.sent_packets == 0
                             ? 0
                             : std::min(1.0, static_cast<double>(sample.lost_packets) /
@@ -74,7 +75,11 @@ BitRate Sabul2003::rate() const {
 }
 
 double Sabul2003::full_window_packets() const {
-    return std::max(16.0, seconds(rtt_ + settings_.syn) / interval_);
+    const double bandwidth = settings_.highest.bytes_per_second();
+    const double packets = bandwidth > 0
+                               ? seconds(least_rtt_ + settings_.syn) * bandwidth / packet_bytes_
+                               : seconds(rtt_ + settings_.syn) / interval_;
+    return std::max(16.0, packets);
 }
 
 double Sabul2003::window() const {

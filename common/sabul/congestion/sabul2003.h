@@ -11,10 +11,12 @@
 // times too small against its own table, and its prose rounds down where formula and table round
 // up; taken: the source, which agrees with the table. Freeze: as printed a round trip, in the
 // source a SYN and a gap (parameter `freeze`). Window, as printed: 1 packet, then as many as were
-// acknowledged in all, until the first NAK or the bound; rate (RTT + SYN) from then on (source: the
-// receiver's 25,600 flags). A loss counts once (source: each repeated report again), the SYN is the
-// sender's own clock and a late one adds what it missed (source: the receiver's, over TCP).
-// Ours: a rate that was not used, by credit or source, does not grow.
+// acknowledged in all, until the first NAK or the bound, which holds from then on: bandwidth (RTT +
+// SYN) with the least RTT where the application names the bandwidth (settings.highest), as the
+// paper advises, else rate (RTT + SYN) (source: the receiver's 25,600 flags). A loss counts once
+// (source: each repeated report again), the SYN is the sender's own clock and a late one adds what
+// it missed (source: the receiver's, over TCP). Ours: a rate that was not used, by credit or
+// source, does not grow.
 #pragma once
 
 #include "common/sabul/congestion/law.h"
@@ -49,7 +51,7 @@ class Sabul2003 final : public Law {
     unsigned naks_since_ = 0;
     unsigned exponent_ = 4;
     Time frozen_until_{};
-    Duration rtt_ = std::chrono::milliseconds(100);
+    Duration rtt_ = std::chrono::milliseconds(100), least_rtt_ = rtt_;
     double acknowledged_ = 0;  // packets, in all
     bool starting_ = true;
 };

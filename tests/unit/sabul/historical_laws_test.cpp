@@ -357,3 +357,17 @@ TEST_CASE("mimd: never faster than its interface, no growth unused, none below z
     }
     CHECK(mbit(unused) < 490);
 }
+
+TEST_CASE("sabul2003: the window is of the bandwidth that the application names, or of the rate") {
+    for (const double bandwidth : {0.0, 1e9}) {
+        Parameters parameters("sabul2003");
+        Sabul2003 law({.initial = BitRate{100e6}, .highest = BitRate{bandwidth}}, parameters);
+        law.on_loss(loss(kStart, 50, 100));  // the start is over
+        SynSample sample = quiet(kStart + 200ms);
+        sample.rtt = 150ms;  // 50 ms of it a queue
+        law.on_syn(sample);
+        const double expected =
+            bandwidth > 0 ? bandwidth / 8 * 0.110 : law.rate().bytes_per_second() * 0.160;
+        CHECK(law.window() == Approx(expected));
+    }
+}
