@@ -11,7 +11,9 @@ using std::chrono::milliseconds;
 constexpr double kPacket = 1440;         // bytes; the unit of the target delay's rate
 constexpr double kTargetDelay = 0.0866;  // s sqrt(packets/s): 0.3 ms at 1 Gbit/s
 constexpr double kHalfLife = 0.02;       // s, of a delay that was read
-constexpr double kGain = 0.08;           // a round trip
+// A round trip. What a longer one does in one step is not seen for as long, and would swing.
+constexpr double kGain = 0.08;
+constexpr double kGainRound = 0.05;  // s
 // What all flows of a queue do together averages out over some rounds; what is left of e is our own
 // distance from the fair share, and costs no oscillation.
 constexpr double kLean = 0.08;
@@ -25,7 +27,7 @@ constexpr double kLeastPackets = 20;  // a second
 constexpr double kLossPackets = 200;  // that a share of loss needs
 
 constexpr double kStartGain = 2.4;
-constexpr double kStartAhead = 6;  // of what is delivered
+constexpr double kStartFate = 0.85;
 constexpr double kStartLoss = 0.15;
 constexpr double kStartGrowth = 1.15;
 constexpr int kStartFlatRounds = 3;
@@ -108,8 +110,8 @@ void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
     Duration waiting = Duration::max(), queue = Duration::max(), held{0};
     for (const Passage& passage : sample.passages) {
         const bool largest = &passage == &sample.passages.back();
-        const Duration waited = stripe.delay.add(sample.now, passage,
-                                                 largest ? sample.latest_rtt : Duration{0});
+        const Duration waited =
+            stripe.delay.add(sample.now, passage, largest ? sample.latest_rtt : Duration{0});
         held = stripe.standstill.add(passage, waited, round());
         waiting = std::min(waiting, waited);
         queue = std::min(queue, waited - held);
@@ -180,7 +182,10 @@ void Sabul::start_up(Time now, const AckSample& sample) {
     const double then = rates_.mean(sample.passages.front().sent, sample.passages.back().sent);
     double rate = std::max(rate_, kStartGain * then);
     if (span.known && span.delivered > 0) {
-        rate = std::max(rate_, std::min(rate, kStartAhead * span.delivered));
+        // What does not get through is sent for nothing, and fills the queue a round trip long.
+        const bool slows = span.fate < kStartFate && queue_ > 4 * target_delay(span.delivered);
+        const double most = kStartGain * lately(now, least_span()).delivered;
+        rate = slows ? rate_ : std::max(rate_, std::min(rate, most));
         const bool stands = queue_ > std::max(seconds(rtt_) / 8, 2 * target_delay(span.delivered));
         full_acks_ = stands ? full_acks_ + 1 : 0;
         if (now >= round_end_) {
@@ -249,7 +254,8 @@ void Sabul::step(Time now) {
     double e = (target - price) / (target + price);
     if (e > 0 && was_limited(span.sent_from, span.sent_to)) e = 0;
     lean_ += (e - lean_) * std::min(1.0, seconds(settings_.syn) / (kLeanRounds * seconds(round())));
-    double rate = then * span.fate * (1 + kGain * e + kLean * lean_);
+    const double gain = kGain * std::min(1.0, kGainRound / seconds(round()));
+    double rate = then * span.fate * (1 + gain * e + kLean * lean_);
     const bool beside_rivals = rival_.present();
     if (settings_.competes) rival_.watch(now, rate_, queue_, round());
     // Beside them our own rate is what we get; it is where we go on from when they are gone.

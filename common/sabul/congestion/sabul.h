@@ -89,8 +89,8 @@ class Sabul final : public Law {
     Duration longest_rtt_{0}, last_longest_{0};  // of this and the last half second
     Time longest_end_{};
     Time last_ack_{};
-    Duration last_arrived_{0};             // at the last step
-    double lean_ = 0;                      // the step towards the target, smoothed over rounds
+    Duration last_arrived_{0};  // at the last step
+    double lean_ = 0;           // the step towards the target, smoothed over rounds
     double waiting_ = 0, queue_ = 0, smooth_queue_ = 0;  // s, mean of the stripes
     struct LimitedSpan {
         Time from{}, to{};

@@ -5,8 +5,8 @@
 // rate away for nothing.
 //
 // What a standstill added to the delay is taken off, until it is gone; what has not gone after some
-// round trips is a queue like any other. Packets that were under way to it are lost for reasons that
-// say nothing of the rate. Pure.
+// round trips is a queue like any other. Packets that were under way to it are lost for reasons
+// that say nothing of the rate. Pure.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +48,8 @@ class Standstill {
 
   private:
     static constexpr Duration kLeast = std::chrono::milliseconds(1);
-    static constexpr int kSteepest = 4;     // a queue grows so many times faster than time at most
-    static constexpr int kHalfLife = 2;     // round trips
+    static constexpr int kSteepest = 4;  // a queue grows so many times faster than time at most
+    static constexpr int kHalfLife = 2;  // round trips
 
     Passage last_{};
     Duration last_queue_{0};
