@@ -11,9 +11,10 @@ using std::chrono::milliseconds;
 constexpr double kPacket = 1440;         // bytes; the unit of the target delay's rate
 constexpr double kTargetDelay = 0.0866;  // s sqrt(packets/s): 0.3 ms at 1 Gbit/s
 constexpr double kHalfLife = 0.02;       // s, of a delay that was read
-// A round trip. What a longer one does in one step is not seen for as long, and would swing.
+// A round trip. What a longer one does in one step is not seen for as long, and would swing: there
+// the step shrinks with the root of its length.
 constexpr double kGain = 0.08;
-constexpr double kGainRound = 0.05;  // s
+constexpr double kGainRound = 0.01;  // s
 // What all flows of a queue do together averages out over some rounds; what is left of e is our own
 // distance from the fair share, and costs no oscillation.
 constexpr double kLean = 0.08;
@@ -50,7 +51,8 @@ Sabul::Sabul(const LawSettings& settings)
       random_(static_cast<std::minstd_rand::result_type>(settings.seed + 1)),
       rate_(settings.initial.bytes_per_second()),
       sending_(rate_),
-      window_(rate_ * 1.0) {}  // one second's worth until the round trip is known
+      window_(rate_ * 1.0),
+      rival_(settings.seed) {}  // one second's worth until the round trip is known
 
 double Sabul::target_delay(double rate) const {
     return kTargetDelay / std::sqrt(std::max(rate / kPacket, 1.0));
@@ -244,6 +246,9 @@ void Sabul::step(Time now) {
                  std::max(rate_, lately(now, std::max(rtt_ / 2, 4 * settings_.syn)).delivered));
         return;
     }
+    const bool beside_rivals = rival_.present();
+    if (settings_.competes) rival_.watch(now, rate_, span.delivered, queue_, round());
+    if (rival_.challenging()) return;  // what comes of it says nothing of the rate
     const double loss = recent_loss(now);
     loss_deviation_ += (std::abs(loss - loss_mean_) - loss_deviation_) / 64;
     loss_mean_ += (loss - loss_mean_) / 16;
@@ -254,10 +259,8 @@ void Sabul::step(Time now) {
     double e = (target - price) / (target + price);
     if (e > 0 && was_limited(span.sent_from, span.sent_to)) e = 0;
     lean_ += (e - lean_) * std::min(1.0, seconds(settings_.syn) / (kLeanRounds * seconds(round())));
-    const double gain = kGain * std::min(1.0, kGainRound / seconds(round()));
+    const double gain = kGain * std::min(1.0, std::sqrt(kGainRound / seconds(round())));
     double rate = then * span.fate * (1 + gain * e + kLean * lean_);
-    const bool beside_rivals = rival_.present();
-    if (settings_.competes) rival_.watch(now, rate_, queue_, round());
     // Beside them our own rate is what we get; it is where we go on from when they are gone.
     if (beside_rivals) rate = std::max(rate, span.delivered);
     // A full queue passes on at the speed of sending what it does not drop: fate does not see it.
@@ -273,23 +276,24 @@ void Sabul::step(Time now) {
 // making, nor anybody's who answers to it: the route is longer now. Among flows of this law a queue
 // that high is braked for by all and moves.
 void Sabul::doubt_base(Time now) {
-    if (rival_.present() || queue_ < kDoubt * target_delay(rate_)) {
+    if (rival_.present() || waiting_ < kDoubt * target_delay(rate_)) {
         doubted_since_ = Time{};
         return;
     }
     if (doubted_since_ == Time{}) doubted_rate_ = rates_.mean(now - 3 * round(), now - round());
-    const bool steady = doubted_since_ != Time{} && queue_ < kSteady * doubted_least_ &&
-                        doubted_most_ < kSteady * queue_;
+    const bool steady = doubted_since_ != Time{} && waiting_ < kSteady * doubted_least_ &&
+                        doubted_most_ < kSteady * waiting_;
     if (!steady) {
         doubted_since_ = now;
-        doubted_least_ = doubted_most_ = queue_;
+        doubted_least_ = doubted_most_ = waiting_;
     }
-    doubted_least_ = std::min(doubted_least_, queue_);
-    doubted_most_ = std::max(doubted_most_, queue_);
+    doubted_least_ = std::min(doubted_least_, waiting_);
+    doubted_most_ = std::max(doubted_most_, waiting_);
     // Long enough for flows of much longer round trips to answer, too.
     if (now - doubted_since_ < std::max<Duration>(3 * round(), kSilence)) return;
     for (Stripe& stripe : stripes_) {
-        stripe.delay.raise(from_seconds(std::min(stripe.queue, doubted_least_)));
+        stripe.delay.raise(from_seconds(std::min(stripe.waiting, doubted_least_)));
+        stripe.standstill = Standstill();
         stripe.waiting = stripe.queue = stripe.smooth_queue = 0;
     }
     waiting_ = queue_ = smooth_queue_ = lean_ = 0;
@@ -348,6 +352,9 @@ void Sabul::apply(Time now) {
         const double held = rival_.window() * packet_bytes_ / seconds(round());
         share = rival_.probing(now) ? kProbe : 1;
         sending_ = held;
+    } else if (const double challenge = rival_.challenge(now); challenge > 0) {
+        share = 1;
+        sending_ = challenge;
     } else {
         sending_ = rate_;
     }
