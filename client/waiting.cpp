@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <limits>
 
 #include "common/io/machine.h"
@@ -15,13 +16,27 @@
 namespace lambda::client {
 namespace {
 
-// A signal handler sees nothing but globals; this one is written before the handlers stand.
-int interruption_event = -1;
+// timeout(1) signals the program, and at once the group that it is in.
+constexpr time_t kSameS = 1;
 
-void remember_interruption(int) {
+// A signal handler sees nothing but globals; the event is written before the handlers stand.
+int interruption_event = -1;
+volatile std::sig_atomic_t interruption_known = 0;
+timespec first_interruption{};
+
+void remember_interruption(int number) {
     const int saved = errno;
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(interruption_event, &one, sizeof one);
+    timespec at{};
+    ::clock_gettime(CLOCK_MONOTONIC, &at);
+    if (interruption_known == 0) {
+        first_interruption = at;
+        interruption_known = 1;
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(interruption_event, &one, sizeof one);
+    } else if (at.tv_sec - first_interruption.tv_sec > kSameS) {
+        std::signal(number, SIG_DFL);
+        std::raise(number);  // once this handler has returned
+    }
     errno = saved;
 }
 
@@ -36,8 +51,9 @@ void catch_interruptions() {
     LAMBDA_ASSERT(interruption_event >= 0);
     struct sigaction action {};
     action.sa_handler = remember_interruption;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+    // One at a time: they share what they remember.
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&action.sa_mask, number);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
     io::prepare_process();
 }
 

@@ -14,8 +14,9 @@ namespace lambda::client {
 // CLOCK_MONOTONIC.
 Time now();
 
-// From now on the first SIGINT, SIGTERM or SIGHUP is remembered and ends every wait; a second one
-// kills as if nothing had been caught. Once, before other threads start.
+// From now on the first SIGINT, SIGTERM or SIGHUP is remembered and ends every wait; one that
+// comes two seconds later or more kills as if nothing had been caught. Once, before other threads
+// start.
 void catch_interruptions();
 bool interrupted();
 // Readable once interrupted; for poll().

@@ -91,7 +91,12 @@ Time ReceiveSide::turn(Time now) {
 void ReceiveSide::cut(const Error& why) {
     if (done_) return;
     outcome_.cut = why;
+    count_time();
     done_ = true;
+}
+
+void ReceiveSide::count_time() {
+    outcome_.transfer_seconds = first_data_ == kNever ? 0 : seconds(now_ - first_data_);
 }
 
 Progress ReceiveSide::progress() const {
@@ -328,7 +333,7 @@ void ReceiveSide::maybe_end() {
     if (done_ || !sink_.finished()) return;
     if (ended_ == kNever) {
         ended_ = now_;
-        outcome_.transfer_seconds = first_data_ == kNever ? 0 : seconds(now_ - first_data_);
+        count_time();
     }
     // Not when all connections are gone: who did not hear the end would wait for it in vain.
     done_ = set_.out().all_consumed() || now_ - ended_ > kLastWords;

@@ -69,6 +69,7 @@ class ReceiveSide final : public End, private Links::Handler {
     void handle_records();
     Time next_time();
     void check_stall();
+    void count_time();
     void maybe_end();
 
     Setup setup_;

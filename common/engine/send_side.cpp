@@ -78,6 +78,11 @@ Time SendSide::turn(Time now) {
 void SendSide::cut(const Error& why) {
     if (done_) return;
     outcome_.cut = why;
+    end();
+}
+
+void SendSide::end() {
+    outcome_.transfer_seconds = first_sent_ == kNever ? 0 : seconds(now_ - first_sent_);
     done_ = true;
 }
 
@@ -242,10 +247,9 @@ void SendSide::handle_record(const transfer::Record& record) {
     } else if (std::holds_alternative<transfer::WantEndRecord>(record)) {
         wants_done_ = true;
     } else if (std::holds_alternative<transfer::SetDoneRecord>(record)) {
-        outcome_.transfer_seconds = first_sent_ == kNever ? 0 : seconds(now_ - first_sent_);
         source_.resolve_all();
         set_.end(links_);
-        done_ = true;
+        end();
     }
 }
 

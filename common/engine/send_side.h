@@ -37,6 +37,7 @@ class SendSide final : public End, private Links::Handler {
     bool handle_nak(SendStripe& stripe, ByteView body);
     bool handle_snapshot(SendStripe& stripe, ByteView body);
     void apply(SendStripe& stripe, const sabul::FlowNews& news);
+    void end();
     void handle_records();
     void handle_record(const transfer::Record& record);
 

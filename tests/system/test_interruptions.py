@@ -83,6 +83,13 @@ class Interruptions(Case):
                 self.assertFalse(os.path.exists(server.path("file")))
                 self.assert_serving(server)
 
+    def test_a_signal_that_comes_twice_at_once(self):
+        server = self.server()
+        _, client = self.put_under_way(server, how=(*self.SLOWLY, "--json"))
+        client.signal(signal.SIGTERM)
+        client.signal(signal.SIGTERM)
+        self.assert_cut(client)
+
     def test_ctrl_c_under_get(self):
         server = self.server()
         _, target, client = self.get_under_way(server)
