@@ -34,7 +34,7 @@ class RateControl {
     // File bytes that may leave on this stripe now, as one burst.
     std::size_t budget(std::uint16_t stripe, Time now, std::size_t packet_bytes);
     Time ready_at(std::uint16_t stripe, Time now) const;
-    // The sender has done what it could for now.
+    // The sender has used what it could of the time up to now.
     void end_turn();
     // Bytes that may be in flight: for the stripe alone, or for all where one law governs.
     double window(std::uint16_t stripe) const { return unit(stripe).law->window(); }

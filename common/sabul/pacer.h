@@ -36,8 +36,8 @@ class Pacer {
     }
     void spend(std::size_t bytes) { tokens_ -= static_cast<double>(bytes); }
 
-    // The sender has done what it could for now. Tokens that are left then were not wanted; those
-    // that a late wake-up loses are another matter.
+    // The sender has used what it could of the time up to now. Tokens that are left then were not
+    // wanted; those that a late wake-up loses are another matter.
     void end_turn() { idle_ = tokens_ > 0; }
     // Bytes that the rate allowed and the sender did not want, since the last call.
     double take_unused() { return std::exchange(unused_, 0.0); }
