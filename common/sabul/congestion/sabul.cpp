@@ -51,8 +51,7 @@ Sabul::Sabul(const LawSettings& settings)
       random_(static_cast<std::minstd_rand::result_type>(settings.seed + 1)),
       rate_(settings.initial.bytes_per_second()),
       sending_(rate_),
-      window_(rate_ * 1.0),
-      rival_(settings.seed) {}  // one second's worth until the round trip is known
+      window_(rate_ * 1.0) {}  // one second's worth until the round trip is known
 
 double Sabul::target_delay(double rate) const {
     return kTargetDelay / std::sqrt(std::max(rate / kPacket, 1.0));
@@ -247,8 +246,7 @@ void Sabul::step(Time now) {
         return;
     }
     const bool beside_rivals = rival_.present();
-    if (settings_.competes) rival_.watch(now, rate_, span.delivered, queue_, round());
-    if (rival_.challenging()) return;  // what comes of it says nothing of the rate
+    if (settings_.competes) rival_.watch(now, rate_, queue_, round());
     const double loss = recent_loss(now);
     loss_deviation_ += (std::abs(loss - loss_mean_) - loss_deviation_) / 64;
     loss_mean_ += (loss - loss_mean_) / 16;
@@ -352,9 +350,6 @@ void Sabul::apply(Time now) {
         const double held = rival_.window() * packet_bytes_ / seconds(round());
         share = rival_.probing(now) ? kProbe : 1;
         sending_ = held;
-    } else if (const double challenge = rival_.challenge(now); challenge > 0) {
-        share = 1;
-        sending_ = challenge;
     } else {
         sending_ = rate_;
     }
