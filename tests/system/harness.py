@@ -118,8 +118,10 @@ class Process:
         self.command = command
         self.child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       env=env, cwd=cwd, user=user, group=user,
+                                      start_new_session=bool(launcher),
                                       extra_groups=[] if user is not None else None)
         self.pid = self.child.pid
+        self.launched = bool(launcher)
         self.peak_mib = None
         self._status = None
         self._output = {"stdout": bytearray(), "stderr": bytearray()}
@@ -171,6 +173,9 @@ class Process:
         return self._status
 
     def kill(self):
+        # With what a launcher started: strace would leave its program behind.
+        if self.launched and self.running():
+            os.killpg(self.pid, signal.SIGKILL)
         self.signal(signal.SIGKILL)
         if self._status is None:
             self._reap(0)
