@@ -78,6 +78,11 @@ void Report::live(const std::string& text) {
 
 int Report::finish() {
     const double run_seconds = seconds(now() - started_);
+    if (outcome_ && outcome_->leaves_again > 0) {
+        say(std::to_string(outcome_->leaves_again) +
+            " blocks of 1 MiB were damaged between the reading of their digest and the other end, "
+            "and moved again: test the memory of both machines");
+    }
     if (outcome_ && !style_.quiet) {
         const mover::Outcome& o = *outcome_;
         char rates[160];
@@ -116,6 +121,7 @@ std::string Report::summary(double run_seconds) const {
         .number("lost_packets", o.lost_packets)
         .number("retransmitted_packets", o.retransmitted_packets)
         .number("refused_packets", o.refused_packets)
+        .number("leaves_again", o.leaves_again)
         .raw("stripes", stripes_json(o.stripes))
         .number("verified", o.verified)
         .raw("left_over", left_over_ ? json_string(*left_over_) : "null")

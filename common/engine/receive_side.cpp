@@ -124,6 +124,7 @@ const Outcome& ReceiveSide::outcome() {
     outcome_.files = totals.files_done;
     outcome_.verified = totals.verified;
     outcome_.bytes = totals.bytes_received;
+    outcome_.leaves_again = totals.leaves_again;
     outcome_.sent_packets = outcome_.lost_packets = outcome_.refused_packets = 0;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
         const sabul::ReceiveFlow& flow = stripes_[i]->flow;

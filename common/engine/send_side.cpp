@@ -24,6 +24,14 @@ std::string base_name(const std::string& path) {
                        end - (slash == std::string::npos ? 0 : slash + 1) + 1);
 }
 
+Error nonsense() {
+    return Error{.fault = Fault::protocol,
+                 .message = "the receiver sent a record that makes no sense",
+                 .path = {},
+                 .side = Side::remote,
+                 .remedy = "use the same version at both ends"};
+}
+
 }  // namespace
 
 SendSide::SendSide(Setup setup, Time now)
@@ -113,6 +121,7 @@ const Outcome& SendSide::outcome() {
     outcome_.files = totals.files_done;
     outcome_.verified = totals.verified;
     outcome_.bytes = totals.bytes_acknowledged;
+    outcome_.leaves_again = totals.leaves_again;
     outcome_.sent_packets = outcome_.lost_packets = outcome_.retransmitted_packets =
         outcome_.refused_packets = 0;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
@@ -228,13 +237,7 @@ void SendSide::handle_records() {
         handle_record(*record);
         if (done_) return;
     }
-    if (set_.broken()) {
-        cut(Error{.fault = Fault::protocol,
-                  .message = "the receiver sent a record that makes no sense",
-                  .path = {},
-                  .side = Side::remote,
-                  .remedy = "use the same version at both ends"});
-    }
+    if (set_.broken()) cut(nonsense());
 }
 
 void SendSide::handle_record(const transfer::Record& record) {
@@ -242,6 +245,8 @@ void SendSide::handle_record(const transfer::Record& record) {
         source_.handle_done(*done);
     } else if (const auto* refuse = std::get_if<transfer::RefuseRecord>(&record)) {
         source_.handle_refuse(*refuse);
+    } else if (const auto* again = std::get_if<transfer::AgainRecord>(&record)) {
+        if (!source_.handle_again(*again)) cut(nonsense());
     } else if (const auto* want = std::get_if<transfer::WantRecord>(&record)) {
         if (!wants_done_) names_left_.push_back({want->name, base_name(want->name)});
     } else if (std::holds_alternative<transfer::WantEndRecord>(record)) {

@@ -20,6 +20,7 @@ enum class Type : std::uint8_t {
     done = 0x22,
     refuse = 0x23,
     set_done = 0x24,
+    again = 0x25,
 };
 
 constexpr std::size_t kHeader = 4;
@@ -98,6 +99,11 @@ struct Writer {
         return Type::want;
     }
     Type operator()(const WantEndRecord&) const { return Type::want_end; }
+    Type operator()(const AgainRecord& r) const {
+        out.u32(r.file);
+        out.u64(r.offset);
+        return Type::again;
+    }
     Type operator()(const DoneRecord& r) const {
         out.u32(r.file);
         out.bytes(r.digest);
@@ -190,6 +196,13 @@ std::optional<Record> parse(Type type, ByteReader& reader) {
         }
         case Type::want_end:
             return WantEndRecord{};
+        case Type::again: {
+            AgainRecord r;
+            r.file = reader.u32();
+            r.offset = reader.u64();
+            if (r.offset % kLeafBytes != 0) return std::nullopt;
+            return r;
+        }
         case Type::done: {
             DoneRecord r;
             r.file = reader.u32();

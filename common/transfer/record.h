@@ -60,6 +60,12 @@ struct WantRecord {
     std::string name;
 };
 struct WantEndRecord {};
+// The leaf that begins at `offset` does not have the digest that came with it: it must be read and
+// sent once more.
+struct AgainRecord {
+    FileNumber file = 0;
+    std::uint64_t offset = 0;
+};
 struct DoneRecord {
     FileNumber file = 0;
     Digest digest{};
@@ -77,7 +83,7 @@ struct SetDoneRecord {
 
 using Record =
     std::variant<FileRecord, VoidRecord, CloseRecord, FailRecord, FinishRecord, DropRecord,
-                 WantRecord, WantEndRecord, DoneRecord, RefuseRecord, SetDoneRecord>;
+                 WantRecord, WantEndRecord, AgainRecord, DoneRecord, RefuseRecord, SetDoneRecord>;
 
 void append_record(std::vector<std::byte>& out, const Record& record);
 

@@ -207,20 +207,10 @@ void Sink::evaluate_all() {
 }
 
 void Sink::complete(std::uint64_t index, Block& block) {
+    if (!leaves_agree(block)) return;
     block.writing = true;
-    std::vector<std::pair<FileNumber, Error>> broken;
     for (const Extent& extent : *block.expected) {
         File& file = files_.at(extent.file);
-        if (!leaves_agree(block, extent, file)) {
-            broken.emplace_back(
-                extent.file,
-                Error{.fault = Fault::integrity,
-                      .message = "a block does not have the digest that the sender took",
-                      .path = file.record.name,
-                      .side = Side::local,
-                      .remedy = "send the file again, and test the memory of both machines"});
-            continue;
-        }
         totals_.bytes_complete += extent.bytes;
         for (std::uint32_t done = 0; done < extent.bytes; done += ports::kDiskPieceBytes) {
             const std::uint32_t bytes = std::min(ports::kDiskPieceBytes, extent.bytes - done);
@@ -234,24 +224,62 @@ void Sink::complete(std::uint64_t index, Block& block) {
             }
         }
     }
-    const bool nothing_to_write = block.writes_left == 0;
-    for (const auto& [number, error] : broken) fail(number, error, true);
-    if (nothing_to_write) finish_block(index);
 }
 
-bool Sink::leaves_agree(const Block& block, const Extent& extent, File& file) {
+// The leaves of a block are taken all together. Those that differ are asked for again, and the
+// block stays open for them; a file fails over a leaf that never comes right.
+bool Sink::leaves_agree(Block& block) {
+    struct Leaf {
+        FileNumber file;
+        std::uint64_t offset;
+        Digest digest;
+    };
+    std::vector<Leaf> good;
+    std::vector<FileNumber> hopeless;
+    bool agree = true;
     const ByteSpan slot = disk_.slot(block.slot);
-    for (std::uint32_t done = 0; done < extent.bytes;) {
-        const auto bytes =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(kLeafBytes, extent.bytes - done));
-        const std::uint32_t first = extent.at + done;
-        const auto said = block.digests.find(first + bytes);
-        const Digest digest = leaf_digest(slot.subspan(first, bytes));
-        if (said == block.digests.end() || said->second != digest) return false;
-        file.digest.add_leaf(extent.offset + done, digest);
-        done += bytes;
+    for (const Extent& extent : *block.expected) {
+        for (std::uint32_t done = 0; done < extent.bytes;) {
+            const auto bytes = static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(kLeafBytes, extent.bytes - done));
+            const std::uint32_t first = extent.at + done, last = first + bytes;
+            const std::uint64_t offset = extent.offset + done;
+            const Digest digest = leaf_digest(slot.subspan(first, bytes));
+            const auto said = block.digests.find(last);
+            done += bytes;
+            if (said != block.digests.end() && said->second == digest) {
+                good.push_back({extent.file, offset, digest});
+                continue;
+            }
+            agree = false;
+            if (block.asked[last]++ == kMostAgain) {
+                hopeless.push_back(extent.file);
+                continue;
+            }
+            block.received.erase({first, last});
+            if (said != block.digests.end()) block.digests.erase(said);
+            stream_.put(AgainRecord{extent.file, offset});
+            ++totals_.leaves_again;
+        }
     }
-    return true;
+    if (agree) {
+        for (const Leaf& leaf : good)
+            files_.at(leaf.file).digest.add_leaf(leaf.offset, leaf.digest);
+    }
+    // Last of all: without these files the block may be complete, and gone.
+    for (const FileNumber number : hopeless) {
+        const auto at = files_.find(number);
+        if (at == files_.end()) continue;  // twice among them
+        fail(
+            number,
+            Error{.fault = Fault::integrity,
+                  .message = "a block came with another digest than the sender took, several times",
+                  .path = at->second.record.name,
+                  .side = Side::local,
+                  .remedy = "test the memory of both machines, and send the file again"},
+            true);
+    }
+    return agree;
 }
 
 void Sink::turn() {

@@ -26,6 +26,8 @@ class Sink {
   public:
     static constexpr std::size_t kMaxFiles = 4096;
     static constexpr std::size_t kMaxFinishedRanges = 65536;
+    // How often a leaf with a wrong digest is asked for again before its file fails.
+    static constexpr unsigned kMostAgain = 3;
 
     struct Failure {
         std::string name;
@@ -33,7 +35,7 @@ class Sink {
     };
     struct Totals {
         std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_received = 0,
-                      bytes_complete = 0, verified = 0, failed = 0;
+                      bytes_complete = 0, verified = 0, failed = 0, leaves_again = 0;
     };
 
     Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t block_bytes,
@@ -82,6 +84,7 @@ class Sink {
         std::uint32_t slot = 0;
         IntervalSet received;                         // in the block
         std::map<std::uint32_t, Digest> digests;      // by where the leaf ends in the block
+        std::map<std::uint32_t, unsigned> asked;      // again, likewise
         std::optional<std::vector<Extent>> expected;  // once described; of files that live
         std::uint64_t expected_bytes = 0;
         bool writing = false;
@@ -103,7 +106,7 @@ class Sink {
     void evaluate(std::uint64_t index);
     void evaluate_all();
     void complete(std::uint64_t index, Block& block);
-    bool leaves_agree(const Block& block, const Extent& extent, File& file);
+    bool leaves_agree(Block& block);
     void issue_writes();
     void finish_block(std::uint64_t index);
     void write_ended(std::uint64_t index);

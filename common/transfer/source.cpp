@@ -46,6 +46,7 @@ void Source::turn() {
         lay(std::move(opened_.front()));
         opened_.pop_front();
     }
+    read_again();
     plan_blocks();
     while (!reads_.empty() && start_reads()) {
     }
@@ -61,6 +62,7 @@ void Source::handle(const ports::DiskEvent& event) {
     if (opening_.contains(event.tag)) return handle_opened(event);
     if (reading_.contains(event.tag)) return handle_read(event);
     if (checking_.contains(event.tag)) return handle_checked(event);
+    if (reopening_.contains(event.tag)) return handle_reopened(event);
 }
 
 void Source::open_ahead() {
@@ -140,7 +142,8 @@ void Source::plan_blocks() {
 }
 
 SendBlock* Source::new_block(std::uint64_t index) {
-    if (free_slots_.empty() || blocks_ahead_ == kBlocksAhead) return nullptr;
+    // The last slot is for what must go again: else all could wait for credit that it alone frees.
+    if (free_slots_.size() <= 1 || blocks_ahead_ == kBlocksAhead) return nullptr;
     ++blocks_ahead_;
     SendBlock& block = blocks_[index];
     block.index = index;
@@ -253,7 +256,7 @@ void Source::handle_read(const ports::DiskEvent& event) {
                                          .side = Side::local,
                                          .remedy = "run the transfer again when nobody writes it"});
         } else {
-            file.unread -= read.extent.bytes;
+            if (block.purpose == SendBlock::Purpose::fresh) file.unread -= read.extent.bytes;
         }
     }
     // The failure of its last file may have taken the block away.
@@ -273,6 +276,7 @@ void Source::finish_block_read(SendBlock& block) {
         return failed;
     });
     if (block.dropped || block.extents.empty()) return release(block);
+    const bool again = block.purpose == SendBlock::Purpose::again;
     const ByteSpan slot = disk_.slot(block.slot);
     for (const Extent& extent : block.extents) {
         File& file = files_.at(extent.file);
@@ -282,10 +286,12 @@ void Source::finish_block_read(SendBlock& block) {
             const std::uint32_t first = extent.at + done;
             const Digest digest = leaf_digest(slot.subspan(first, bytes));
             block.leaves.push_back({first, first + bytes, digest});
-            file.digest.add_leaf(extent.offset + done, digest);
+            if (!again) file.digest.add_leaf(extent.offset + done, digest);
             done += bytes;
         }
+        if (again) maybe_close(file);
     }
+    if (again) return ready_.push_front(block.index);
     ready_.push_back(block.index);
     for (const Extent& extent : block.extents) maybe_check(extent.file, files_.at(extent.file));
 }
@@ -316,8 +322,7 @@ void Source::handle_checked(const ports::DiskEvent& event) {
         } else {
             file.final_digest = file.digest.finish();
             file.closed = true;
-            disk_.close(file.disk_file);
-            file.open = false;
+            maybe_close(file);
             stream_.put(CloseRecord{number, file.size, file.mtime_ns, file.final_digest});
         }
     }
@@ -346,7 +351,8 @@ void Source::drop_blocks_of_failed() {
     }
     for (const std::uint64_t index : dead) {
         SendBlock& block = blocks_.at(index);
-        if (block.opened && !block.dropped) stream_.put(DropRecord{index});
+        const bool took_credit = block.opened && block.purpose == SendBlock::Purpose::fresh;
+        if (took_credit && !block.dropped) stream_.put(DropRecord{index});
         std::erase(ready_, index);
         block.dropped = true;
         if (block.reads_pending == 0) release(block);
@@ -354,7 +360,7 @@ void Source::drop_blocks_of_failed() {
 }
 
 void Source::release(SendBlock& block) {
-    if (!block.opened) --blocks_ahead_;
+    if (!block.opened && block.purpose == SendBlock::Purpose::fresh) --blocks_ahead_;
     free_slots_.push_back(block.slot);
     blocks_.erase(block.index);
 }
@@ -365,7 +371,7 @@ void Source::maybe_forget(FileNumber number) {
     const auto at = files_.find(number);
     if (at == files_.end()) return;
     File& file = at->second;
-    if (!file.failed || file.reads_pending > 0 || file.checking) return;
+    if (!file.failed || file.reads_pending > 0 || file.checking || file.reopening) return;
     const bool in_block = std::any_of(blocks_.begin(), blocks_.end(), [&](const auto& entry) {
         return std::any_of(entry.second.extents.begin(), entry.second.extents.end(),
                            [&](const Extent& extent) { return extent.file == number; }) &&
@@ -390,6 +396,11 @@ void Source::handle_done(const DoneRecord& record) {
                                            .side = Side::remote,
                                            .remedy = "send the file again"}});
     }
+    if (file.reopening || file.reads_pending > 0) {
+        file.failed = true;  // done without what it asked for: forgotten once the disk let go of it
+        return;
+    }
+    if (file.open) disk_.close(file.disk_file);
     files_.erase(at);
 }
 
@@ -408,12 +419,14 @@ void Source::handle_refuse(const RefuseRecord& record) {
 }
 
 SendBlock* Source::take_ready(std::uint64_t credit) {
-    if (ready_.empty() || opened_blocks_ >= credit) return nullptr;
+    if (!can_take(credit)) return nullptr;
     SendBlock& block = blocks_.at(ready_.front());
     ready_.pop_front();
     block.opened = true;
-    --blocks_ahead_;
-    ++opened_blocks_;
+    if (block.purpose == SendBlock::Purpose::fresh) {
+        --blocks_ahead_;
+        ++opened_blocks_;
+    }
     return &block;
 }
 

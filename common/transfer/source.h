@@ -31,6 +31,12 @@ struct Extent {
 };
 
 struct SendBlock {
+    enum class Purpose {
+        fresh,
+        again,  // one leaf that the receiver asked for; its block is open there, so it needs no
+                // credit
+    };
+    Purpose purpose = Purpose::fresh;
     std::uint64_t index = 0;  // place / block size
     std::uint32_t slot = 0;
     std::vector<Extent> extents;  // ascending in `at`
@@ -64,6 +70,8 @@ class Source {
     // enough to stay in the processor's cache.
     static constexpr std::size_t kBlocksAhead = 32;
     static constexpr std::uint64_t kSmallFile = 64 * 1024;  // smaller ones are packed
+    // Leaves that the receiver may have asked for again and that were not read yet.
+    static constexpr std::size_t kMostAgain = 4096;
 
     struct Failure {
         std::string name;
@@ -71,7 +79,7 @@ class Source {
     };
     struct Totals {
         std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_acknowledged = 0,
-                      verified = 0;
+                      verified = 0, leaves_again = 0;
     };
 
     Source(ports::Disk& disk, StreamSender& stream, std::uint32_t block_bytes,
@@ -86,11 +94,13 @@ class Source {
     void handle(const ports::DiskEvent& event);
     void handle_done(const DoneRecord& record);
     void handle_refuse(const RefuseRecord& record);
+    // False: the receiver asks for what it cannot be missing.
+    bool handle_again(const AgainRecord& record);
 
     // The next block that nobody sends yet, where `credit` allows it. It stays the source's.
     SendBlock* take_ready(std::uint64_t credit);
     bool ready_waits() const { return !ready_.empty(); }
-    bool can_take(std::uint64_t credit) const { return !ready_.empty() && opened_blocks_ < credit; }
+    bool can_take(std::uint64_t credit) const;
     SendBlock* find(std::uint64_t index);
     std::uint64_t block_of(std::uint64_t place) const { return place / block_bytes_; }
 
@@ -124,7 +134,8 @@ class Source {
         bool failed = false;
         FileDigest digest{0};
         Digest final_digest{};
-        bool closed = false;  // CLOSE was sent
+        bool closed = false;     // CLOSE was sent
+        bool reopening = false;  // for a leaf that must go again
     };
 
     void open_ahead();
@@ -136,6 +147,9 @@ class Source {
     void plan_reads(SendBlock& block, File& file, Extent left);
     bool flush_packed();
     SendBlock* new_block(std::uint64_t index);
+    void read_again();
+    void handle_reopened(const ports::DiskEvent& event);
+    void maybe_close(File& file);
     bool start_reads();
     void handle_read(const ports::DiskEvent& event);
     void finish_block_read(SendBlock& block);
@@ -173,7 +187,8 @@ class Source {
     };
     std::deque<Read> reads_;  // to be issued
     std::unordered_map<ports::DiskTag, Read> reading_;
-    std::unordered_map<ports::DiskTag, FileNumber> checking_;
+    std::unordered_map<ports::DiskTag, FileNumber> checking_, reopening_;
+    std::deque<AgainRecord> again_;    // to be read
     std::deque<std::uint64_t> ready_;  // block indices
     std::uint64_t opened_blocks_ = 0;
     std::size_t blocks_ahead_ = 0;

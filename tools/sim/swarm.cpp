@@ -215,6 +215,7 @@ class Swarm {
 
         if (outcome.verified != outcome.files)
             wrong("the " + side + " has a file done that was not verified");
+        if (outcome.leaves_again > 0) wrong("the " + side + " has leaves whose digests were wrong");
         check_failures(side, outcome);
         if (outcome.cut) {
             if (!crashed_) wrong("the " + side + " was cut: " + outcome.cut->sentence());

@@ -1,0 +1,88 @@
+// Leaves that must go again: read from the disk once more, since what stood in memory may be what
+// is wrong.
+#include <algorithm>
+
+#include "common/base/assert.h"
+#include "common/transfer/source.h"
+
+namespace lambda::transfer {
+
+bool Source::handle_again(const AgainRecord& record) {
+    const auto at = files_.find(record.file);
+    if (at == files_.end() || at->second.failed) return record.file < next_file_;
+    if (record.offset >= at->second.size || again_.size() == kMostAgain) return false;
+    again_.push_back(record);
+    ++totals_.leaves_again;
+    return true;
+}
+
+void Source::read_again() {
+    while (!again_.empty() && !free_slots_.empty()) {
+        const AgainRecord wanted = again_.front();
+        const auto at = files_.find(wanted.file);
+        if (at == files_.end() || at->second.failed) {
+            again_.pop_front();
+            continue;
+        }
+        File& file = at->second;
+        const std::uint64_t place = file.place + wanted.offset;
+        const std::uint64_t index = block_of(place);
+        // The receiver has all of the block, and the acknowledgement of its rest is on its way.
+        if (blocks_.contains(index)) return;
+        if (!file.open) {
+            if (file.reopening) return;
+            file.reopening = true;
+            const ports::DiskTag tag = next_tag_++;
+            reopening_.emplace(tag, wanted.file);
+            return disk_.open_source(tag, file.name.path, kLeafBytes);
+        }
+        again_.pop_front();
+        SendBlock& block = blocks_[index];
+        block.purpose = SendBlock::Purpose::again;
+        block.index = index;
+        block.slot = free_slots_.back();
+        free_slots_.pop_back();
+        const Extent leaf{
+            wanted.file, wanted.offset, static_cast<std::uint32_t>(place % block_bytes_),
+            static_cast<std::uint32_t>(std::min(kLeafBytes, file.size - wanted.offset))};
+        block.extents.push_back(leaf);
+        block.unresolved = leaf.bytes;
+        plan_reads(block, file, leaf);
+    }
+}
+
+void Source::handle_reopened(const ports::DiskEvent& event) {
+    const FileNumber number = reopening_.extract(event.tag).mapped();
+    File& file = files_.at(number);
+    file.reopening = false;
+    if (!event.error) {
+        file.disk_file = event.file;
+        file.open = true;
+    }
+    if (file.failed) return maybe_forget(number);
+    if (event.error) {
+        fail(number, *event.error);
+    } else if (event.size != file.size || event.mtime_ns != file.mtime_ns) {
+        fail(number, Error{.fault = Fault::file,
+                           .message = "the file changed while it was sent",
+                           .path = file.name.path,
+                           .side = Side::local,
+                           .remedy = "run the transfer again when nobody writes it"});
+    }
+    maybe_forget(number);
+}
+
+// Once its digest was told, a file is open only while a leaf of it is read again.
+void Source::maybe_close(File& file) {
+    if (!file.open || !file.closed || file.reads_pending > 0) return;
+    disk_.close(file.disk_file);
+    file.open = false;
+}
+
+bool Source::can_take(std::uint64_t credit) const {
+    if (ready_.empty()) return false;
+    return opened_blocks_ < credit ||
+           blocks_.at(ready_.front()).purpose == SendBlock::Purpose::again;
+}
+
+}  // namespace lambda::transfer
