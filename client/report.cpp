@@ -122,6 +122,7 @@ std::string Report::summary(double run_seconds) const {
         .number("retransmitted_packets", o.retransmitted_packets)
         .number("refused_packets", o.refused_packets)
         .number("leaves_again", o.leaves_again)
+        .number("bytes_kept", o.bytes_kept)
         .raw("stripes", stripes_json(o.stripes))
         .number("verified", o.verified)
         .raw("left_over", left_over_ ? json_string(*left_over_) : "null")

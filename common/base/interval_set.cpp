@@ -75,6 +75,15 @@ std::uint64_t IntervalSet::count_within(Range range) const {
     return total;
 }
 
+std::optional<Range> IntervalSet::first_within(Range range) const {
+    for (Iterator at = ending_from(range.first); at != ranges_.end(); ++at) {
+        const Range part{std::max(at->first, range.first), std::min(at->last, range.last)};
+        if (!part.empty()) return part;
+        if (at->first >= range.last) break;
+    }
+    return std::nullopt;
+}
+
 std::optional<Range> IntervalSet::first_gap(Range range) const {
     if (range.empty()) return std::nullopt;
     const Iterator at = ending_from(range.first + 1);

@@ -29,6 +29,8 @@ class IntervalSet {
     bool intersects(Range range) const;
     // How many integers of `range` are in the set.
     std::uint64_t count_within(Range range) const;
+    // What of the set comes first within `range`, or nothing where it has none of it.
+    std::optional<Range> first_within(Range range) const;
     // The first gap within `range`, or nothing where the set covers it.
     std::optional<Range> first_gap(Range range) const;
     // Takes at most `limit` integers off the front, from one range.

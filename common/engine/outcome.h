@@ -26,6 +26,7 @@ struct Outcome {
     std::uint64_t files = 0;         // done
     std::uint64_t bytes = 0;         // file bytes moved
     std::uint64_t verified = 0;      // files whose digests from both ends agreed
+    std::uint64_t bytes_kept = 0;    // of an earlier transfer, compared and not moved
     std::uint64_t leaves_again = 0;  // asked for again since their digest was wrong
     double transfer_seconds = 0;     // first data packet to last byte durable, or to the cut
     std::uint64_t sent_packets = 0;  // data packets; at a receiver, what arrived and what was lost

@@ -67,7 +67,7 @@ Time ReceiveSide::turn(Time now) {
         sink_.handle(event);
         last_progress_ = now;
     }
-    sink_.turn();
+    sink_.turn(now);
     setup_.disk->submit();
     while (!wants_.empty() && set_.out().has_room()) {
         set_.out().put(transfer::WantRecord{std::move(wants_.front())});
@@ -125,6 +125,7 @@ const Outcome& ReceiveSide::outcome() {
     outcome_.verified = totals.verified;
     outcome_.bytes = totals.bytes_received;
     outcome_.leaves_again = totals.leaves_again;
+    outcome_.bytes_kept = totals.bytes_kept;
     outcome_.sent_packets = outcome_.lost_packets = outcome_.refused_packets = 0;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
         const sabul::ReceiveFlow& flow = stripes_[i]->flow;
@@ -341,7 +342,7 @@ void ReceiveSide::maybe_end() {
 }
 
 Time ReceiveSide::next_time() {
-    Time next = links_.next_time();
+    Time next = std::min(links_.next_time(), sink_.next_time());
     for (const auto& stripe : stripes_) {
         if (links_.alive(stripe->index)) next = std::min(next, stripe->flow.next_time());
         if (setup_.is_client) next = std::min(next, stripe->hello_at);

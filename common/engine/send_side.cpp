@@ -122,6 +122,7 @@ const Outcome& SendSide::outcome() {
     outcome_.verified = totals.verified;
     outcome_.bytes = totals.bytes_acknowledged;
     outcome_.leaves_again = totals.leaves_again;
+    outcome_.bytes_kept = totals.bytes_kept;
     outcome_.sent_packets = outcome_.lost_packets = outcome_.retransmitted_packets =
         outcome_.refused_packets = 0;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
@@ -247,6 +248,12 @@ void SendSide::handle_record(const transfer::Record& record) {
         source_.handle_refuse(*refuse);
     } else if (const auto* again = std::get_if<transfer::AgainRecord>(&record)) {
         if (!source_.handle_again(*again)) cut(nonsense());
+    } else if (std::holds_alternative<transfer::NothingRecord>(record)) {
+        source_.handle_nothing();
+    } else if (const auto* have = std::get_if<transfer::HaveRecord>(&record)) {
+        if (!source_.handle_have(*have)) cut(nonsense());
+    } else if (std::holds_alternative<transfer::ComparedRecord>(record)) {
+        if (!source_.handle_compared()) cut(nonsense());
     } else if (const auto* want = std::get_if<transfer::WantRecord>(&record)) {
         if (!wants_done_) names_left_.push_back({want->name, base_name(want->name)});
     } else if (std::holds_alternative<transfer::WantEndRecord>(record)) {

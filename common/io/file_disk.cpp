@@ -51,6 +51,7 @@ void FileDisk::open_source(DiskTag tag, const std::string& path, std::uint64_t g
             result.event.size = opened->metadata.size;
             result.event.mtime_ns = opened->metadata.mtime_ns;
             result.event.mode = opened->metadata.mode;
+            result.event.id = opened->id;
             result.event.data = std::move(opened->data);
         } else {
             result.event.error = opened.error();
@@ -59,15 +60,25 @@ void FileDisk::open_source(DiskTag tag, const std::string& path, std::uint64_t g
     });
 }
 
-void FileDisk::create_target(DiskTag tag, const std::string& path, std::uint64_t size) {
+void FileDisk::find_partials(DiskTag tag, const std::string& path, bool below) {
+    name_workers_.post([this, tag, path, below] {
+        NameDone result;
+        result.event.tag = tag;
+        result.event.found = io::find_partials(root_, path, below);
+        done(std::move(result));
+    });
+}
+
+void FileDisk::create_target(DiskTag tag, const std::string& path, std::uint64_t size, Keep keep) {
     if (!may_open(tag, path)) return;
-    name_workers_.post([this, tag, path, size] {
+    name_workers_.post([this, tag, path, size, keep = std::move(keep)] {
         NameDone result;
         result.opening = true;
         result.event.tag = tag;
-        auto opened = io::create_target(root_, path, size);
+        auto opened = io::create_target(root_, path, size, keep);
         if (opened) {
-            result.opened = std::move(*opened);
+            result.opened = std::move(opened->file);
+            result.event.journal = std::move(opened->journal);
         } else {
             result.event.error = opened.error();
         }
@@ -91,6 +102,17 @@ void FileDisk::check_source(DiskTag tag, DiskFile file) {
     });
 }
 
+void FileDisk::sync(DiskTag tag, DiskFile file, std::uint64_t offset,
+                    std::vector<std::byte> image) {
+    name_workers_.post([this, tag, offset, image = std::move(image), target = entry(file).file] {
+        NameDone result;
+        result.event.tag = tag;
+        if (const auto synced = io::sync(*target, offset, image); !synced)
+            result.event.error = synced.error();
+        done(std::move(result));
+    });
+}
+
 void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& metadata) {
     name_workers_.post([this, tag, metadata, target = std::move(entry(file).file)]() mutable {
         NameDone result;
@@ -106,7 +128,10 @@ void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& met
 }
 
 void FileDisk::close(DiskFile file) {
-    name_workers_.post([closed = std::move(entry(file).file)]() mutable { closed.reset(); });
+    name_workers_.post([closed = std::move(entry(file).file)]() mutable {
+        closed->keep = false;
+        closed.reset();
+    });
     put_away(file);
 }
 

@@ -24,7 +24,11 @@ class FileDisk : public ports::Disk {
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) final;
     void check_source(ports::DiskTag tag, ports::DiskFile file) final;
-    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size) final;
+    void find_partials(ports::DiskTag tag, const std::string& path, bool below) final;
+    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size,
+                       Keep keep) final;
+    void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
+              std::vector<std::byte> image) final;
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
                std::size_t at, std::size_t bytes) final;
     void commit(ports::DiskTag tag, ports::DiskFile file,

@@ -31,17 +31,20 @@ struct OpenFile {
     std::uint64_t size = 0;  // of a source when it was opened, of a target as it was announced
     Root::Place place;       // partial: where it gets its name
     std::string partial;     // the temporary name in that directory; empty: nothing to remove
+    Descriptor journal;      // of a partial file, once there is one
+    bool keep = false;       // the partial file and its journal are for a later transfer
 
     OpenFile() = default;
     OpenFile(const OpenFile&) = delete;
     OpenFile& operator=(const OpenFile&) = delete;
-    ~OpenFile();  // removes the partial file
+    ~OpenFile();  // removes the partial file, unless it is to be kept
 };
 
 struct OpenedSource {
     std::shared_ptr<OpenFile> file;
     ports::FileMetadata metadata;
-    std::vector<Range> data;  // see ports::DiskEvent
+    std::uint64_t id = 0;     // see ports::DiskEvent
+    std::vector<Range> data;  // likewise
 };
 
 // Regular files only.
@@ -49,9 +52,22 @@ Result<OpenedSource> open_source(const Root& root, const std::string& path, std:
 // Size and mtime of an open source now.
 Result<ports::FileMetadata> look_again(const OpenFile& source);
 
+struct CreatedTarget {
+    std::shared_ptr<OpenFile> file;
+    std::vector<std::byte> journal;  // of the partial file that was kept
+};
+
 // Makes missing directories and the locked partial file. A link is followed to the place it shows.
-Result<std::shared_ptr<OpenFile>> create_target(const Root& root, const std::string& path,
-                                                std::uint64_t size);
+Result<CreatedTarget> create_target(const Root& root, const std::string& path, std::uint64_t size,
+                                    const ports::Disk::Keep& keep);
+// As ports::Disk says.
+bool find_partials(const Root& root, const std::string& path, bool below);
+Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image);
+
+// The journal beside a partial file that is ours by its lock; empty where there is none that could
+// have been written by this program.
+std::vector<std::byte> open_journal(OpenFile& target);
+void remove_journal(OpenFile& target);
 // Size, mode, mtime, fsync, rename, fsync of the directory. After an error nothing stands under the
 // final name but what stood there before.
 Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata);
@@ -59,8 +75,13 @@ Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata);
 // An Error of a file with the remedy that fits the errno.
 Error file_error(const std::string& what, const std::string& path, int error_number);
 
-// The name of the partial file of `leaf`, in the same directory: ".lambda-<XXH3-128 in hex>.part".
+// The name of the partial file of `leaf`, in the same directory: ".lambda-<XXH3-128 in hex>.part",
+// and of the journal beside a partial file: ".lambda-<the same>.journal".
 std::string partial_name(const std::string& leaf);
+std::string journal_name(const std::string& partial);
+
+// Flushes the directory of a target: the names that were made in it last.
+int sync_directory(const OpenFile& target);
 
 // Whether direct I/O may pay on this file system: not where files live in memory.
 bool direct_pays(const Descriptor& file);

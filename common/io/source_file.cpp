@@ -103,6 +103,7 @@ Result<OpenedSource> open_source(const Root& root, const std::string& path, std:
     source.file->plain = std::move(*opened);
     source.file->size = static_cast<std::uint64_t>(status.st_size);
     source.metadata = {source.file->size, nanoseconds_of(status.st_mtim), status.st_mode & 07777};
+    source.id = status.st_ino;
     source.data = data_ranges(source.file->plain.get(), source.file->size, grain);
     if (source.file->size >= kDirectSource && direct_pays(source.file->plain)) {
         source.file->direct = open_direct(root, path, status);

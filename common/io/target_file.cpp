@@ -71,7 +71,8 @@ Result<mode_t> find(const Root& root, OpenFile& target) {
     return file_error("cannot follow its links", path, ELOOP);
 }
 
-// Opens the partial file, ours alone: its lock is held, and the name still shows it.
+// Opens the partial file, ours alone: its lock is held, and the name still shows it. What it holds
+// is as it was.
 Result<void> open_partial(OpenFile& target) {
     const int directory = target.place.directory.get();
     const std::string partial = partial_name(target.place.leaf);
@@ -104,8 +105,7 @@ Result<void> open_partial(OpenFile& target) {
                                 "remove it");
         }
         // io_uring takes O_NONBLOCK as leave to answer EAGAIN.
-        if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::ftruncate(file.get(), 0) != 0 ||
-            ::fchmod(file.get(), 0600) != 0) {
+        if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::fchmod(file.get(), 0600) != 0) {
             return file_error("cannot take over its partial file", target.path, errno);
         }
         target.kind = OpenFile::Kind::partial;
@@ -118,7 +118,7 @@ Result<void> open_partial(OpenFile& target) {
 
 Descriptor open_direct(const OpenFile& target) {
     Descriptor direct(::openat(target.place.directory.get(), target.partial.c_str(),
-                               O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC));
+                               O_RDWR | O_DIRECT | O_NOFOLLOW | O_CLOEXEC));
     struct stat ours {};
     struct stat again {};
     if (!direct || ::fstat(target.plain.get(), &ours) != 0 || ::fstat(direct.get(), &again) != 0 ||
@@ -129,7 +129,7 @@ Descriptor open_direct(const OpenFile& target) {
 }
 
 // A device is written where it is. Data come in any order, which a pipe cannot take.
-Result<std::shared_ptr<OpenFile>> open_in_place(std::shared_ptr<OpenFile> target, mode_t type) {
+Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t type) {
     if (type != S_IFCHR && type != S_IFBLK) {
         return target_error(target->path, "cannot write: it is a pipe or a socket",
                             "name a file or a device");
@@ -138,15 +138,7 @@ Result<std::shared_ptr<OpenFile>> open_in_place(std::shared_ptr<OpenFile> target
     target->plain = Descriptor(::openat(target->place.directory.get(), target->place.leaf.c_str(),
                                         O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY));
     if (!target->plain) return file_error("cannot open", target->path, errno);
-    return target;
-}
-
-int sync_directory(const OpenFile& target) {
-    const Descriptor directory(
-        ::openat(target.place.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory) return ::fsync(directory.get());
-    // A directory may be writable and yet not readable: then its whole file system.
-    return ::syncfs(target.plain.get());
+    return CreatedTarget{std::move(target), {}};
 }
 
 timespec timespec_of(std::int64_t ns) {
@@ -160,8 +152,10 @@ timespec timespec_of(std::int64_t ns) {
 }  // namespace
 
 OpenFile::~OpenFile() {
+    if (partial.empty() || keep) return;
     // The lock is still held: nobody else's file goes.
-    if (!partial.empty()) ::unlinkat(place.directory.get(), partial.c_str(), 0);
+    remove_journal(*this);
+    ::unlinkat(place.directory.get(), partial.c_str(), 0);
 }
 
 std::string partial_name(const std::string& leaf) {
@@ -176,8 +170,8 @@ std::string partial_name(const std::string& leaf) {
     return name + ".part";
 }
 
-Result<std::shared_ptr<OpenFile>> create_target(const Root& root, const std::string& path,
-                                                std::uint64_t size) {
+Result<CreatedTarget> create_target(const Root& root, const std::string& path, std::uint64_t size,
+                                    const ports::Disk::Keep& keep) {
     if (root.read_only()) return target_error(path, "this account may only read");
     auto target = std::make_shared<OpenFile>();
     target->path = path;
@@ -186,7 +180,7 @@ Result<std::shared_ptr<OpenFile>> create_target(const Root& root, const std::str
         if (virtual_one->kind == VirtualFile::Kind::zeros)
             return file_error("cannot write", path, EACCES);
         target->kind = OpenFile::Kind::null;
-        return target;
+        return CreatedTarget{std::move(target), {}};
     }
     const auto found = find(root, *target);
     if (!found) return found.error();
@@ -197,8 +191,17 @@ Result<std::shared_ptr<OpenFile>> create_target(const Root& root, const std::str
     if (type != 0 && type != S_IFREG) return open_in_place(target, type);
 
     if (const auto opened = open_partial(*target); !opened) return opened.error();
+    std::vector<std::byte> journal;
+    if (keep) journal = open_journal(*target);
+    target->keep = !journal.empty() && keep(journal);
+    if (!target->keep) {
+        journal.clear();
+        if (keep) remove_journal(*target);
+        if (::ftruncate(target->plain.get(), 0) != 0)
+            return file_error("cannot empty its partial file", path, errno);
+    }
     if (size >= kDirectTarget && direct_pays(target->plain)) target->direct = open_direct(*target);
-    return target;
+    return CreatedTarget{std::move(target), std::move(journal)};
 }
 
 Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata) {
@@ -210,6 +213,7 @@ Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata) {
             return file_error("cannot flush", target.path, errno);
         return {};
     }
+    target.keep = false;
     struct stat status {};
     if (::fstat(fd, &status) != 0) return file_error("cannot look at", target.path, errno);
     // Direct writes are padded to whole pages; a hole at the end was never written.
@@ -224,6 +228,8 @@ Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata) {
     const timespec times[2] = {{0, UTIME_OMIT}, timespec_of(metadata.mtime_ns)};
     if (::futimens(fd, times) != 0) return file_error("cannot set the time", target.path, errno);
     if (::fsync(fd) != 0) return file_error("cannot flush", target.path, errno);
+    // Before the name: a journal never stands without its partial file.
+    if (target.journal) remove_journal(target);
     const int directory = target.place.directory.get();
     if (::renameat(directory, target.partial.c_str(), directory, target.place.leaf.c_str()) != 0) {
         return file_error("cannot give the file its name", target.path, errno);

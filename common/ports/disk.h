@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +35,10 @@ struct DiskEvent {
     std::uint64_t size = 0;        // open_source, check_source
     std::int64_t mtime_ns = 0;     // open_source, check_source; since 1970, may be negative
     std::uint32_t mode = 0;        // open_source: permission bits
+    std::uint64_t id = 0;          // open_source: tells the file from others, for its whole life
+    bool found = false;            // find_partials
+    // create_target: the journal of the partial file that was kept; empty where none was.
+    std::vector<std::byte> journal{};
     // open_source: where there is data, in units of whole `grain`s of file offset; the rest is
     // hole.
     std::vector<Range> data{};
@@ -61,18 +66,29 @@ class Disk {
     // A second look at size and mtime, on the open file.
     virtual void check_source(DiskTag tag, DiskFile file) = 0;
 
+    // Whether a partial file that was cut stands there for `path`, or, where `below` is set,
+    // anywhere below the directory `path`. May say so where there is too much to look at.
+    virtual void find_partials(DiskTag tag, const std::string& path, bool below) = 0;
     // The partial file beside `path` (or `path` itself where it is no regular file), locked, with
-    // missing parent directories made.
-    virtual void create_target(DiskTag tag, const std::string& path, std::uint64_t size) = 0;
+    // missing parent directories made. One that a cut transfer left is kept where it has a journal
+    // and `keep`, called on any thread, says of that yes; else it is emptied and the journal goes.
+    // It may be read, too.
+    using Keep = std::function<bool(ByteView journal)>;
+    virtual void create_target(DiskTag tag, const std::string& path, std::uint64_t size,
+                               Keep keep) = 0;
     // The slot's bytes past `bytes`, up to the next kDiskAlignment, may be written too, and must be
     // writable where offset + bytes is the end of the file.
     virtual bool write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
                        std::size_t at, std::size_t bytes) = 0;
+    // Flushes what was written until now, then puts `image` into the file's journal at `offset`,
+    // which is not flushed. From then on the partial file stays when the transfer is cut.
+    virtual void sync(DiskTag tag, DiskFile file, std::uint64_t offset,
+                      std::vector<std::byte> image) = 0;
     // Size, mode, mtime; flush; rename over the name; flush of the directory. Closes the file.
     virtual void commit(DiskTag tag, DiskFile file, const FileMetadata& metadata) = 0;
 
-    // Closes a source; closes and removes a partial file. No event. Reads and writes in flight on
-    // it must have ended.
+    // Closes a source; closes and removes a partial file and its journal. No event. What is in
+    // flight on it must have ended.
     virtual void close(DiskFile file) = 0;
 
     // Hands what was queued to the machine. Once for each turn of the engine.

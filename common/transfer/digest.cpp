@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "common/base/assert.h"
 
@@ -68,14 +67,20 @@ void FileDigest::add_leaf(std::uint64_t offset, const Digest& digest) {
         absorb(offset, digest);
         drain();
     } else {
-        waiting_[offset] = Waiting{leaf_end(offset, size_), false, digest};
+        const auto after = waiting_.upper_bound(offset);
+        const auto before = after == waiting_.begin() ? after : std::prev(after);
+        const bool extends = after != waiting_.begin() && before->second.last == offset &&
+                             !before->second.leaves.empty();
+        Waiting& run = extends ? before->second : waiting_[offset];
+        run.last = leaf_end(offset, size_);
+        run.leaves.push_back(digest);
     }
 }
 
 void FileDigest::add_zeros(std::uint64_t first, std::uint64_t last) {
     LAMBDA_ASSERT(first % kLeafBytes == 0 && last <= size_);
     if (first >= last) return;
-    waiting_[first] = Waiting{last, true, {}};
+    waiting_[first] = Waiting{last, {}};
     drain();
 }
 
@@ -89,12 +94,8 @@ void FileDigest::absorb(std::uint64_t offset, const Digest& digest) {
 
 void FileDigest::drain() {
     while (!waiting_.empty() && waiting_.begin()->first == next_) {
-        const Waiting turn = waiting_.begin()->second;
-        waiting_.erase(waiting_.begin());
-        if (!turn.zeros) {
-            absorb(next_, turn.digest);
-            continue;
-        }
+        const Waiting turn = std::move(waiting_.extract(waiting_.begin()).mapped());
+        for (const Digest& leaf : turn.leaves) absorb(next_, leaf);
         while (next_ < turn.last) absorb(next_, zero_leaf_digest(leaf_end(next_, size_) - next_));
     }
 }

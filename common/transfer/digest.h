@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/cursor.h"
 
@@ -33,7 +34,7 @@ class FileDigest {
     ~FileDigest();
 
     // The leaf that starts at `offset`. Leaves may come in any order, each once; those ahead of
-    // their turn are kept (16 bytes and a map node each).
+    // their turn are kept: 16 bytes each, and a map node for each run of them.
     void add_leaf(std::uint64_t offset, const Digest& digest);
     // All leaves of [first, last) are zeros. `first` is a leaf bound, `last` one or the file's end.
     void add_zeros(std::uint64_t first, std::uint64_t last);
@@ -43,9 +44,8 @@ class FileDigest {
 
   private:
     struct Waiting {
-        std::uint64_t last = 0;  // of a run of zero leaves; the leaf's own end otherwise
-        bool zeros = false;
-        Digest digest{};
+        std::uint64_t last = 0;      // where the run ends
+        std::vector<Digest> leaves;  // none: all of them are zeros
     };
     void absorb(std::uint64_t offset, const Digest& digest);
     void drain();

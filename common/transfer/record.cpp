@@ -15,12 +15,16 @@ enum class Type : std::uint8_t {
     fail = 0x13,
     finish = 0x14,
     drop = 0x15,
+    leaf = 0x16,
     want = 0x20,
     want_end = 0x21,
     done = 0x22,
     refuse = 0x23,
     set_done = 0x24,
     again = 0x25,
+    nothing = 0x26,
+    have = 0x27,
+    compared = 0x28,
 };
 
 constexpr std::size_t kHeader = 4;
@@ -50,18 +54,23 @@ Digest read_digest(ByteReader& reader) {
 struct Writer {
     ByteWriter& out;
 
+    void ranges(const std::vector<Range>& list) const {
+        out.u32(static_cast<std::uint32_t>(list.size()));
+        for (const Range& range : list) {
+            out.u64(range.first);
+            out.u64(range.last);
+        }
+    }
+
     Type operator()(const FileRecord& r) const {
         out.u32(r.file);
         out.u64(r.place);
         out.u64(r.size);
         out.i64(r.mtime_ns);
         out.u32(r.mode);
+        out.u64(r.id);
         out.string16(r.name);
-        out.u32(static_cast<std::uint32_t>(r.data.size()));
-        for (const Range& range : r.data) {
-            out.u64(range.first);
-            out.u64(range.last);
-        }
+        ranges(r.data);
         return Type::file;
     }
     Type operator()(const VoidRecord& r) const {
@@ -94,6 +103,19 @@ struct Writer {
         out.u64(r.block);
         return Type::drop;
     }
+    Type operator()(const LeafRecord& r) const {
+        out.u32(r.file);
+        out.u64(r.offset);
+        out.bytes(r.digest);
+        return Type::leaf;
+    }
+    Type operator()(const NothingRecord&) const { return Type::nothing; }
+    Type operator()(const HaveRecord& r) const {
+        out.u32(r.file);
+        ranges(r.offsets);
+        return Type::have;
+    }
+    Type operator()(const ComparedRecord&) const { return Type::compared; }
     Type operator()(const WantRecord& r) const {
         out.string16(r.name);
         return Type::want;
@@ -123,14 +145,31 @@ struct Writer {
     }
 };
 
-bool valid(const FileRecord& r) {
-    if (!acceptable_name(r.name) || r.size > INT64_MAX || r.place > INT64_MAX) return false;
+// Ascending, not overlapping, from leaf bound to leaf bound; the last may end at `size`.
+bool valid(const std::vector<Range>& ranges, std::uint64_t size) {
     std::uint64_t end = 0;
-    for (const Range& range : r.data) {
+    for (const Range& range : ranges) {
         if (range.empty() || range.first % kLeafBytes != 0 || range.first < end) return false;
-        if (range.last > r.size || (range.last % kLeafBytes != 0 && range.last != r.size))
-            return false;
+        if (range.last > size || (range.last % kLeafBytes != 0 && range.last != size)) return false;
         end = range.last;
+    }
+    return true;
+}
+
+bool valid(const FileRecord& r) {
+    return acceptable_name(r.name) && r.size <= INT64_MAX && r.place <= INT64_MAX &&
+           valid(r.data, r.size);
+}
+
+// The rest of a record: a count, and so many ranges.
+bool read_ranges(ByteReader& reader, std::vector<Range>& ranges) {
+    const std::uint32_t count = reader.u32();
+    if (!reader.ok() || count > kMaxDataRanges || reader.left() != std::size_t{count} * 16)
+        return false;
+    ranges.resize(count);
+    for (Range& range : ranges) {
+        range.first = reader.u64();
+        range.last = reader.u64();
     }
     return true;
 }
@@ -142,17 +181,9 @@ std::optional<Record> parse_file(ByteReader& reader) {
     r.size = reader.u64();
     r.mtime_ns = reader.i64();
     r.mode = reader.u32();
+    r.id = reader.u64();
     r.name = reader.string16();
-    const std::uint32_t count = reader.u32();
-    if (!reader.ok() || count > kMaxDataRanges || reader.left() != std::size_t{count} * 16) {
-        return std::nullopt;
-    }
-    r.data.resize(count);
-    for (Range& range : r.data) {
-        range.first = reader.u64();
-        range.last = reader.u64();
-    }
-    if (!valid(r)) return std::nullopt;
+    if (!read_ranges(reader, r.data) || !valid(r)) return std::nullopt;
     return r;
 }
 
@@ -189,6 +220,26 @@ std::optional<Record> parse(Type type, ByteReader& reader) {
             return FinishRecord{reader.u64()};
         case Type::drop:
             return DropRecord{reader.u64()};
+        case Type::leaf: {
+            LeafRecord r;
+            r.file = reader.u32();
+            r.offset = reader.u64();
+            r.digest = read_digest(reader);
+            if (r.offset % kLeafBytes != 0) return std::nullopt;
+            return r;
+        }
+        case Type::nothing:
+            return NothingRecord{};
+        case Type::have: {
+            HaveRecord r;
+            r.file = reader.u32();
+            // Where the file ends is for who knows it to check.
+            if (!read_ranges(reader, r.offsets)) return std::nullopt;
+            if (!r.offsets.empty() && !valid(r.offsets, r.offsets.back().last)) return std::nullopt;
+            return r;
+        }
+        case Type::compared:
+            return ComparedRecord{};
         case Type::want: {
             WantRecord r{reader.string16()};
             if (r.name.empty() || r.name.size() > kMaxNameBytes) return std::nullopt;

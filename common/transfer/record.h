@@ -27,6 +27,7 @@ struct FileRecord {
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
     std::uint32_t mode = 0;
+    std::uint64_t id = 0;  // of the file at the source, for its whole life
     std::string name;
     std::vector<Range>
         data;  // file offsets on leaf bounds (the last may end at size); the rest is hole
@@ -56,6 +57,15 @@ struct FinishRecord {
 struct DropRecord {
     std::uint64_t block = 0;
 };
+// The digest of a leaf that the receiver has from an earlier transfer, as it is at the source now.
+struct LeafRecord {
+    FileNumber file = 0;
+    std::uint64_t offset = 0;
+    Digest digest{};
+};
+// LEAF records that the receiver did not answer yet, at most.
+constexpr std::size_t kMaxLeavesTold = 1024;
+
 struct WantRecord {
     std::string name;
 };
@@ -66,6 +76,15 @@ struct AgainRecord {
     FileNumber file = 0;
     std::uint64_t offset = 0;
 };
+// Nothing is left of earlier transfers: no HAVE will come for any file.
+struct NothingRecord {};
+// What the receiver has of a file from an earlier transfer; whole blocks, and the holes in them.
+struct HaveRecord {
+    FileNumber file = 0;
+    std::vector<Range> offsets;
+};
+// One LEAF was dealt with.
+struct ComparedRecord {};
 struct DoneRecord {
     FileNumber file = 0;
     Digest digest{};
@@ -83,7 +102,8 @@ struct SetDoneRecord {
 
 using Record =
     std::variant<FileRecord, VoidRecord, CloseRecord, FailRecord, FinishRecord, DropRecord,
-                 WantRecord, WantEndRecord, AgainRecord, DoneRecord, RefuseRecord, SetDoneRecord>;
+                 LeafRecord, WantRecord, WantEndRecord, AgainRecord, NothingRecord, HaveRecord,
+                 ComparedRecord, DoneRecord, RefuseRecord, SetDoneRecord>;
 
 void append_record(std::vector<std::byte>& out, const Record& record);
 

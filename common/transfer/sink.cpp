@@ -9,6 +9,8 @@ namespace lambda::transfer {
 namespace {
 
 static_assert(kLeafBytes % ports::kDiskPieceBytes == 0);
+// One keeps a disk busy; a few do where several files wait to be mended.
+constexpr std::uint32_t kMostSpareSlots = 4;
 
 }  // namespace
 
@@ -19,14 +21,23 @@ Sink::Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t
       target_(std::move(target)),
       block_bytes_(block_bytes),
       on_failure_(std::move(on_failure)) {
-    LAMBDA_ASSERT(block_bytes % kLeafBytes == 0);
+    LAMBDA_ASSERT(block_bytes % kLeafBytes == 0 && disk.slot_count() >= 2);
     for (std::uint32_t slot = disk.slot_count(); slot > 0; --slot) free_slots_.push_back(slot - 1);
+    const std::uint32_t spare = std::clamp(disk.slot_count() / 8, 1u, kMostSpareSlots);
+    while (spare_slots_.size() < spare && free_slots_.size() > 1) {
+        spare_slots_.push_back(free_slots_.front());
+        free_slots_.erase(free_slots_.begin());
+    }
+    slots_for_credit_ = free_slots_.size();
+    finding_ = next_tag_++;
+    disk.find_partials(finding_, target_.path, target_.into_directory);
 }
 
 bool Sink::handle(const Record& record) {
     if (const auto* file = std::get_if<FileRecord>(&record)) return handle_file(*file);
     if (const auto* close = std::get_if<CloseRecord>(&record)) return handle_close(*close);
     if (const auto* drop = std::get_if<DropRecord>(&record)) return handle_drop(*drop);
+    if (const auto* leaf = std::get_if<LeafRecord>(&record)) return handle_leaf(*leaf);
     if (const auto* gone = std::get_if<VoidRecord>(&record)) {
         const auto at = files_.find(gone->file);
         if (at == files_.end() || at->second.failed) return gone->file < next_file_;
@@ -70,10 +81,20 @@ bool Sink::handle_file(const FileRecord& record) {
     std::uint64_t at = 0;
     for (const Range& range : record.data) {
         file.digest.add_zeros(at, range.first);
-        file.to_write += range.length();
+        file.missing.insert(range);
         at = range.last;
     }
     if (at < record.size) file.digest.add_zeros(at, record.size);
+    file.to_write = file.missing.count();
+    ports::Disk::Keep keep;
+    if (keeps_journal(record.size)) {
+        file.journal = std::make_unique<Journal>(record);
+        if (!nothing_kept_) {
+            keep = [identity = identity_of(record)](ByteView journal) {
+                return Journal::fits(journal, identity);
+            };
+        }
+    }
     ++totals_.files_known;
     totals_.bytes_known += file.to_write;
     current_name_ = record.name;
@@ -81,7 +102,7 @@ bool Sink::handle_file(const FileRecord& record) {
     files_.emplace(record.file, std::move(file));
     const ports::DiskTag tag = next_tag_++;
     creating_.emplace(tag, record.file);
-    disk_.create_target(tag, target_.path_of(record.name), record.size);
+    disk_.create_target(tag, target_.path_of(record.name), record.size, std::move(keep));
     evaluate_all();
     return true;
 }
@@ -169,14 +190,14 @@ void Sink::describe(std::uint64_t index, Block& block) {
     if (at != by_place_.begin()) --at;
     for (; at != by_place_.end() && at->first < last; ++at) {
         const File& file = files_.at(at->second);
-        for (const Range& range : file.record.data) {
-            const std::uint64_t from = std::max(file.record.place + range.first, first);
-            const std::uint64_t to = std::min(file.record.place + range.last, last);
-            if (from >= to) continue;
-            extents.push_back({at->second, from - file.record.place,
-                               static_cast<std::uint32_t>(from - first),
-                               static_cast<std::uint32_t>(to - from)});
-            total += to - from;
+        const std::uint64_t place = file.record.place;
+        Range rest{std::max(place, first) - place, std::max(place, last) - place};
+        while (const auto range = file.missing.first_within(rest)) {
+            const auto bytes = static_cast<std::uint32_t>(range->length());
+            extents.push_back({at->second, range->first,
+                               static_cast<std::uint32_t>(place + range->first - first), bytes});
+            total += bytes;
+            rest.first = range->last;
         }
     }
     block.expected = std::move(extents);
@@ -212,6 +233,7 @@ void Sink::complete(std::uint64_t index, Block& block) {
     for (const Extent& extent : *block.expected) {
         File& file = files_.at(extent.file);
         totals_.bytes_complete += extent.bytes;
+        file.missing.erase({extent.offset, extent.offset + extent.bytes});
         for (std::uint32_t done = 0; done < extent.bytes; done += ports::kDiskPieceBytes) {
             const std::uint32_t bytes = std::min(ports::kDiskPieceBytes, extent.bytes - done);
             const Write piece{index, {extent.file, extent.offset + done, extent.at + done, bytes}};
@@ -282,8 +304,10 @@ bool Sink::leaves_agree(Block& block) {
     return agree;
 }
 
-void Sink::turn() {
+void Sink::turn(Time now) {
     issue_writes();
+    issue_compares();
+    sync_files(now);
     if (finish_files_ && files_.empty() && blocks_.empty() && !finished_ && stream_.has_room()) {
         stream_.put(SetDoneRecord{totals_.files_done, totals_.failed});
         finished_ = true;
@@ -319,6 +343,9 @@ void Sink::handle(const ports::DiskEvent& event) {
     if (writing_.contains(event.tag)) return handle_written(event);
     if (creating_.contains(event.tag)) return handle_created(event);
     if (committing_.contains(event.tag)) return handle_committed(event);
+    if (compare_reads_.contains(event.tag)) return handle_compared(event);
+    if (syncing_.contains(event.tag)) return handle_synced(event);
+    if (event.tag == finding_) return handle_found(event);
 }
 
 void Sink::handle_created(const ports::DiskEvent& event) {
@@ -339,6 +366,9 @@ void Sink::handle_created(const ports::DiskEvent& event) {
         return;
     }
     file.disk_file = event.file;
+    // What came unasked counts as new: then nothing is taken over.
+    if (file.journal && !nothing_kept_ && !file.failed)
+        adopt(number, file, waiting.empty() ? ByteView(event.journal) : ByteView{});
     if (!waiting.empty()) {
         for (const Write& write : waiting.mapped()) to_write_.push_back(write);
     }
@@ -355,6 +385,12 @@ void Sink::handle_written(const ports::DiskEvent& event) {
         if (!file.failed) fail(write.extent.file, *event.error, true);
     } else {
         file.to_write -= write.extent.bytes;
+        if (file.journal) {
+            file.journal->add_written(
+                {write.extent.offset, write.extent.offset + write.extent.bytes});
+            unsynced_.insert(write.extent.file);
+            unsynced_bytes_ += write.extent.bytes;
+        }
     }
     write_ended(write.block);
     if (files_.contains(write.extent.file)) {
@@ -370,18 +406,17 @@ void Sink::write_ended(std::uint64_t index) {
 
 void Sink::finish_block(std::uint64_t index) {
     const auto at = blocks_.find(index);
-    free_slots_.push_back(at->second.slot);
+    const bool spare = at->second.spare;
+    (spare ? spare_slots_ : free_slots_).push_back(at->second.slot);
     blocks_.erase(at);
     finished_blocks_.insert({index, index + 1});
-    ++freed_blocks_;
+    if (!spare) ++freed_blocks_;
 }
 
 void Sink::maybe_commit(FileNumber number) {
     File& file = files_.at(number);
-    if (file.failed || file.step != File::Step::open || !file.close || file.to_write > 0 ||
-        file.writes_in_flight > 0) {
-        return;
-    }
+    const bool whole = file.close && file.to_write == 0 && file.to_compare == 0;
+    if (file.failed || file.step != File::Step::open || !whole || disk_has(number, file)) return;
     if (!file.digest.complete() || file.digest.finish() != file.close->digest) {
         fail(number,
              Error{.fault = Fault::integrity,
@@ -410,6 +445,7 @@ void Sink::handle_committed(const ports::DiskEvent& event) {
     ++totals_.files_done;
     ++totals_.verified;
     if (!file.record.data.empty()) by_place_.erase(file.record.place);
+    unsynced_.erase(number);
     files_.erase(number);
 }
 
@@ -431,16 +467,19 @@ void Sink::fail(FileNumber number, const Error& error, bool tell_sender) {
     forget_failed(number);
 }
 
+// Whether something of the file is on its way to the disk or back.
+bool Sink::disk_has(FileNumber number, const File& file) const {
+    const auto is_it = [&](const auto& entry) { return entry.second == number; };
+    return file.writes_in_flight > 0 || file.syncing || file.compares_in_hand > 0 ||
+           std::any_of(creating_.begin(), creating_.end(), is_it) ||
+           std::any_of(committing_.begin(), committing_.end(), is_it);
+}
+
 // A failed file goes once nothing of it is on its way to the disk.
 void Sink::forget_failed(FileNumber number) {
     const auto at = files_.find(number);
-    if (at == files_.end() || !at->second.failed || at->second.writes_in_flight > 0) return;
-    const bool being_made = std::any_of(creating_.begin(), creating_.end(),
-                                        [&](const auto& entry) { return entry.second == number; });
-    const bool being_committed =
-        std::any_of(committing_.begin(), committing_.end(),
-                    [&](const auto& entry) { return entry.second == number; });
-    if (being_made || being_committed) return;
+    if (at == files_.end() || !at->second.failed || disk_has(number, at->second)) return;
+    unsynced_.erase(number);
     if (at->second.step == File::Step::open) disk_.close(at->second.disk_file);
     files_.erase(at);
 }

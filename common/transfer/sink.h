@@ -3,18 +3,23 @@
 // disk, kMaxFiles files in hand, the stream's window.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "common/base/interval_set.h"
+#include "common/base/time.h"
 #include "common/ports/disk.h"
 #include "common/transfer/digest.h"
+#include "common/transfer/journal.h"
 #include "common/transfer/names.h"
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
@@ -35,8 +40,14 @@ class Sink {
     };
     struct Totals {
         std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_received = 0,
-                      bytes_complete = 0, verified = 0, failed = 0, leaves_again = 0;
+                      bytes_complete = 0, verified = 0, failed = 0, leaves_again = 0,
+                      bytes_kept = 0;
     };
+
+    // Data is journalled when so much of it was written, or so long ago.
+    static constexpr std::uint64_t kSyncBytes = 64u << 20;
+    static constexpr Duration kSyncEvery = std::chrono::milliseconds(250);
+    static constexpr std::size_t kMostSyncs = 16;  // at once
 
     Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t block_bytes,
          std::function<void(Failure)> on_failure);
@@ -44,8 +55,10 @@ class Sink {
     // False: the peer speaks nonsense; nothing more should be taken from it.
     bool handle(const Record& record);
     void handle(const ports::DiskEvent& event);
-    // Issues writes as far as the disk takes them, and ends the set. Every turn.
-    void turn();
+    // Issues what the disk takes, and ends the set. Every turn.
+    void turn(Time now);
+    // When turn() has something to do by itself.
+    Time next_time() const { return sync_at_; }
 
     // Where a packet's file bytes may be opened to, before its tag is known to hold.
     struct Landing {
@@ -62,10 +75,10 @@ class Sink {
     void accept(std::uint64_t place, ByteView bytes, const Digest* digest);
 
     // How many blocks the sender may have opened.
-    std::uint64_t credit() const { return freed_blocks_ + disk_.slot_count(); }
+    std::uint64_t credit() const { return freed_blocks_ + slots_for_credit_; }
     // SET_DONE was put into the stream.
     bool finished() const { return finished_; }
-    bool writing() const { return writes_in_flight_ > 0; }
+    bool writing() const { return writes_in_flight_ > 0 || !syncing_.empty(); }
     const Totals& totals() const { return totals_; }
     const std::string& current_name() const { return current_name_; }
 
@@ -74,8 +87,14 @@ class Sink {
         FileRecord record;
         enum class Step { creating, open, committing } step = Step::creating;
         ports::DiskFile disk_file = 0;
+        IntervalSet missing;         // what is to come, in file offsets
         std::uint64_t to_write = 0;  // bytes of data not on disk yet
         unsigned writes_in_flight = 0;
+        std::unique_ptr<Journal> journal;  // of a file that keeps one
+        bool syncing = false;
+        IntervalSet kept;  // from an earlier transfer, and its digest at the source not known yet
+        std::uint64_t to_compare = 0;  // bytes of what was kept, until the comparison
+        unsigned compares_in_hand = 0;
         std::optional<CloseRecord> close;
         FileDigest digest{0};
         bool failed = false;  // waits for the disk to let go of it
@@ -89,6 +108,7 @@ class Sink {
         std::uint64_t expected_bytes = 0;
         bool writing = false;
         unsigned writes_left = 0;
+        bool spare = false;  // in a spare slot, and no credit was taken for it
     };
     struct Write {
         std::uint64_t block = 0;
@@ -113,6 +133,20 @@ class Sink {
     void maybe_commit(FileNumber number);
     void fail(FileNumber number, const Error& error, bool tell_sender);
     void forget_failed(FileNumber number);
+    bool disk_has(FileNumber number, const File& file) const;
+
+    // sink_kept.cpp: what an earlier transfer left
+    void handle_found(const ports::DiskEvent& event);
+    void adopt(FileNumber number, File& file, ByteView journal);
+    bool handle_leaf(const LeafRecord& record);
+    void issue_compares();
+    void handle_compared(const ports::DiskEvent& event);
+    void judge(std::uint32_t slot);
+    bool mend(std::uint32_t slot, const LeafRecord& leaf, File& file);
+
+    // sink_journal.cpp
+    void sync_files(Time now);
+    void handle_synced(const ports::DiskEvent& event);
 
     ports::Disk& disk_;
     StreamSender& stream_;
@@ -130,6 +164,10 @@ class Sink {
     IntervalSet finished_blocks_;
     std::vector<std::uint32_t> free_slots_;
     std::uint64_t freed_blocks_ = 0;
+    std::uint64_t slots_for_credit_ = 0;
+    // For leaves of an earlier transfer while they are compared and mended; given back where there
+    // are none.
+    std::vector<std::uint32_t> spare_slots_;
 
     std::deque<Write> to_write_;
     std::unordered_map<FileNumber, std::vector<Write>> waiting_;  // for the target to be made
@@ -137,6 +175,27 @@ class Sink {
     std::unordered_map<ports::DiskTag, FileNumber> creating_, committing_;
     ports::DiskTag next_tag_ = 0;
     unsigned writes_in_flight_ = 0;
+
+    bool nothing_kept_ = false;  // NOTHING was said
+    ports::DiskTag finding_ = 0;
+    struct Compare {
+        LeafRecord leaf;
+        std::uint32_t bytes = 0, issued = 0;
+        unsigned reads_in_flight = 0;
+        bool bad = false;
+    };
+    std::deque<LeafRecord> to_compare_;
+    std::map<std::uint32_t, Compare> comparing_;  // by slot
+    struct CompareRead {
+        std::uint32_t slot = 0, bytes = 0;
+    };
+    std::unordered_map<ports::DiskTag, CompareRead> compare_reads_;
+
+    std::set<FileNumber> unsynced_;
+    std::uint64_t unsynced_bytes_ = 0;
+    Time sync_at_ = kNever;
+    std::unordered_map<ports::DiskTag, FileNumber> syncing_;
+
     bool finished_ = false;
     Totals totals_;
     std::string current_name_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
+#include "common/transfer/journal.h"
 
 namespace lambda::transfer {
 namespace {
@@ -17,19 +18,12 @@ std::uint64_t total(const std::vector<Range>& ranges) {
     return sum;
 }
 
-// How many of `wanted` bytes fit a packet: the last byte of a leaf takes the digest along.
-std::uint64_t fitting(std::uint64_t wanted, bool ends_leaf, std::size_t payload) {
-    if (!ends_leaf) return std::min<std::uint64_t>(wanted, payload);
-    if (wanted + sizeof(Digest) <= payload) return wanted;
-    return std::min<std::uint64_t>(wanted - 1, payload);
-}
-
 }  // namespace
 
 Source::Source(ports::Disk& disk, StreamSender& stream, std::uint32_t block_bytes,
                std::function<void(Failure)> on_failure)
     : disk_(disk), stream_(stream), block_bytes_(block_bytes), on_failure_(std::move(on_failure)) {
-    LAMBDA_ASSERT(block_bytes % kLeafBytes == 0);
+    LAMBDA_ASSERT(block_bytes % kLeafBytes == 0 && disk.slot_count() >= 2);
     // The lowest slot is taken first, and the one freed last again: what was touched stays warm.
     for (std::uint32_t slot = disk.slot_count(); slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
@@ -48,6 +42,7 @@ void Source::turn() {
     }
     read_again();
     plan_blocks();
+    plan_compares();
     while (!reads_.empty() && start_reads()) {
     }
     const bool all_laid = names_end_ && names_.empty() && opening_.empty() && opened_.empty();
@@ -92,6 +87,7 @@ void Source::handle_opened(const ports::DiskEvent& event) {
     file.size = event.size;
     file.mtime_ns = event.mtime_ns;
     file.mode = event.mode;
+    file.id = event.id;
     file.data = event.data;
     opened_.push_back(std::move(file));
 }
@@ -115,8 +111,9 @@ void Source::lay(File file) {
     }
     if (at < file.size) file.digest.add_zeros(at, file.size);
     file.unread = total(file.data);
-    stream_.put(FileRecord{number, file.place, file.size, file.mtime_ns, file.mode, file.name.name,
-                           file.data});
+    file.awaiting = keeps_journal(file.size) && !nothing_kept_ && !file.data.empty();
+    stream_.put(FileRecord{number, file.place, file.size, file.mtime_ns, file.mode, file.id,
+                           file.name.name, file.data});
     ++totals_.files_known;
     totals_.bytes_known += file.unread;
     current_name_ = file.name.name;
@@ -126,16 +123,19 @@ void Source::lay(File file) {
 }
 
 void Source::plan_blocks() {
-    while (!to_plan_.empty()) {
-        const FileNumber number = to_plan_.front();
-        const auto at = files_.find(number);
+    for (auto next = to_plan_.begin(); next != to_plan_.end();) {
+        const auto at = files_.find(*next);
         if (at != files_.end() && !at->second.failed) {
             File& file = at->second;
+            if (file.awaiting) {
+                ++next;
+                continue;
+            }
             const bool planned =
-                file.size < kSmallFile ? plan_small(number, file) : plan_large(number, file);
+                file.size < kSmallFile ? plan_small(*next, file) : plan_large(*next, file);
             if (!planned) return;
         }
-        to_plan_.pop_front();
+        next = to_plan_.erase(next);
     }
     // Nothing more to pack just now: what is packed goes.
     if (packed_ && opening_.empty() && opened_.empty()) flush_packed();
@@ -160,21 +160,27 @@ bool Source::plan_large(FileNumber number, File& file) {
         const std::uint64_t index = (file.place + first) / block_bytes_;
         SendBlock* block = new_block(index);
         if (block == nullptr) return false;
-        const std::uint64_t block_first = index * block_bytes_ - file.place;  // in the file
-        const std::uint64_t block_last = block_first + block_bytes_;
-        while (!file.data.empty() && file.data.front().first < block_last) {
-            Range& range = file.data.front();
-            const std::uint64_t last = std::min(range.last, block_last);
-            block->extents.push_back({number, range.first,
-                                      static_cast<std::uint32_t>(range.first - block_first),
-                                      static_cast<std::uint32_t>(last - range.first)});
-            block->unresolved += last - range.first;
-            range.first = last;
-            if (range.empty()) file.data.erase(file.data.begin());
-        }
-        for (const Extent& extent : block->extents) plan_reads(*block, file, extent);
+        add_extents(*block, number, file, file.data);
     }
     return true;
+}
+
+// Moves what of `ranges` lies in a block of a large file into that block.
+void Source::add_extents(SendBlock& block, FileNumber number, File& file,
+                         std::vector<Range>& ranges) {
+    const std::uint64_t block_first = block.index * block_bytes_ - file.place;  // in the file
+    const std::uint64_t block_last = block_first + block_bytes_;
+    while (!ranges.empty() && ranges.front().first < block_last) {
+        Range& range = ranges.front();
+        const std::uint64_t last = std::min(range.last, block_last);
+        block.extents.push_back({number, range.first,
+                                 static_cast<std::uint32_t>(range.first - block_first),
+                                 static_cast<std::uint32_t>(last - range.first)});
+        block.unresolved += last - range.first;
+        range.first = last;
+        if (range.empty()) ranges.erase(ranges.begin());
+    }
+    for (const Extent& extent : block.extents) plan_reads(block, file, extent);
 }
 
 bool Source::plan_small(FileNumber number, File& file) {
@@ -256,7 +262,7 @@ void Source::handle_read(const ports::DiskEvent& event) {
                                          .side = Side::local,
                                          .remedy = "run the transfer again when nobody writes it"});
         } else {
-            if (block.purpose == SendBlock::Purpose::fresh) file.unread -= read.extent.bytes;
+            if (block.purpose != SendBlock::Purpose::again) file.unread -= read.extent.bytes;
         }
     }
     // The failure of its last file may have taken the block away.
@@ -277,6 +283,7 @@ void Source::finish_block_read(SendBlock& block) {
     });
     if (block.dropped || block.extents.empty()) return release(block);
     const bool again = block.purpose == SendBlock::Purpose::again;
+    const bool compare = block.purpose == SendBlock::Purpose::compare;
     const ByteSpan slot = disk_.slot(block.slot);
     for (const Extent& extent : block.extents) {
         File& file = files_.at(extent.file);
@@ -287,13 +294,18 @@ void Source::finish_block_read(SendBlock& block) {
             const Digest digest = leaf_digest(slot.subspan(first, bytes));
             block.leaves.push_back({first, first + bytes, digest});
             if (!again) file.digest.add_leaf(extent.offset + done, digest);
+            if (compare) {
+                stream_.put(LeafRecord{extent.file, extent.offset + done, digest});
+                ++leaves_told_;
+            }
             done += bytes;
         }
         if (again) maybe_close(file);
     }
     if (again) return ready_.push_front(block.index);
-    ready_.push_back(block.index);
     for (const Extent& extent : block.extents) maybe_check(extent.file, files_.at(extent.file));
+    if (compare) return release(block);
+    ready_.push_back(block.index);
 }
 
 // The second look, once all of the file was read and digested.
@@ -361,6 +373,7 @@ void Source::drop_blocks_of_failed() {
 
 void Source::release(SendBlock& block) {
     if (!block.opened && block.purpose == SendBlock::Purpose::fresh) --blocks_ahead_;
+    if (block.purpose == SendBlock::Purpose::compare) --comparing_;
     free_slots_.push_back(block.slot);
     blocks_.erase(block.index);
 }
@@ -416,84 +429,6 @@ void Source::handle_refuse(const RefuseRecord& record) {
                                        .remedy = record.remedy}});
     drop_blocks_of_failed();
     maybe_forget(record.file);
-}
-
-SendBlock* Source::take_ready(std::uint64_t credit) {
-    if (!can_take(credit)) return nullptr;
-    SendBlock& block = blocks_.at(ready_.front());
-    ready_.pop_front();
-    block.opened = true;
-    if (block.purpose == SendBlock::Purpose::fresh) {
-        --blocks_ahead_;
-        ++opened_blocks_;
-    }
-    return &block;
-}
-
-SendBlock* Source::find(std::uint64_t index) {
-    const auto at = blocks_.find(index);
-    return at == blocks_.end() || at->second.dropped ? nullptr : &at->second;
-}
-
-ByteView Source::text(const SendBlock& block, std::uint32_t first, std::uint32_t last) {
-    return disk_.slot(block.slot).subspan(first, last - first);
-}
-
-Cut Source::cut_fresh(SendBlock& block, std::size_t payload) {
-    const SendBlock::Leaf& leaf = block.leaves[block.next_leaf];
-    const std::uint32_t first = leaf.first + block.sent_in_leaf;
-    const std::uint64_t left = leaf.last - first;
-    const std::uint64_t bytes = fitting(left, true, payload);
-    Cut cut{block.index * block_bytes_ + first,
-            text(block, first, first + static_cast<std::uint32_t>(bytes)),
-            {}};
-    if (bytes == left) {
-        cut.digest = leaf.digest;
-        ++block.next_leaf;
-        block.sent_in_leaf = 0;
-    } else {
-        block.sent_in_leaf += static_cast<std::uint32_t>(bytes);
-    }
-    return cut;
-}
-
-std::optional<Cut> Source::cut_again(Range places, std::size_t payload) {
-    const SendBlock* block = find(block_of(places.first));
-    if (block == nullptr) return std::nullopt;
-    const std::uint64_t base = block->index * block_bytes_;
-    const auto first = static_cast<std::uint32_t>(places.first - base);
-    const auto leaf =
-        std::find_if(block->leaves.begin(), block->leaves.end(),
-                     [&](const SendBlock::Leaf& l) { return l.first <= first && first < l.last; });
-    if (leaf == block->leaves.end()) return std::nullopt;
-    const std::uint64_t wanted =
-        std::min<std::uint64_t>(places.last - places.first, leaf->last - first);
-    const std::uint64_t bytes = fitting(wanted, first + wanted == leaf->last, payload);
-    Cut cut{places.first, text(*block, first, first + static_cast<std::uint32_t>(bytes)), {}};
-    if (first + bytes == leaf->last) cut.digest = leaf->digest;
-    return cut;
-}
-
-void Source::resolve_all() {
-    for (auto& [index, block] : blocks_) {
-        if (block.dropped) continue;
-        totals_.bytes_acknowledged += block.unresolved;
-        block.unresolved = 0;
-    }
-}
-
-void Source::resolve(Range places) {
-    while (!places.empty()) {
-        const std::uint64_t index = block_of(places.first);
-        const Range part{places.first, std::min(places.last, (index + 1) * block_bytes_)};
-        places.first = part.last;
-        SendBlock* block = find(index);
-        if (block == nullptr) continue;
-        LAMBDA_ASSERT(block->unresolved >= part.length());
-        block->unresolved -= part.length();
-        totals_.bytes_acknowledged += part.length();
-        if (block->unresolved == 0) release(*block);
-    }
 }
 
 }  // namespace lambda::transfer

@@ -33,8 +33,9 @@ struct Extent {
 struct SendBlock {
     enum class Purpose {
         fresh,
-        again,  // one leaf that the receiver asked for; its block is open there, so it needs no
-                // credit
+        compare,  // the receiver has it from an earlier transfer: only its digests go
+        again,    // one leaf that the receiver asked for; its block is open there, so it needs no
+                  // credit
     };
     Purpose purpose = Purpose::fresh;
     std::uint64_t index = 0;  // place / block size
@@ -70,6 +71,8 @@ class Source {
     // enough to stay in the processor's cache.
     static constexpr std::size_t kBlocksAhead = 32;
     static constexpr std::uint64_t kSmallFile = 64 * 1024;  // smaller ones are packed
+    // Blocks that are read only to be compared, at once: what is to be sent comes first.
+    static constexpr unsigned kComparesAhead = 8;
     // Leaves that the receiver may have asked for again and that were not read yet.
     static constexpr std::size_t kMostAgain = 4096;
 
@@ -79,7 +82,7 @@ class Source {
     };
     struct Totals {
         std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_acknowledged = 0,
-                      verified = 0, leaves_again = 0;
+                      verified = 0, leaves_again = 0, bytes_kept = 0;
     };
 
     Source(ports::Disk& disk, StreamSender& stream, std::uint32_t block_bytes,
@@ -96,6 +99,11 @@ class Source {
     void handle_refuse(const RefuseRecord& record);
     // False: the receiver asks for what it cannot be missing.
     bool handle_again(const AgainRecord& record);
+    void handle_nothing();
+    // False: it has what the file does not.
+    bool handle_have(const HaveRecord& record);
+    // False: it compared more than it was told.
+    bool handle_compared();
 
     // The next block that nobody sends yet, where `credit` allows it. It stays the source's.
     SendBlock* take_ready(std::uint64_t credit);
@@ -127,7 +135,10 @@ class Source {
         std::uint64_t size = 0;
         std::int64_t mtime_ns = 0;
         std::uint32_t mode = 0;
+        std::uint64_t id = 0;
+        bool awaiting = false;     // HAVE or NOTHING: only then it is known what to send
         std::vector<Range> data;   // what is still to be planned
+        std::vector<Range> kept;   // what the receiver has and was not read for comparison yet
         std::uint64_t unread = 0;  // bytes planned or to plan, not read yet
         unsigned reads_pending = 0;
         bool checking = false;
@@ -145,9 +156,11 @@ class Source {
     bool plan_large(FileNumber number, File& file);
     bool plan_small(FileNumber number, File& file);
     void plan_reads(SendBlock& block, File& file, Extent left);
+    void add_extents(SendBlock& block, FileNumber number, File& file, std::vector<Range>& ranges);
     bool flush_packed();
     SendBlock* new_block(std::uint64_t index);
     void read_again();
+    void plan_compares();
     void handle_reopened(const ports::DiskEvent& event);
     void maybe_close(File& file);
     bool start_reads();
@@ -175,7 +188,10 @@ class Source {
 
     std::map<FileNumber, File> files_;  // laid, and not done
     FileNumber next_file_ = 0;
-    std::deque<FileNumber> to_plan_;
+    std::deque<FileNumber> to_plan_, to_compare_;
+    bool nothing_kept_ = false;     // NOTHING came
+    unsigned comparing_ = 0;        // blocks
+    std::size_t leaves_told_ = 0;   // and not answered
     std::uint64_t next_place_ = 0;  // where the next file may lie
 
     std::unordered_map<std::uint64_t, SendBlock> blocks_;  // by index

@@ -79,10 +79,4 @@ void Source::maybe_close(File& file) {
     file.open = false;
 }
 
-bool Source::can_take(std::uint64_t credit) const {
-    if (ready_.empty()) return false;
-    return opened_blocks_ < credit ||
-           blocks_.at(ready_.front()).purpose == SendBlock::Purpose::again;
-}
-
 }  // namespace lambda::transfer

@@ -41,6 +41,7 @@ void MemoryDisk::open_source(ports::DiskTag tag, const std::string& path, std::u
         event.size = at->second.bytes.size();
         event.mtime_ns = at->second.mtime_ns;
         event.mode = at->second.mode;
+        event.id = at->second.id;
         for (std::uint64_t first = 0; first < event.size; first += grain) {
             const std::uint64_t last = std::min(event.size, first + grain);
             const bool hole =
@@ -65,7 +66,7 @@ bool MemoryDisk::read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t of
     LAMBDA_ASSERT(at + bytes <= slots_[slot].size());
     end_later([this, tag, file, offset, slot, at, bytes] {
         ports::DiskEvent event{.tag = tag};
-        const std::string path = open_.at(file).path;
+        const std::string path = name_of(file);
         if (on_read) on_read(path, offset);
         if (fail_read.contains(path)) {
             event.error = disk_error(path, EIO);
@@ -91,8 +92,20 @@ void MemoryDisk::check_source(ports::DiskTag tag, ports::DiskFile file) {
     });
 }
 
-void MemoryDisk::create_target(ports::DiskTag tag, const std::string& path, std::uint64_t) {
-    end_later([this, tag, path] {
+void MemoryDisk::find_partials(ports::DiskTag tag, const std::string& path, bool below) {
+    end_later([this, tag, path, below] {
+        ports::DiskEvent event{.tag = tag};
+        for (const auto& [name, file] : files) {
+            event.found = event.found || name == path + ".part" ||
+                          (below && name.starts_with(path) && name.ends_with(".part"));
+        }
+        return event;
+    });
+}
+
+void MemoryDisk::create_target(ports::DiskTag tag, const std::string& path, std::uint64_t,
+                               Keep keep) {
+    end_later([this, tag, path, keep = std::move(keep)] {
         ports::DiskEvent event{.tag = tag};
         if (fail_create.contains(path)) {
             event.error = disk_error(path, EACCES);
@@ -100,6 +113,12 @@ void MemoryDisk::create_target(ports::DiskTag tag, const std::string& path, std:
         }
         event.file = next_file_++;
         open_[event.file] = {path, true};
+        const auto journal = files.find(path + ".journal");
+        if (keep && journal != files.end() && keep(journal->second.bytes)) {
+            event.journal = journal->second.bytes;
+            return event;
+        }
+        files.erase(path + ".journal");
         files[path + ".part"] = MemoryFile{};
         return event;
     });
@@ -118,10 +137,24 @@ bool MemoryDisk::write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t o
         auto& content = files.at(path + ".part").bytes;
         content.resize(std::max(content.size(), offset + bytes));
         std::memcpy(content.data() + offset, slots_[slot].data() + at, bytes);
+        open_.at(file).unflushed.push_back({offset, offset + bytes});
         event.bytes = bytes;
         return event;
     });
     return true;
+}
+
+void MemoryDisk::sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
+                      std::vector<std::byte> image) {
+    end_later([this, tag, file, offset, image = std::move(image)] {
+        Open& target = open_.at(file);
+        target.unflushed.clear();
+        auto& journal = files[target.path + ".journal"].bytes;
+        journal.resize(std::max<std::size_t>(journal.size(), offset + image.size()));
+        std::copy(image.begin(), image.end(),
+                  journal.begin() + static_cast<std::ptrdiff_t>(offset));
+        return ports::DiskEvent{.tag = tag};
+    });
 }
 
 void MemoryDisk::commit(ports::DiskTag tag, ports::DiskFile file,
@@ -131,6 +164,7 @@ void MemoryDisk::commit(ports::DiskTag tag, ports::DiskFile file,
         const std::string path = open_.at(file).path;
         open_.erase(file);
         auto part = files.extract(path + ".part");
+        files.erase(path + ".journal");
         if (fail_commit.contains(path)) {
             event.error = disk_error(path, EROFS);
             return event;
@@ -147,12 +181,41 @@ void MemoryDisk::commit(ports::DiskTag tag, ports::DiskFile file,
 void MemoryDisk::close(ports::DiskFile file) {
     const auto at = open_.find(file);
     LAMBDA_ASSERT(at != open_.end());
-    if (at->second.target) files.erase(at->second.path + ".part");
+    if (at->second.target) {
+        files.erase(at->second.path + ".part");
+        files.erase(at->second.path + ".journal");
+    }
     open_.erase(at);
 }
 
 void MemoryDisk::let_go() {
-    while (!open_.empty()) close(open_.begin()->first);
+    while (!open_.empty()) {
+        const auto at = open_.begin();
+        if (at->second.target && files.contains(at->second.path + ".journal")) {
+            open_.erase(at);
+        } else {
+            close(at->first);
+        }
+    }
+}
+
+void MemoryDisk::lose_power() {
+    for (const auto& [number, file] : open_) {
+        for (const Range& range : file.unflushed) {
+            auto& bytes = files.at(file.path + ".part").bytes;
+            for (std::uint64_t at = range.first; at < range.last; at += 4096) {
+                if (world_.chance(0.5)) continue;
+                std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                            std::min<std::uint64_t>(4096, range.last - at), std::byte{0});
+            }
+        }
+    }
+    let_go();
+}
+
+std::string MemoryDisk::name_of(ports::DiskFile file) const {
+    const Open& open = open_.at(file);
+    return open.target ? open.path + ".part" : open.path;
 }
 
 std::span<const ports::DiskEvent> MemoryDisk::poll() {

@@ -16,6 +16,7 @@ struct MemoryFile {
     std::vector<std::byte> bytes;
     std::int64_t mtime_ns = 1;
     std::uint32_t mode = 0644;
+    std::uint64_t id = 1;
 };
 
 // A disk in memory that needs some time for each operation, and fails where it is told to.
@@ -23,7 +24,7 @@ class MemoryDisk final : public ports::Disk {
   public:
     MemoryDisk(World& world, Alarm& owner, std::uint32_t slots, std::uint32_t block_bytes);
 
-    std::map<std::string, MemoryFile> files;  // also "NAME.part"
+    std::map<std::string, MemoryFile> files;  // also "NAME.part" and "NAME.journal"
     std::set<std::string> fail_create, fail_write, fail_read, fail_commit;
     std::function<void(const std::string& path, std::uint64_t offset)> on_read;
     Duration latency = std::chrono::microseconds(200);
@@ -31,8 +32,10 @@ class MemoryDisk final : public ports::Disk {
     Time stalled_until{};  // nothing that is asked for ends before
 
     std::size_t open_files() const { return open_.size(); }
-    // The end that used it is gone: what it held is closed, partial files go.
+    // The end that used it is gone: what it held is closed, partial files without a journal go.
     void let_go();
+    // The machine lost its power: of what was written and not flushed any part may be lost.
+    void lose_power();
 
     std::uint32_t slot_count() const override { return static_cast<std::uint32_t>(slots_.size()); }
     ByteSpan slot(std::uint32_t index) override { return slots_[index]; }
@@ -40,7 +43,11 @@ class MemoryDisk final : public ports::Disk {
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) override;
     void check_source(ports::DiskTag tag, ports::DiskFile file) override;
-    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size) override;
+    void find_partials(ports::DiskTag tag, const std::string& path, bool below) override;
+    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size,
+                       Keep keep) override;
+    void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
+              std::vector<std::byte> image) override;
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
                std::size_t at, std::size_t bytes) override;
     void commit(ports::DiskTag tag, ports::DiskFile file,
@@ -53,7 +60,9 @@ class MemoryDisk final : public ports::Disk {
     struct Open {
         std::string path;
         bool target = false;
+        std::vector<Range> unflushed{};
     };
+    std::string name_of(ports::DiskFile file) const;
     void end_later(std::function<ports::DiskEvent()> action);
 
     World& world_;

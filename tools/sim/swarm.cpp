@@ -68,6 +68,7 @@ class Swarm {
         try {
             ended_ = run_.run();
             check();
+            if (crashed_ && !planted_) resume();
         } catch (const std::exception& problem) {
             wrong(std::string("exception: ") + problem.what());
         }
@@ -197,6 +198,11 @@ class Swarm {
         if (receiver_lives) {
             if (finished && run_.target.open_files() > 0) wrong("the receiver left a file open");
             run_.target.let_go();
+        } else if (!plan_.crash->silent) {
+            run_.target.let_go();
+        } else {
+            run_.receiver_host.stop();
+            run_.target.lose_power();
         }
         check_target(finished && ended_, receiver_lives);
     }
@@ -274,12 +280,42 @@ class Swarm {
             if (now.mode != file.content.mode) wrong(file.name + " has another mode");
         }
         for (const auto& [name, file] : there) {
-            if (!name.ends_with(".part")) {
+            const bool part = name.ends_with(".part"), journal = name.ends_with(".journal");
+            const std::string beside = name.substr(0, name.rfind('.') + 1);
+            if (!part && !journal) {
                 wrong(name + " is there and nobody sent it");
-            } else if (no_partials) {
+            } else if (journal && !run_.target.files.contains(beside + "part")) {
+                wrong(name + " was left without its partial file");
+            } else if (part && no_partials && !run_.target.files.contains(beside + "journal")) {
                 wrong(name + " was left behind");
+            } else if (all) {
+                wrong(name + " was left behind by a transfer that ended");
             }
         }
+    }
+
+    // ---- what was cut goes on
+
+    void resume() {
+        Options again = plan_.options;
+        again.terms.stripes = static_cast<std::uint16_t>(1 + plan_.options.terms.stripes % 4);
+        Run run(~plan_.seed, again, names(plan_), plan_.target);
+        for (const PlannedFile& file : plan_.files) {
+            if (file.fault != FileFault::missing) run.source.files[file.path] = file.content;
+        }
+        run.target.files = run_.target.files;
+        if (!run.run()) return wrong("run again, it did not end");
+        const engine::Outcome& outcome = run.receiver->outcome();
+        if (outcome.cut) wrong("run again, it was cut: " + outcome.cut->sentence());
+        if (outcome.bytes_kept > 0) ++result_.faults["transfer resumed"];
+        std::map<std::string, MemoryFile> there = run.target.files;
+        for (const PlannedFile& file : plan_.files) {
+            if (file.fault == FileFault::missing) continue;
+            const auto got = there.extract(place(file));
+            if (!got || got.mapped().bytes != file.content.bytes)
+                wrong("run again, " + file.name + " is not whole");
+        }
+        for (const auto& [name, file] : there) wrong("run again, " + name + " was left behind");
     }
 
     // ---- what was injected

@@ -177,6 +177,7 @@ void draw_mishaps(Dice& dice, SwarmPlan& plan) {
 SwarmPlan draw_plan(std::uint64_t seed) {
     Dice dice(seed);
     SwarmPlan plan;
+    plan.seed = seed;
     Options& options = plan.options;
     options.terms = draw_terms(dice);
     const Duration delay = dice.scaled(50us, 150ms);

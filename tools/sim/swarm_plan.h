@@ -49,6 +49,7 @@ struct Crash {
 };
 
 struct SwarmPlan {
+    std::uint64_t seed = 0;
     Options options;
     std::vector<PlannedFile> files;
     transfer::Target target;

@@ -31,8 +31,16 @@ class PlainDisk : public ports::Disk {
     void check_source(ports::DiskTag tag, ports::DiskFile file) override {
         disk_.check_source(tag, file);
     }
-    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size) override {
-        disk_.create_target(tag, path, size);
+    void find_partials(ports::DiskTag tag, const std::string& path, bool below) override {
+        disk_.find_partials(tag, path, below);
+    }
+    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size,
+                       Keep keep) override {
+        disk_.create_target(tag, path, size, std::move(keep));
+    }
+    void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
+              std::vector<std::byte> image) override {
+        disk_.sync(tag, file, offset, std::move(image));
     }
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
                std::size_t at, std::size_t bytes) override {

@@ -31,7 +31,15 @@ void ZeroDisk::check_source(ports::DiskTag tag, ports::DiskFile) {
     end(std::move(event));
 }
 
-void ZeroDisk::create_target(ports::DiskTag tag, const std::string&, std::uint64_t) {
+void ZeroDisk::find_partials(ports::DiskTag tag, const std::string&, bool) {
+    end(ports::DiskEvent{.tag = tag});
+}
+
+void ZeroDisk::create_target(ports::DiskTag tag, const std::string&, std::uint64_t, Keep) {
+    end(ports::DiskEvent{.tag = tag});
+}
+
+void ZeroDisk::sync(ports::DiskTag tag, ports::DiskFile, std::uint64_t, std::vector<std::byte>) {
     end(ports::DiskEvent{.tag = tag});
 }
 

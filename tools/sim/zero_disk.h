@@ -28,7 +28,11 @@ class ZeroDisk final : public ports::Disk {
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) override;
     void check_source(ports::DiskTag tag, ports::DiskFile file) override;
-    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size) override;
+    void find_partials(ports::DiskTag tag, const std::string& path, bool below) override;
+    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size,
+                       Keep keep) override;
+    void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
+              std::vector<std::byte> image) override;
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
                std::size_t at, std::size_t bytes) override;
     void commit(ports::DiskTag tag, ports::DiskFile file,

@@ -56,8 +56,8 @@ struct Harness {
         disk->open_source(next_tag, path, grain);
         return one();
     }
-    DiskEvent create(const std::string& path, std::uint64_t size) {
-        disk->create_target(next_tag, path, size);
+    DiskEvent create(const std::string& path, std::uint64_t size, ports::Disk::Keep keep = {}) {
+        disk->create_target(next_tag, path, size, std::move(keep));
         return one();
     }
     DiskEvent write(ports::DiskFile file, std::uint64_t offset, std::size_t bytes,

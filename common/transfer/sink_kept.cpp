@@ -1,0 +1,140 @@
+// What an earlier transfer left of a file is taken over, compared with the source leaf by leaf from
+// this disk, and mended where it differs.
+#include <algorithm>
+
+#include "common/base/assert.h"
+#include "common/transfer/sink.h"
+
+namespace lambda::transfer {
+
+void Sink::handle_found(const ports::DiskEvent& event) {
+    // Where it cannot be said, it will show file by file.
+    if (event.found || event.error) return;
+    nothing_kept_ = true;
+    stream_.put(NothingRecord{});
+    slots_for_credit_ += spare_slots_.size();
+    free_slots_.insert(free_slots_.begin(), spare_slots_.begin(), spare_slots_.end());
+    spare_slots_.clear();
+}
+
+void Sink::adopt(FileNumber number, File& file, ByteView journal) {
+    HaveRecord have{number, {}};
+    if (!journal.empty() && file.journal->take_up(journal)) {
+        have.offsets = file.journal->durable(block_bytes_);
+        file.kept = file.missing;
+        for (const Range& range : have.offsets) file.missing.erase(range);
+        for (const Range& range : file.missing.ranges()) file.kept.erase(range);
+        file.to_compare = file.kept.count();
+        file.to_write -= file.to_compare;
+        totals_.bytes_known -= file.to_compare;
+        totals_.bytes_kept += file.to_compare;
+        for (auto& [index, block] : blocks_) {
+            if (!block.writing) block.expected.reset();
+        }
+    }
+    stream_.put(have);
+}
+
+bool Sink::handle_leaf(const LeafRecord& record) {
+    const auto at = files_.find(record.file);
+    if (at == files_.end() || at->second.failed) {
+        if (record.file < next_file_) stream_.put(ComparedRecord{});
+        return record.file < next_file_;
+    }
+    File& file = at->second;
+    const Range leaf{record.offset, std::min(record.offset + kLeafBytes, file.record.size)};
+    if (leaf.empty() || !file.kept.contains(leaf) || to_compare_.size() == kMaxLeavesTold)
+        return false;
+    file.kept.erase(leaf);  // once
+    ++file.compares_in_hand;
+    to_compare_.push_back(record);
+    return true;
+}
+
+void Sink::issue_compares() {
+    while (!to_compare_.empty() && !spare_slots_.empty()) {
+        const LeafRecord leaf = to_compare_.front();
+        to_compare_.pop_front();
+        const auto bytes = std::min(kLeafBytes, files_.at(leaf.file).record.size - leaf.offset);
+        comparing_[spare_slots_.back()] = {.leaf = leaf,
+                                           .bytes = static_cast<std::uint32_t>(bytes)};
+        spare_slots_.pop_back();
+    }
+    std::vector<std::uint32_t> over;
+    for (auto& [slot, compare] : comparing_) {
+        const File& file = files_.at(compare.leaf.file);
+        if (file.failed) compare.issued = compare.bytes;
+        while (compare.issued < compare.bytes) {
+            const std::uint32_t bytes =
+                std::min(ports::kDiskPieceBytes, compare.bytes - compare.issued);
+            if (!disk_.read(next_tag_, file.disk_file, compare.leaf.offset + compare.issued, slot,
+                            compare.issued, bytes)) {
+                break;
+            }
+            compare_reads_[next_tag_++] = {slot, bytes};
+            compare.issued += bytes;
+            ++compare.reads_in_flight;
+        }
+        if (compare.issued == compare.bytes && compare.reads_in_flight == 0) over.push_back(slot);
+    }
+    for (const std::uint32_t slot : over) judge(slot);
+}
+
+void Sink::handle_compared(const ports::DiskEvent& event) {
+    const CompareRead read = compare_reads_.extract(event.tag).mapped();
+    Compare& compare = comparing_.at(read.slot);
+    --compare.reads_in_flight;
+    // An unreadable leaf is no worse than a wrong one: both are written again.
+    compare.bad = compare.bad || event.error || event.bytes != read.bytes;
+    if (compare.issued == compare.bytes && compare.reads_in_flight == 0) judge(read.slot);
+}
+
+void Sink::judge(std::uint32_t slot) {
+    const Compare compare = comparing_.extract(slot).mapped();
+    const LeafRecord& leaf = compare.leaf;
+    File& file = files_.at(leaf.file);
+    const bool same = !file.failed && !compare.bad &&
+                      leaf_digest(disk_.slot(slot).first(compare.bytes)) == leaf.digest;
+    if (file.failed || same) {
+        spare_slots_.push_back(slot);
+        if (same) file.digest.add_leaf(leaf.offset, leaf.digest);
+        file.to_compare -= compare.bytes;
+    } else if (!mend(slot, leaf, file)) {
+        spare_slots_.push_back(slot);
+        to_compare_.push_back(leaf);  // its block is being written: look again
+        return;
+    }
+    --file.compares_in_hand;
+    stream_.put(ComparedRecord{});
+    if (file.failed) return forget_failed(leaf.file);
+    maybe_commit(leaf.file);
+}
+
+// The leaf comes again, into its block, which the sender has not opened: all of it was kept. False:
+// not now.
+bool Sink::mend(std::uint32_t slot, const LeafRecord& leaf, File& file) {
+    const Range offsets{leaf.offset, std::min(leaf.offset + kLeafBytes, file.record.size)};
+    const std::uint64_t index = (file.record.place + leaf.offset) / block_bytes_;
+    const auto open = blocks_.find(index);
+    if (open != blocks_.end()) {
+        if (open->second.writing) return false;
+        open->second.expected.reset();
+        spare_slots_.push_back(slot);
+    } else {
+        finished_blocks_.erase({index, index + 1});
+        Block& block = blocks_[index];
+        block.slot = slot;
+        block.spare = true;
+    }
+    file.journal->forget(offsets);
+    file.missing.insert(offsets);
+    file.to_compare -= offsets.length();
+    file.to_write += offsets.length();
+    totals_.bytes_known += offsets.length();
+    totals_.bytes_kept -= offsets.length();
+    ++totals_.leaves_again;
+    stream_.put(AgainRecord{leaf.file, leaf.offset});
+    return true;
+}
+
+}  // namespace lambda::transfer

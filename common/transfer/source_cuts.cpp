@@ -1,0 +1,103 @@
+// Blocks that were read, cut into what packets carry, until all of them was acknowledged.
+#include <algorithm>
+
+#include "common/base/assert.h"
+#include "common/transfer/source.h"
+
+namespace lambda::transfer {
+namespace {
+
+// How many of `wanted` bytes fit a packet: the last byte of a leaf takes the digest along.
+std::uint64_t fitting(std::uint64_t wanted, bool ends_leaf, std::size_t payload) {
+    if (!ends_leaf) return std::min<std::uint64_t>(wanted, payload);
+    if (wanted + sizeof(Digest) <= payload) return wanted;
+    return std::min<std::uint64_t>(wanted - 1, payload);
+}
+
+}  // namespace
+
+bool Source::can_take(std::uint64_t credit) const {
+    if (ready_.empty()) return false;
+    return opened_blocks_ < credit ||
+           blocks_.at(ready_.front()).purpose == SendBlock::Purpose::again;
+}
+
+SendBlock* Source::take_ready(std::uint64_t credit) {
+    if (!can_take(credit)) return nullptr;
+    SendBlock& block = blocks_.at(ready_.front());
+    ready_.pop_front();
+    block.opened = true;
+    if (block.purpose == SendBlock::Purpose::fresh) {
+        --blocks_ahead_;
+        ++opened_blocks_;
+    }
+    return &block;
+}
+
+SendBlock* Source::find(std::uint64_t index) {
+    const auto at = blocks_.find(index);
+    return at == blocks_.end() || at->second.dropped ? nullptr : &at->second;
+}
+
+ByteView Source::text(const SendBlock& block, std::uint32_t first, std::uint32_t last) {
+    return disk_.slot(block.slot).subspan(first, last - first);
+}
+
+Cut Source::cut_fresh(SendBlock& block, std::size_t payload) {
+    const SendBlock::Leaf& leaf = block.leaves[block.next_leaf];
+    const std::uint32_t first = leaf.first + block.sent_in_leaf;
+    const std::uint64_t left = leaf.last - first;
+    const std::uint64_t bytes = fitting(left, true, payload);
+    Cut cut{block.index * block_bytes_ + first,
+            text(block, first, first + static_cast<std::uint32_t>(bytes)),
+            {}};
+    if (bytes == left) {
+        cut.digest = leaf.digest;
+        ++block.next_leaf;
+        block.sent_in_leaf = 0;
+    } else {
+        block.sent_in_leaf += static_cast<std::uint32_t>(bytes);
+    }
+    return cut;
+}
+
+std::optional<Cut> Source::cut_again(Range places, std::size_t payload) {
+    const SendBlock* block = find(block_of(places.first));
+    if (block == nullptr) return std::nullopt;
+    const std::uint64_t base = block->index * block_bytes_;
+    const auto first = static_cast<std::uint32_t>(places.first - base);
+    const auto leaf =
+        std::find_if(block->leaves.begin(), block->leaves.end(),
+                     [&](const SendBlock::Leaf& l) { return l.first <= first && first < l.last; });
+    if (leaf == block->leaves.end()) return std::nullopt;
+    const std::uint64_t wanted =
+        std::min<std::uint64_t>(places.last - places.first, leaf->last - first);
+    const std::uint64_t bytes = fitting(wanted, first + wanted == leaf->last, payload);
+    Cut cut{places.first, text(*block, first, first + static_cast<std::uint32_t>(bytes)), {}};
+    if (first + bytes == leaf->last) cut.digest = leaf->digest;
+    return cut;
+}
+
+void Source::resolve_all() {
+    for (auto& [index, block] : blocks_) {
+        if (block.dropped) continue;
+        totals_.bytes_acknowledged += block.unresolved;
+        block.unresolved = 0;
+    }
+}
+
+void Source::resolve(Range places) {
+    while (!places.empty()) {
+        const std::uint64_t index = block_of(places.first);
+        const Range part{places.first, std::min(places.last, (index + 1) * block_bytes_)};
+        places.first = part.last;
+        SendBlock* block = find(index);
+        if (block == nullptr) continue;
+        LAMBDA_ASSERT(block->unresolved >= part.length());
+        block->unresolved -= part.length();
+        totals_.bytes_acknowledged += part.length();
+        if (block->unresolved == 0) release(*block);
+    }
+}
+
+}  // namespace lambda::transfer
