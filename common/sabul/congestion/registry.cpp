@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "common/sabul/congestion/bbr.h"
 #include "common/sabul/congestion/bic.h"
 #include "common/sabul/congestion/cubic.h"
 #include "common/sabul/congestion/fixed.h"
@@ -63,6 +64,7 @@ struct Registered {
 
 constexpr std::array kLaws{Registered{"sabul", true, plain<Sabul>},
                            Registered{"background", true, background},
+                           Registered{"bbr", true, plain<Bbr>},
                            Registered{"fixed", true, plain<Fixed>},
                            Registered{"sabul2000", false, with_parameters<Sabul2000>},
                            Registered{"sabul2003", false, with_parameters<Sabul2003>},

@@ -9,72 +9,92 @@ constexpr double kForeign = 0.006;      // s
 constexpr double kPoor = 0.25;          // of the highest rate ...
 constexpr double kPoorRate = 10e6 / 8;  // ... or less than this, bytes a second
 constexpr double kFade = 0.98;          // of the highest rate, a stretch
-constexpr double kEmpty = 0.002;        // s
 constexpr Duration kStretch = std::chrono::seconds(1);
-constexpr Duration kProbeEvery = std::chrono::seconds(10);
-constexpr double kLeastWindow = 10;  // RFC 6928
-constexpr double kPacket = 1440;
+
+constexpr double kChallengePoor = 0.15;                  // of the highest rate
+constexpr double kMostMore = 0.1;                        // of the highest rate
+constexpr double kLeastPatience = 2, kMostPatience = 4;  // s
+constexpr int kChallengeRounds = 10;
+constexpr Duration kLeastChallenge = std::chrono::seconds(3);
+constexpr double kGrown = 2;        // times the usual queue ...
+constexpr double kGrownBy = 0.002;  // ... and so much more, s: nobody made room
+constexpr double kForgive = 0.7;
+constexpr double kUsual = 0.02;  // a step
+
+constexpr Duration kSoon = std::chrono::seconds(10);
+constexpr double kFell = 0.5;  // of the share that was held
+constexpr Duration kLongestStay = std::chrono::seconds(80);
 
 }  // namespace
 
-void Rival::watch(Time now, double rate, double queue, Duration round) {
-    if (present_) return judge_probe(now, queue, round);
+bool Rival::watch(Time now, double rate, double queue, Duration round) {
+    if (challenging()) return judge_challenge(now, queue, round);
+    usual_queue_ += (queue - usual_queue_) * kUsual;
     best_ = std::max(best_, rate);
+    if (fell_again(now, rate)) {
+        terms_.stay = std::min(2 * terms_.stay, kLongestStay);
+        return true;
+    }
+    if (stands(now, queue, round) && (rate < kPoor * best_ || rate < kPoorRate)) {
+        terms_ = {.rate = rate, .best = best_};
+        return true;
+    }
+    if (rate >= kChallengePoor * best_) {
+        poor_since_ = now;
+        patience_ =
+            from_seconds(std::uniform_real_distribution<>(kLeastPatience, kMostPatience)(random_));
+    } else if (now - poor_since_ > patience_ + 10 * round) {
+        begin_challenge(now, rate, round);
+    }
+    return false;
+}
+
+bool Rival::stands(Time now, double queue, Duration round) {
     least_ = std::min(least_, queue);
-    if (now < stretch_end_) return;
-    const bool stands = std::min(least_, last_least_) > kForeign;
+    if (now < stretch_end_) return false;
+    const bool stood = std::min(least_, last_least_) > kForeign;
     last_least_ = least_ == kNone ? 0 : least_;
     least_ = kNone;
     stretch_end_ = now + std::max<Duration>(kStretch, 4 * round);
     best_ *= kFade;
-    if (stands && (rate < kPoor * best_ || rate < kPoorRate))
-        enter(now, rate / kPacket * seconds(round), round);
+    return stood;
 }
 
-void Rival::enter(Time now, double packets, Duration round) {
-    present_ = true;
-    rule_ = Cubic();
-    slow_start_ = true;
-    window_ = std::max(packets, kLeastWindow);
-    event_at_ = now;
-    plan_probe(now, round);
+bool Rival::fell_again(Time now, double rate) const {
+    return left_at_ != Time{} && now < left_at_ + kSoon && rate < kFell * terms_.rate;
 }
 
-void Rival::plan_probe(Time now, Duration round) {
-    probe_from_ = now + kProbeEvery;
-    probe_to_ = probe_from_ + 2 * round;
-    probe_least_ = kNone;
+void Rival::begin_challenge(Time now, double rate, Duration round) {
+    challenge_rate_ = rate + kMostMore * best_;
+    challenge_from_ = now;
+    challenge_to_ = now + std::max<Duration>(kLeastChallenge, kChallengeRounds * round);
+    challenge_queue_ = challenge_steps_ = 0;
 }
 
-void Rival::judge_probe(Time now, double queue, Duration round) {
-    if (now >= probe_from_ + round) probe_least_ = std::min(probe_least_, queue);
-    if (now < probe_to_ + round) return;
-    if (probe_least_ < kEmpty) {
-        present_ = false;
-        last_least_ = 0;
-        return;
+// Judged by its last third, as it arrives: who is to make room may have a longer round trip.
+bool Rival::judge_challenge(Time now, double queue, Duration round) {
+    const Time settled = challenge_to_ - (challenge_to_ - challenge_from_) / 3 + round;
+    if (now >= settled) {
+        challenge_queue_ += queue;
+        ++challenge_steps_;
     }
-    plan_probe(now, round);
-}
-
-void Rival::on_ack(const AckSample& sample, Duration syn) {
-    if (!present_ || sample.passages.empty() || sample.passages.back().sent <= event_at_ ||
-        probing(sample.now))
-        return;
-    const auto packets = static_cast<double>(sample.packets);
-    if (slow_start_) {
-        window_ += packets;
-        return;
+    if (now < challenge_to_ + round) return false;
+    challenge_to_ = Time{};
+    poor_since_ = now;
+    // The mean: BBR empties the queue now and then, too.
+    const double stood = challenge_queue_ / std::max(challenge_steps_, 1.0);
+    if (stood < std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy)) {
+        best_ *= kForgive;  // ours may be a share like others'
+        return false;
     }
-    const WindowPath path{sample.now, sample.rtt + syn, sample.min_rtt + syn};
-    window_ = std::max(window_, rule_.grown(path, window_, packets));
+    terms_ = {.rate = challenge_rate_, .best = best_, .newcomer = false};
+    return true;
 }
 
-void Rival::on_loss(const LossSample& sample) {
-    if (!present_ || sample.last_sent <= event_at_) return;
-    event_at_ = sample.now;
-    slow_start_ = false;
-    window_ = std::max(rule_.reduced({sample.now, sample.rtt, sample.rtt}, window_), kLeastWindow);
+void Rival::left(Time now, const ContestTerms& terms) {
+    terms_ = terms;
+    left_at_ = poor_since_ = now;
+    last_least_ = 0;
 }
 
 }  // namespace lambda::sabul

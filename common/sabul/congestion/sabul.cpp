@@ -38,10 +38,8 @@ constexpr double kAmbientCap = 0.06;
 constexpr double kAmbientMemory = 0.8;
 constexpr double kDip = 0.03;
 constexpr double kDrain = 0.5;
-constexpr double kProbe = 0.25;  // of the rate beside rivals
 constexpr double kSteady = 1.125;
 constexpr double kDoubt = 4;  // target delays: a queue that is not ours to price
-constexpr Duration kPassedSpan = std::chrono::seconds(2);
 constexpr Duration kSilence = std::chrono::seconds(1);
 
 }  // namespace
@@ -51,7 +49,8 @@ Sabul::Sabul(const LawSettings& settings)
       random_(static_cast<std::minstd_rand::result_type>(settings.seed + 1)),
       rate_(settings.initial.bytes_per_second()),
       sending_(rate_),
-      window_(rate_ * 1.0) {}  // one second's worth until the round trip is known
+      window_(rate_ * 1.0),  // one second's worth until the round trip is known
+      rival_(settings.seed) {}
 
 double Sabul::target_delay(double rate) const {
     return kTargetDelay / std::sqrt(std::max(rate / kPacket, 1.0));
@@ -70,7 +69,7 @@ void Sabul::restart(Time now) {
     best_round_ = 0;
     flat_rounds_ = full_acks_ = 0;
     losses_.clear();
-    for (Stripe& stripe : stripes_) stripe.passed.clear();
+    for (Stripe& stripe : stripes_) stripe.passages.clear();
     set_rate(now, std::max(rate_ / 4, settings_.initial.bytes_per_second()));
 }
 
@@ -89,7 +88,7 @@ void Sabul::on_ack(const AckSample& sample) {
     }
     longest_rtt_ = std::max(longest_rtt_, sample.latest_rtt);
     losses_.add(now, -static_cast<double>(sample.late), static_cast<double>(sample.packets));
-    rival_.on_ack(sample, settings_.syn);
+    if (contest_) contest_->on_ack(sample);
 
     Stripe& stripe = stripes_[sample.stripe];
     stripe.bytes += sample.bytes;
@@ -123,12 +122,10 @@ void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
     // By time, whatever the SYN: a smoothed delay falls slowly below the target, and who smooths
     // for longer gives way for longer.
     const double since =
-        stripe.passed.empty() ? 1 : seconds(last.arrived - stripe.passed.back().arrived);
+        stripe.passages.empty() ? 1 : seconds(last.arrived - stripe.passages.last().arrived);
     stripe.smooth_queue +=
         (stripe.queue - stripe.smooth_queue) * (1 - std::exp2(-std::max(0.0, since) / kHalfLife));
-    if (stripe.passed.empty() || last.arrived > stripe.passed.back().arrived)
-        stripe.passed.push_back({last.sent, last.arrived, last.arrived - held, stripe.bytes});
-    while (stripe.passed.front().arrived + kPassedSpan < last.arrived) stripe.passed.pop_front();
+    stripe.passages.add({last.sent, last.arrived, last.arrived - held, stripe.bytes});
 
     double heard = 0;
     waiting_ = queue_ = smooth_queue_ = 0;
@@ -149,7 +146,7 @@ void Sabul::on_loss(const LossSample& sample) {
         stripes_[sample.stripe].standstill.met(sample.first_sent, sample.last_sent))
         return;
     losses_.add(sample.now, static_cast<double>(sample.packets), 0);
-    rival_.on_loss(sample);
+    if (contest_) contest_->on_loss(sample);
     if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_)
         dip_lost_ += static_cast<double>(sample.packets);
 }
@@ -158,20 +155,14 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
     Span span{.sent_from = Time::max(), .sent_to = Time::min()};
     double sent = 0, arrived = 0;
     for (const Stripe& stripe : stripes_) {
-        if (now - stripe.heard > std::max<Duration>(width, 4 * settings_.syn) ||
-            stripe.passed.size() < 2)
-            continue;
-        const Passed& last = stripe.passed.back();
-        auto first = stripe.passed.end() - 2;
-        while (first != stripe.passed.begin() && last.steady - first->steady < width) --first;
-        // A burst at the start says nothing of the path's rate.
-        if (last.steady - first->steady < least_span()) continue;
-        const double took = seconds(last.arrived - first->arrived);
-        sent += seconds(last.sent - first->sent);
-        arrived += seconds(last.steady - first->steady);
-        span.delivered += static_cast<double>(last.bytes - first->bytes) / took;
-        span.sent_from = std::min(span.sent_from, first->sent);
-        span.sent_to = std::max(span.sent_to, last.sent);
+        if (now - stripe.heard > std::max<Duration>(width, 4 * settings_.syn)) continue;
+        const auto passed = stripe.passages.lately(width, least_span());
+        if (!passed) continue;
+        sent += passed->sent;
+        arrived += passed->arrived;
+        span.delivered += passed->delivered;
+        span.sent_from = std::min(span.sent_from, passed->sent_from);
+        span.sent_to = std::max(span.sent_to, passed->sent_to);
         span.known = true;
     }
     if (span.known) span.fate = std::clamp(sent / arrived, kLeastFate, kMostFate);
@@ -245,8 +236,9 @@ void Sabul::step(Time now) {
                  std::max(rate_, lately(now, std::max(rtt_ / 2, 4 * settings_.syn)).delivered));
         return;
     }
-    const bool beside_rivals = rival_.present();
-    if (settings_.competes) rival_.watch(now, rate_, queue_, round());
+    const bool contending = contest_.has_value();
+    contend(now, span.delivered);
+    if (rival_.challenging()) return;  // what comes of it says nothing of the rate
     const double loss = recent_loss(now);
     loss_deviation_ += (std::abs(loss - loss_mean_) - loss_deviation_) / 64;
     loss_mean_ += (loss - loss_mean_) / 16;
@@ -260,7 +252,7 @@ void Sabul::step(Time now) {
     const double gain = kGain * std::min(1.0, std::sqrt(kGainRound / seconds(round())));
     double rate = then * span.fate * (1 + gain * e + kLean * lean_);
     // Beside them our own rate is what we get; it is where we go on from when they are gone.
-    if (beside_rivals) rate = std::max(rate, span.delivered);
+    if (contending) rate = std::max(rate, span.delivered);
     // A full queue passes on at the speed of sending what it does not drop: fate does not see it.
     if (excess > kHardLoss) rate *= 1 - std::min(0.5, excess > 0.1 ? excess : excess / 2);
     lossy_acks_ = excess > 0.01 ? lossy_acks_ + 1 : 0;
@@ -270,11 +262,25 @@ void Sabul::step(Time now) {
     doubt_base(now);
 }
 
+void Sabul::contend(Time now, double delivered) {
+    if (!settings_.competes) return;
+    if (!contest_) {
+        if (rival_.watch(now, rate_, queue_, round()))
+            contest_.emplace(settings_, rival_.terms(), now, round());
+        return;
+    }
+    contest_->step(now, delivered, queue_, round());
+    if (!contest_->over()) return;
+    rival_.left(now, contest_->terms());
+    set_rate(now, contest_->terms().rate);
+    contest_.reset();
+}
+
 // A delay far above the target that stays what it is though we send less and less is none of our
 // making, nor anybody's who answers to it: the route is longer now. Among flows of this law a queue
 // that high is braked for by all and moves.
 void Sabul::doubt_base(Time now) {
-    if (rival_.present() || waiting_ < kDoubt * target_delay(rate_)) {
+    if (contest_ || waiting_ < kDoubt * target_delay(rate_)) {
         doubted_since_ = Time{};
         return;
     }
@@ -327,7 +333,7 @@ void Sabul::expire_base(Time now) {
     bool old = false;
     for (const Stripe& stripe : stripes_)
         old = old ||
-              (stripe.passed.size() > 1 &&
+              (stripe.passages.size() > 1 &&
                now - stripe.delay.base_seen() > OneWayDelay::kBaseLife - std::chrono::seconds(1));
     const bool lossy = loss_excess(now) > 0.1 || lossy_acks_ > 100;
     if ((!old && !lossy) ||
@@ -346,22 +352,25 @@ void Sabul::apply(Time now) {
     double share = 1 - brake;
     if (now >= dip_from_ && now < dip_to_) share *= 1 - dip_depth_;
     if (now >= drain_from_ && now < drain_to_) share = std::min(share, kDrain);
-    if (rival_.present()) {
-        const double held = rival_.window() * packet_bytes_ / seconds(round());
-        share = rival_.probing(now) ? kProbe : 1;
-        sending_ = held;
-    } else {
-        sending_ = rate_;
+    sending_ = rate_;
+    if (contest_) {
+        share = 1;
+        sending_ = contest_->rate(now, round());
+    } else if (const double challenge = rival_.challenge(now); challenge > 0) {
+        share = 1;
+        sending_ = challenge;
     }
     sending_ = std::max(sending_ * share, kLeastPackets * packet_bytes_);
     sendings_.set(now, sending_);
     const Duration feedback = std::max({rtt_, longest_rtt_, last_longest_});
     window_ = 1.25 * sendings_.most_since(now - 2 * round()) * seconds(feedback + settings_.syn) +
               16 * packet_bytes_;
+    if (contest_) window_ = contest_->window().value_or(window_);
 }
 
 void Sabul::on_syn(const SynSample& sample) {
     packet_bytes_ = sample.packet_bytes;
+    if (contest_) contest_->on_syn(sample);
     if (sample.limited) {
         if (!limited_.empty() && limited_.back().to == sample.now - sample.elapsed) {
             limited_.back().to = sample.now;
@@ -369,7 +378,7 @@ void Sabul::on_syn(const SynSample& sample) {
             limited_.push_back({sample.now - sample.elapsed, sample.now});
         }
     }
-    while (!limited_.empty() && limited_.front().to + kPassedSpan < sample.now)
+    while (!limited_.empty() && limited_.front().to + Passages::kKept < sample.now)
         limited_.pop_front();
     if (last_ack_ != Time{}) apply(sample.now);
 }

@@ -8,13 +8,16 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <random>
 #include <vector>
 
+#include "common/sabul/congestion/contest.h"
 #include "common/sabul/congestion/law.h"
 #include "common/sabul/congestion/rival.h"
 #include "common/sabul/congestion/signals/loss_window.h"
 #include "common/sabul/congestion/signals/one_way_delay.h"
+#include "common/sabul/congestion/signals/passages.h"
 #include "common/sabul/congestion/signals/rate_history.h"
 #include "common/sabul/congestion/signals/standstill.h"
 
@@ -33,16 +36,10 @@ class Sabul final : public Law {
     double ambient_loss() const { return ambient_; }
 
   private:
-    struct Passed {  // up to an ACK's largest number
-        Time sent{};
-        Duration arrived{0};
-        Duration steady{0};       // arrived, less what a standstill held it
-        std::uint64_t bytes = 0;  // received by then
-    };
     struct Stripe {
         OneWayDelay delay;
         Standstill standstill;
-        std::deque<Passed> passed;  // of the last kPassedSpan
+        Passages passages;
         std::uint64_t bytes = 0;
         Time heard{};
         double waiting = 0;       // s, least of the last ACK
@@ -62,6 +59,7 @@ class Sabul final : public Law {
     void start_up(Time now, const AckSample& sample);
     void leave_start(Time now, double delivered);
     void step(Time now);
+    void contend(Time now, double delivered);
     void probe_loss(Time now);
     void expire_base(Time now);
     void doubt_base(Time now);
@@ -110,6 +108,7 @@ class Sabul final : public Law {
     double dip_depth_ = 0, dip_lost_ = 0, dip_received_ = 0;
     Time drain_from_{}, drain_to_{};
     Rival rival_;
+    std::optional<Contest> contest_;
     Time doubted_since_{};
     double doubted_rate_ = 0;
     double doubted_least_ = 0, doubted_most_ = 0;  // s

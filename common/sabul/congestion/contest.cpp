@@ -1,0 +1,142 @@
+#include "common/sabul/congestion/contest.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lambda::sabul {
+namespace {
+
+constexpr double kProbe = 0.25;      // of the rate, to see what becomes of the queue
+constexpr double kEmpty = 0.002;     // s
+constexpr double kLeastWindow = 10;  // RFC 6928
+constexpr double kPoor = 0.25;       // of the best: a window does not get more
+constexpr double kNearlyAll = 0.8;   // of the best, ...
+constexpr double kListened = 0.008;  // ... with less loss: they made room
+constexpr double kLossMemory = 3;    // s, and 30 rounds
+constexpr Duration kPoorFor = std::chrono::seconds(3);
+constexpr int kPoorRounds = 10;
+constexpr Duration kTrial = std::chrono::seconds(5);
+constexpr int kTrialRounds = 30;
+constexpr Duration kModelPause = std::chrono::seconds(60);
+
+}  // namespace
+
+Contest::Contest(const LawSettings& settings, const ContestTerms& terms, Time now, Duration round)
+    : settings_(settings),
+      terms_(terms),
+      share_(terms.rate),
+      last_step_(now),
+      poor_since_(now),
+      model_pause_(kModelPause),
+      slow_start_(terms.newcomer),
+      window_(std::max(terms.rate / packet_bytes_ * seconds(round), kLeastWindow)),
+      event_at_(now) {
+    plan_probe(now, round);
+    if (terms.by_model) {
+        begin_model(now, terms.rate, round);
+        model_->skip_startup();
+    }
+}
+
+ContestTerms Contest::terms() const {
+    ContestTerms terms = terms_;
+    terms.rate = share_;
+    terms.newcomer = false;
+    terms.by_model = model_.has_value();
+    return terms;
+}
+
+double Contest::rate(Time now, Duration round) const {
+    if (model_) return model_->rate().bytes_per_second();
+    return (probing(now) ? kProbe : 1) * window_ * packet_bytes_ / seconds(round);
+}
+
+std::optional<double> Contest::window() const {
+    if (model_) return model_->window();
+    return std::nullopt;
+}
+
+void Contest::step(Time now, double delivered, double queue, Duration round) {
+    if (!probing(now) && !(model_ && model_->probing_rtt()))
+        share_ += (delivered - share_) * (1 - std::exp(-seconds(now - last_step_)));
+    const double kept = std::exp(-seconds(now - last_step_) / (kLossMemory + 30 * seconds(round)));
+    lost_ *= kept;
+    passed_ *= kept;
+    last_step_ = now;
+    probe(now, queue, round);
+    if (model_) return judge_model(now, round);
+    if (share_ >= kPoor * terms_.best) poor_since_ = now;
+    if (now - poor_since_ > kPoorFor + kPoorRounds * round && now >= next_model_)
+        begin_model(now, share_, round);
+}
+
+void Contest::begin_model(Time now, double rate, Duration round) {
+    LawSettings settings = settings_;
+    settings.initial = BitRate::from_bytes_per_second(rate);
+    model_.emplace(settings);
+    judged_at_ = now + kTrial + kTrialRounds * round;
+}
+
+void Contest::judge_model(Time now, Duration round) {
+    if (now < judged_at_) return;
+    if (share_ < kNearlyAll * terms_.best || lost_ > kListened * (lost_ + passed_)) return;
+    model_.reset();
+    slow_start_ = false;
+    window_ = std::max(share_ / 2 / packet_bytes_ * seconds(round), kLeastWindow);
+    rule_ = Cubic();
+    event_at_ = poor_since_ = now;
+    next_model_ = now + model_pause_;
+    model_pause_ *= 2;
+    plan_probe(now, round);
+}
+
+void Contest::plan_probe(Time now, Duration round) {
+    probe_from_ = now + terms_.stay;
+    probe_to_ = probe_from_ + 2 * round;
+    probe_least_ = kNone;
+}
+
+void Contest::probe(Time now, double queue, Duration round) {
+    if (model_) {
+        // It stands back by itself, at the same time as others of its kind.
+        const bool back = model_->probing_rtt();
+        if (back) probe_least_ = std::min(probe_least_, queue);
+        if (back || probe_least_ == kNone) return;
+        over_ = now >= probe_from_ && probe_least_ < kEmpty;
+        probe_least_ = kNone;
+        return;
+    }
+    if (now >= probe_from_ + round) probe_least_ = std::min(probe_least_, queue);
+    if (now < probe_to_ + round) return;
+    over_ = probe_least_ < kEmpty;
+    plan_probe(now, round);
+}
+
+void Contest::on_ack(const AckSample& sample) {
+    passed_ += static_cast<double>(sample.packets);
+    if (model_) return model_->on_ack(sample);
+    if (sample.passages.empty() || sample.passages.back().sent <= event_at_ || probing(sample.now))
+        return;
+    const auto packets = static_cast<double>(sample.packets);
+    if (slow_start_) {
+        window_ += packets;
+        return;
+    }
+    const WindowPath path{sample.now, sample.rtt + settings_.syn, sample.min_rtt + settings_.syn};
+    window_ = std::max(window_, rule_.grown(path, window_, packets));
+}
+
+void Contest::on_loss(const LossSample& sample) {
+    lost_ += static_cast<double>(sample.packets);
+    if (model_ || sample.last_sent <= event_at_) return;
+    event_at_ = sample.now;
+    slow_start_ = false;
+    window_ = std::max(rule_.reduced({sample.now, sample.rtt, sample.rtt}, window_), kLeastWindow);
+}
+
+void Contest::on_syn(const SynSample& sample) {
+    packet_bytes_ = sample.packet_bytes;
+    if (model_) model_->on_syn(sample);
+}
+
+}  // namespace lambda::sabul
