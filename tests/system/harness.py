@@ -32,6 +32,7 @@ SANITIZED_SLOWER = 5  # a sanitizer's programs
 class Settings:
     """Set by `run` before any test."""
     bin_dir = ""
+    tools_dir = ""   # lambda-lab and lambda-sim
     support_dir = ""
     scratch = ""     # where the tests' files lie; None: the system's
     long = False

@@ -58,16 +58,17 @@ def shower(address, count, size, pause):
 
 def gather(quiet):
     """Writes number and time of arrival of each datagram into $LAB_LOGS/gathered, a JSON list, once
-    none came for `quiet` seconds."""
+    none came for `quiet` seconds; who reads the FIFO $LAB_LOGS/done is woken then."""
     one = bound(socket.SOCK_DGRAM)
     print("ready", flush=True)
     seen = []
     while select.select([one], [], [], float(quiet) if seen else 30)[0]:
         seen.append((int(one.recv(65536)[:8]), time.monotonic()))
-    name = os.path.join(os.environ["LAB_LOGS"], "gathered")
-    with open(name + ".part", "w") as file:
+    logs = os.environ["LAB_LOGS"]
+    with open(os.path.join(logs, "gathered"), "w") as file:
         json.dump(seen, file)
-    os.rename(name + ".part", name)
+    if os.path.exists(os.path.join(logs, "done")):
+        open(os.path.join(logs, "done"), "w").close()
 
 
 def serve(size, seed):

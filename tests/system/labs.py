@@ -6,11 +6,13 @@ import shlex
 
 from harness import DONE, USER, Case, Process, Settings, need, need_isolation, patience
 
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lab_peer.py")
+
 
 class LabCase(Case):
     def setUp(self):
         super().setUp()
-        self.program = os.path.join(Settings.bin_dir, "lambda-lab")
+        self.program = os.path.join(Settings.tools_dir, "lambda-lab")
         need(os.path.exists(self.program), "lambda-lab was not built")
         need_isolation()
         need(os.path.exists("/dev/net/tun"), "no /dev/net/tun")

@@ -10,10 +10,9 @@ import sys
 import time
 
 from harness import KIB, MIB, Process, need, need_program, patience, wait_for
-from labs import LabCase
+from labs import LabCase, PEER
 
 USAGE, UNABLE = 2, 3
-PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lab_peer.py")
 
 
 def peer(*words):
@@ -22,6 +21,11 @@ def peer(*words):
 
 
 class Lab(LabCase):
+    def fifo(self, name):
+        path = os.path.join(self.logs, name)
+        os.mkfifo(path)
+        return path
+
     def gathered(self):
         with open(os.path.join(self.logs, "gathered")) as file:
             return json.load(file)
@@ -53,11 +57,12 @@ class Lab(LabCase):
             self.assertLessEqual(found, wanted + patience(1), host)
 
     def test_loss_is_what_the_counters_say(self):
+        self.fifo("done")
         count = 20_000
         run = self.lab("--loss", "5%", "--loss-burst", "3", "--duplicate", "1%", "--on", "server", peer("gather", 1),
                        "--ready", "server", "ready",
                        main=f"{peer('shower', '$LAB_HOST_server', count, 100, 0.00002)[5:]} && "
-                            "until [ -e $LAB_LOGS/gathered ]; do sleep 0.1; done")
+                            "cat $LAB_LOGS/done")
         forward = run.counters["forward"]
         seen = [number for number, _ in self.gathered()]
         self.assertEqual(forward["offered_packets"], count)
@@ -99,21 +104,23 @@ class Lab(LabCase):
             self.assertLess(run.counters["forward"]["packets"], run.counters["backward"]["packets"])
 
     def test_a_dead_path_comes_back(self):
+        self.fifo("done")
         path = self.path("bottleneck: {rate: 1Gbit/s}\n"
                          "hosts: [{name: client, side: left}, {name: server, side: right, delay: 5ms}]\n"
                          "timetable: [{at: 500ms, dead: 1s, direction: forward}]\n")
         run = self.lab(path, "--on", "server", peer("gather", 2), "--ready", "server", "ready",
                        main=f"{peer('shower', '$LAB_HOST_server', 500, 100, 0.005)[5:]} && "
-                            "until [ -e $LAB_LOGS/gathered ]; do sleep 0.1; done")
+                            "cat $LAB_LOGS/done")
         times = [when for _, when in self.gathered()]
         gap = max(after - before for before, after in zip(times, times[1:]))
         self.assertAlmostEqual(gap, 1, delta=patience(0.1))
         self.assertEqual(run.counters["forward"]["dead"], 500 - len(times))
 
     def test_long_packets_vanish(self):
-        run = self.lab("--mtu", "1000", "--on", "server", peer("gather", 1), "--ready", "server", "ready",
+        self.fifo("done")
+        run = self.lab("--mtu", "1000", "--on", "server", peer("gather", 0.3), "--ready", "server", "ready",
                        main=f"{peer('shower', '$LAB_HOST_server', 10, 900, 0)[5:]}; "
-                            f"{peer('shower', '$LAB_HOST_server', 5, 1200, 0)[5:]}; sleep 0.2")
+                            f"{peer('shower', '$LAB_HOST_server', 5, 1200, 0)[5:]}; cat $LAB_LOGS/done")
         self.assertEqual(run.counters["forward"]["packets"], 10)
         self.assertEqual(run.counters["forward"]["too_long"], 5)
 
@@ -198,10 +205,11 @@ class Lab(LabCase):
         """A lab with a server, a process that left its parent, and a main command that waits."""
         token = f"LAB_TEST={self.seed}.{time.monotonic_ns()}"
         self.environment["LAB_TEST"] = token.split("=")[1]
-        process = self.start_lab("--on", "server", "setsid sleep 1000 & echo ready; sleep 1000",
-                                 "--ready", "server", "ready", main="echo began; sleep 1000; :")
+        never = self.fifo("never")
+        process = self.start_lab("--on", "server", f"setsid cat {never} & echo ready; cat {never}",
+                                 "--ready", "server", "ready", main=f"echo began; cat {never}; :")
         wait_for(lambda: "began" in process.stdout, "the main command", alive=process.running)
-        # The lab, its keeper, two shells and three sleeps.
+        # The lab, its keeper, two shells and three that wait.
         wait_for(lambda: len(self.processes(token.encode())) >= 7, "all processes")
         return process, token.encode()
 

@@ -76,7 +76,7 @@ class Page(Case):
         self.page = os.path.join(self.scratch, "out.html")
 
     def tool(self, name, *arguments, code=DONE):
-        program = os.path.join(Settings.bin_dir, name)
+        program = os.path.join(Settings.tools_dir, name)
         need(os.path.exists(program), f"{name} was not built")
         process = Process([program, *arguments], env=self.environment)
         self.addCleanup(process.kill)

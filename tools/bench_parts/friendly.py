@@ -8,13 +8,11 @@
   background  of a transfer with --background: its share beside 1 CUBIC flow, and of the link when alone
 """
 
-import argparse
-
 from bench_parts.lab import Failed, Lab, Path
 from bench_parts.path import milliseconds, several
-from bench_parts.place import Folder, add_options
+from bench_parts.place import Folder
 from bench_parts.together import OURS_SHARE, Endless, Together
-from bench_parts.verdict import Verdicts
+from bench_parts.verdict import Verdicts, small_bench
 
 LINK_MBIT = 1000 * OURS_SHARE
 NAMES = ("cubic", "bbr", "lan", "background")
@@ -23,15 +21,12 @@ LAN_QUEUE = "1MB"  # a BDP of 50 kB is less than one burst of the kernel's TCP
 
 
 def main(words):
-    parser = argparse.ArgumentParser(prog="bench friendly", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = small_bench("friendly", __doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
     parser.add_argument("--rtt", type=several(milliseconds), default="20ms,100ms")
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--warm", type=float, default=10)
     parser.add_argument("--law", default="sabul")
-    parser.add_argument("--json", metavar="FILE")
-    add_options(parser)
     arguments = parser.parse_args(words)
     if unknown := set(arguments.names) - set(NAMES):
         parser.error(f"there is no {', '.join(unknown)}")

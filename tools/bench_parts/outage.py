@@ -5,7 +5,6 @@
   feedback  10 % loss on the direction of the feedback alone for --seconds: the goodput, by that without
 """
 
-import argparse
 import os
 import subprocess
 
@@ -13,24 +12,21 @@ from bench_parts.lab import AROUND_S, Failed, Lab, Path
 from bench_parts.ours import Ours, summary
 from bench_parts.path import milliseconds, size
 from bench_parts.peers import Files
-from bench_parts.place import Folder, add_options
+from bench_parts.place import Folder
 from bench_parts.together import Endless, Together
-from bench_parts.verdict import Verdicts
+from bench_parts.verdict import Verdicts, small_bench
 
 BEGIN_S = 4.0  # when the path dies: the transfer runs at its rate by then
 FLOWING_MBIT = 10.0  # more than probes of a path that is dead
 
 
 def main(words):
-    parser = argparse.ArgumentParser(prog="bench outage", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = small_bench("outage", __doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="dead or feedback; default: both")
     parser.add_argument("--rtt", type=milliseconds, default="100ms")
     parser.add_argument("--dead", type=float, default=20)
     parser.add_argument("--size", type=size, default="1GiB")
     parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--json", metavar="FILE")
-    add_options(parser)
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
     with Folder(arguments) as folder:

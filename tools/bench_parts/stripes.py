@@ -5,24 +5,19 @@
         gets more, in the papers 1.1 to 1.5 times as much
 """
 
-import argparse
-
 from bench_parts.lab import Failed, Lab, Path
 from bench_parts.path import milliseconds
-from bench_parts.place import Folder, add_options
+from bench_parts.place import Folder
 from bench_parts.together import Endless, Together, jain
-from bench_parts.verdict import Verdicts
+from bench_parts.verdict import Verdicts, small_bench
 
 LAWS = ("sabul", "sabul2003")
 
 
 def main(words):
-    parser = argparse.ArgumentParser(prog="bench stripes", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = small_bench("stripes", __doc__)
     parser.add_argument("--rtt", type=milliseconds, default="20ms")
     parser.add_argument("--seconds", type=float, default=40)
-    parser.add_argument("--json", metavar="FILE")
-    add_options(parser)
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
     with Folder(arguments) as folder:

@@ -1,7 +1,19 @@
 """What the smaller benches print: each figure beside what it should be."""
 
+import argparse
 import json
 import sys
+
+from bench_parts.place import add_options
+
+
+def small_bench(name, description):
+    """A parser with the options that all of them have."""
+    parser = argparse.ArgumentParser(prog=f"bench {name}", description=description,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", metavar="FILE")
+    add_options(parser)
+    return parser
 
 
 class Verdicts:
