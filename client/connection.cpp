@@ -1,5 +1,6 @@
 #include "client/connection.h"
 
+#include <algorithm>
 #include <array>
 
 #include "client/auth_tls.h"
@@ -20,7 +21,7 @@ constexpr std::size_t kReadChunk = 16 * 1024;
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const Server& server, const Access& access,
-                                                     const Warn& warn) {
+                                                     const Warn& warn, std::uint16_t stripes) {
     const bool pin = access.ca.empty();
     auto context = io::TlsContext::client({.ca_file = access.ca,
                                            .pinned = std::nullopt,
@@ -31,6 +32,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Server& server, const
     const Time deadline = now() + kOpenTimeout;
     auto dialled = dial(server, deadline);
     if (!dialled) return dialled.error();
+    Joins joins({.peer = dialled->peer, .host = server.host}, stripes);
     auto stream = begin_tls(std::move(dialled->socket), *context, server.host, deadline);
     if (!stream) {
         Error error = stream.error();
@@ -44,19 +46,32 @@ Result<std::unique_ptr<Connection>> Connection::open(const Server& server, const
                                        access.trust_new_host);
         if (!trusted) return trusted.error();
     }
-    std::unique_ptr<Connection> connection(new Connection(
-        server, *std::move(context), *std::move(stream), dialled->local, dialled->peer));
+    std::unique_ptr<Connection> connection(new Connection(server, *std::move(context),
+                                                          *std::move(stream), dialled->local,
+                                                          dialled->peer, std::move(joins)));
+    if (auto trusted = connection->trust_stripes(); !trusted) return trusted.error();
     if (auto queued = connection->queue_login(access, warn); !queued) return queued.error();
     return connection;
 }
 
 Connection::Connection(const Server& server, io::TlsContext context, io::TlsStream stream,
-                       const Address& local, const Address& peer)
+                       const Address& local, const Address& peer, Joins joins)
     : server_(server),
       context_(std::move(context)),
       stream_(std::move(stream)),
       local_(local),
-      peer_(peer) {}
+      peer_(peer),
+      joins_(std::move(joins)) {}
+
+// Each shows the key that the control session showed.
+Result<void> Connection::trust_stripes() {
+    io::ClientTrust trust;
+    trust.pinned = stream_.peer_fingerprint();
+    auto context = io::TlsContext::client(trust);
+    if (!context) return context.error();
+    joins_.trust(*std::move(context));
+    return {};
+}
 
 Connection::~Connection() {
     constexpr std::string_view kQuit = "QUIT\r\n";
@@ -160,13 +175,14 @@ Result<void> Connection::wait_until(const std::function<Result<bool>()>& ready, 
         const std::size_t before = incoming_.size();
         if (auto moved = move_bytes(); !moved) return moved;
         if (incoming_.size() != before) continue;
-        switch (wait_for(fd(), events(), deadline)) {
-            case Wait::ready:
-                break;
-            case Wait::late:
-                return lost("no answer within " + format_duration(timeout));
-            case Wait::interrupted:
-                return interruption_error();
+        std::vector<pollfd> sockets = {{.fd = fd(), .events = events(), .revents = 0},
+                                       {.fd = interruption_fd(), .events = POLLIN, .revents = 0}};
+        joins_.add_to(sockets);
+        poll_until(sockets, std::min(deadline, joins_.deadline()));
+        if (sockets[1].revents != 0) return interruption_error();
+        joins_.advance();
+        if (sockets[0].revents == 0 && now() >= deadline) {
+            return lost("no answer within " + format_duration(timeout));
         }
     }
 }

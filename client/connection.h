@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "client/joins.h"
 #include "client/place.h"
 #include "common/base/address.h"
 #include "common/base/result.h"
@@ -30,9 +31,10 @@ class Connection {
   public:
     using Warn = std::function<void(const std::string&)>;
 
-    // Errors before the login is answered are Fault::session, after it Fault::cut.
+    // `stripes`: of the transfer that it is for, whose connections are made ahead. Errors before
+    // the login is answered are Fault::session, after it Fault::cut.
     static Result<std::unique_ptr<Connection>> open(const Server& server, const Access& access,
-                                                    const Warn& warn);
+                                                    const Warn& warn, std::uint16_t stripes = 0);
     ~Connection();  // says QUIT without waiting for an answer
 
     // Queues a command; the next receive() or poll() sends it. Fault::usage for an argument that
@@ -53,18 +55,21 @@ class Connection {
     int fd() const { return stream_.fd(); }
     short events() const;  // what poll(2) should look for
 
+    // The stripes' connections; they move on while a reply is waited for.
+    Joins& joins() { return joins_; }
+
     bool logged_in() const { return logged_in_; }
     const Server& server() const { return server_; }
     const Address& local() const { return local_; }
     const Address& peer() const { return peer_; }
-    io::Fingerprint fingerprint() const { return stream_.peer_fingerprint(); }
     Result<std::array<std::byte, 32>> export_key(const std::string& label, ByteView context) const {
         return stream_.export_key(label, context);
     }
 
   private:
     Connection(const Server& server, io::TlsContext context, io::TlsStream stream,
-               const Address& local, const Address& peer);
+               const Address& local, const Address& peer, Joins joins);
+    Result<void> trust_stripes();
     Result<void> queue_login(const Access& access, const Warn& warn);
     Result<void> finish_login();
     // Calls `ready` until it has something, and moves bytes in between.
@@ -79,6 +84,7 @@ class Connection {
     io::TlsContext context_;
     io::TlsStream stream_;
     Address local_, peer_;
+    Joins joins_;
     std::string outgoing_;
     std::string incoming_;
     bool writing_blocked_ = false;  // by TLS or the socket: wait for room

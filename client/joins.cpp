@@ -1,6 +1,7 @@
 #include "client/joins.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "client/dial.h"
 #include "client/waiting.h"
@@ -12,7 +13,7 @@ namespace {
 // A SYN lost three times (1 + 2 + 4 s), and the handshake on a long path.
 constexpr Duration kJoinTimeout = std::chrono::seconds(10);
 
-Error failed(Fault fault, std::string message) {
+Error cannot_join(Fault fault, std::string message) {
     return Error{.fault = fault,
                  .message = "cannot join a stripe: " + std::move(message),
                  .path = {},
@@ -22,27 +23,58 @@ Error failed(Fault fault, std::string message) {
 
 }  // namespace
 
-Joins::Joins(Target target, io::TlsContext context, Handlers handlers)
-    : target_(std::move(target)), context_(std::move(context)), handlers_(std::move(handlers)) {}
+Joins::Joins(Target target, std::uint16_t ahead) : target_(std::move(target)) {
+    for (std::uint16_t i = 0; i < std::min(ahead, kMostAhead); ++i) {
+        auto attempt = std::make_unique<Attempt>();
+        attempt->ahead = true;
+        if (connect_anew(*attempt)) attempts_.push_back(std::move(attempt));
+    }
+}
+
+void Joins::trust(io::TlsContext context) {
+    context_ = std::move(context);
+    advance();
+}
+
+void Joins::open(std::string token, std::uint16_t stripes, Handlers handlers) {
+    token_ = std::move(token);
+    handlers_ = std::move(handlers);
+    if (attempts_.size() > stripes) attempts_.resize(stripes);
+}
 
 void Joins::begin(std::uint16_t stripe, std::uint32_t epoch) {
-    auto socket = begin_connection(target_.peer);
-    if (!socket) {
-        handlers_.failed(stripe, epoch, failed(Fault::cut, socket.error().message));
-        return;
-    }
-    const auto request =
-        session::format_command({.verb = "JOIN",
-                                 .argument = session::format_join(
-                                     {.token = target_.token, .stripe = stripe, .epoch = epoch})});
-    LAMBDA_ASSERT(request.ok());
+    const auto ahead =
+        std::find_if(attempts_.begin(), attempts_.end(), [](const auto& a) { return !a->claimed; });
+    if (ahead != attempts_.end()) return claim(**ahead, stripe, epoch);
     auto attempt = std::make_unique<Attempt>();
-    attempt->stripe = stripe;
-    attempt->epoch = epoch;
-    attempt->deadline = now() + kJoinTimeout;
-    attempt->socket = *std::move(socket);
-    attempt->request = *request;
+    claim(*attempt, stripe, epoch);
+    if (auto begun = connect_anew(*attempt); !begun) {
+        return handlers_.failed(stripe, epoch, cannot_join(Fault::cut, begun.error().message));
+    }
     attempts_.push_back(std::move(attempt));
+}
+
+void Joins::claim(Attempt& attempt, std::uint16_t stripe, std::uint32_t epoch) {
+    const auto request = session::format_command(
+        {.verb = "JOIN",
+         .argument = session::format_join({.token = token_, .stripe = stripe, .epoch = epoch})});
+    LAMBDA_ASSERT(request.ok());
+    attempt.claimed = true;
+    attempt.stripe = stripe;
+    attempt.epoch = epoch;
+    attempt.request = *request;
+    attempt.deadline = now() + kJoinTimeout;
+}
+
+Result<void> Joins::connect_anew(Attempt& attempt) {
+    auto socket = begin_connection(target_.peer);
+    if (!socket) return socket.error();
+    attempt.stream.reset();
+    attempt.socket = *std::move(socket);
+    attempt.phase = Phase::connecting;
+    attempt.events = POLLOUT;
+    attempt.deadline = now() + kJoinTimeout;
+    return {};
 }
 
 void Joins::advance() {
@@ -51,32 +83,46 @@ void Joins::advance() {
 
 void Joins::add_to(std::vector<pollfd>& sockets) const {
     for (const auto& attempt : attempts_) {
-        sockets.push_back({.fd = attempt->fd(), .events = attempt->events, .revents = 0});
+        if (!attempt->rests) {
+            sockets.push_back({.fd = attempt->fd(), .events = attempt->events, .revents = 0});
+        }
     }
 }
 
 Time Joins::deadline() const {
     Time first = kNever;
-    for (const auto& attempt : attempts_) first = std::min(first, attempt->deadline);
+    for (const auto& attempt : attempts_) {
+        if (!attempt->rests) first = std::min(first, attempt->deadline);
+    }
     return first;
 }
 
 bool Joins::advance(Attempt& attempt) {
     for (;;) {
+        attempt.rests = false;
         const auto stepped = step(attempt);
         if (!stepped) {
-            handlers_.failed(attempt.stripe, attempt.epoch, stepped.error());
-            return false;
+            if (!failed(attempt, stepped.error())) return false;
+            continue;
         }
         if (*stepped == Step::joined) {
             handlers_.joined(attempt.stripe, attempt.epoch, *std::move(attempt.stream));
             return false;
         }
         if (*stepped == Step::on) continue;
-        if (now() < attempt.deadline) return true;
-        handlers_.failed(attempt.stripe, attempt.epoch, failed(Fault::cut, "no answer in time"));
-        return false;
+        if (attempt.rests || now() < attempt.deadline) return true;
+        if (!failed(attempt, cannot_join(Fault::cut, "no answer in time"))) return false;
     }
+}
+
+// True: another connection was begun in its place.
+bool Joins::failed(Attempt& attempt, const Error& error) {
+    if (!attempt.claimed) return false;
+    // Another key stays another key.
+    const bool replaced = std::exchange(attempt.ahead, false) && error.fault != Fault::session &&
+                          connect_anew(attempt).ok();
+    if (!replaced) handlers_.failed(attempt.stripe, attempt.epoch, error);
+    return replaced;
 }
 
 Result<Joins::Step> Joins::step(Attempt& attempt) {
@@ -90,26 +136,33 @@ Result<Joins::Step> Joins::step(Attempt& attempt) {
                 return Step::on;
             }
             attempt.events = status == io::IoStatus::want_write ? POLLOUT : POLLIN;
-            if (status == io::IoStatus::closed) return failed(Fault::cut, "the server hung up");
+            if (status == io::IoStatus::closed)
+                return cannot_join(Fault::cut, "the server hung up");
             if (status != io::IoStatus::failed) return Step::waits;
             const bool other_key = !attempt.stream->peer_fingerprint().empty();
-            return failed(other_key ? Fault::session : Fault::cut, attempt.stream->error());
+            return cannot_join(other_key ? Fault::session : Fault::cut, attempt.stream->error());
         }
         case Phase::asking:
-            return ask(attempt);
+            return attempt.claimed ? ask(attempt) : rest(attempt);
         case Phase::listening:
             return listen(attempt);
     }
     LAMBDA_ASSERT(false);
 }
 
+Joins::Step Joins::rest(Attempt& attempt) {
+    attempt.rests = true;
+    return Step::waits;
+}
+
 Result<Joins::Step> Joins::connect(Attempt& attempt) {
     pollfd socket{.fd = attempt.socket.get(), .events = POLLOUT, .revents = 0};
     if (::poll(&socket, 1, 0) != 1) return Step::waits;
     if (const int error = connection_error(socket.fd); error != 0) {
-        return failed(Fault::cut, errno_error(Fault::cut, "TCP", {}, error).message);
+        return cannot_join(Fault::cut, errno_error(Fault::cut, "TCP", {}, error).message);
     }
-    attempt.stream = io::TlsStream::client(context_, attempt.socket.release(), target_.host);
+    if (!context_) return rest(attempt);
+    attempt.stream = io::TlsStream::client(*context_, attempt.socket.release(), target_.host);
     attempt.phase = Phase::handshaking;
     return Step::on;
 }
@@ -119,12 +172,13 @@ Result<Joins::Step> Joins::ask(Attempt& attempt) {
     const auto bytes = std::as_bytes(std::span(attempt.request));
     const io::IoStatus status = attempt.stream->write(bytes, written);
     attempt.request.erase(0, written);
+    if (written > 0) attempt.ahead = false;
     if (attempt.request.empty()) {
         attempt.phase = Phase::listening;
         return Step::on;
     }
     if (status == io::IoStatus::closed || status == io::IoStatus::failed) {
-        return failed(Fault::cut, attempt.stream->error());
+        return cannot_join(Fault::cut, attempt.stream->error());
     }
     attempt.events = status == io::IoStatus::want_read ? POLLIN : POLLOUT;
     return status == io::IoStatus::ok ? Step::on : Step::waits;
@@ -135,15 +189,15 @@ Result<Joins::Step> Joins::listen(Attempt& attempt) {
     std::byte byte{};
     std::size_t got = 0;
     const io::IoStatus status = attempt.stream->read({&byte, 1}, got);
-    if (status == io::IoStatus::closed) return failed(Fault::cut, "the server hung up");
-    if (status == io::IoStatus::failed) return failed(Fault::cut, attempt.stream->error());
+    if (status == io::IoStatus::closed) return cannot_join(Fault::cut, "the server hung up");
+    if (status == io::IoStatus::failed) return cannot_join(Fault::cut, attempt.stream->error());
     if (status != io::IoStatus::ok) {
         attempt.events = status == io::IoStatus::want_write ? POLLOUT : POLLIN;
         return Step::waits;
     }
     attempt.parser.feed({reinterpret_cast<const char*>(&byte), 1});
     const auto reply = attempt.parser.next();
-    if (!reply) return failed(Fault::session, reply.error().message);
+    if (!reply) return cannot_join(Fault::session, reply.error().message);
     if (!*reply) return Step::on;
     const int code = (*reply)->code;
     if (!attempt.greeted && code == 220) {
@@ -151,8 +205,8 @@ Result<Joins::Step> Joins::listen(Attempt& attempt) {
         return Step::on;
     }
     if (attempt.greeted && code == 200) return Step::joined;
-    return failed(code >= 500 ? Fault::session : Fault::cut,
-                  std::to_string(code) + " " + (*reply)->text());
+    return cannot_join(code >= 500 ? Fault::session : Fault::cut,
+                       std::to_string(code) + " " + (*reply)->text());
 }
 
 }  // namespace lambda::client

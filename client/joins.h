@@ -1,5 +1,8 @@
 // The stripes' feedback connections (docs/protocol.md §4): TCP, TLS with the key of the control
 // session, JOIN, 220 and 200, all of them side by side in one poll loop. One thread.
+//
+// Some connect while the control session comes to stand, so that a transfer waits for their JOIN
+// alone. A connection made ahead that fails is nobody's loss: another one is begun when it is due.
 #pragma once
 
 #include <poll.h>
@@ -23,10 +26,13 @@ namespace lambda::client {
 
 class Joins {
   public:
+    // No more are made ahead: a server admits so many sessions for one address (64 by default), and
+    // a connection counts as one until its JOIN.
+    static constexpr std::uint16_t kMostAhead = 16;
+
     struct Target {
         Address peer;      // where the control session goes
         std::string host;  // its name, for TLS
-        std::string token;
     };
     struct Handlers {
         // Nothing behind the 200 has been read.
@@ -35,8 +41,14 @@ class Joins {
         // mend it; Fault::cut: the network.
         std::function<void(std::uint16_t stripe, std::uint32_t epoch, Error)> failed;
     };
-    Joins(Target target, io::TlsContext context, Handlers handlers);
+    // Begins the TCP connections of up to kMostAhead stripes.
+    Joins(Target target, std::uint16_t ahead);
 
+    // The server's key is known: TLS with it may begin.
+    void trust(io::TlsContext context);
+    // A transfer is agreed. Connections made ahead beyond its `stripes` are closed.
+    void open(std::string token, std::uint16_t stripes, Handlers handlers);
+    // After trust() and open().
     void begin(std::uint16_t stripe, std::uint32_t epoch);
     // Moves every connection on as far as it goes without waiting.
     void advance();
@@ -46,6 +58,8 @@ class Joins {
   private:
     enum class Phase { connecting, handshaking, asking, listening };
     struct Attempt {
+        bool ahead = false;    // made ahead; may be replaced until JOIN is sent
+        bool claimed = false;  // for `stripe` and `epoch`
         std::uint16_t stripe = 0;
         std::uint32_t epoch = 0;
         Time deadline{};
@@ -57,18 +71,25 @@ class Joins {
         session::ReplyParser parser;
         bool greeted = false;  // 220 has come
 
+        // Made ahead, and TLS stands or may not begin yet.
+        bool rests = false;
         int fd() const { return stream ? stream->fd() : socket.get(); }
     };
     enum class Step { on, waits, joined };
     Result<Step> step(Attempt& attempt);
+    static Step rest(Attempt& attempt);
     Result<Step> connect(Attempt& attempt);
     Result<Step> ask(Attempt& attempt);
     Result<Step> listen(Attempt& attempt);
     // True while it goes on.
     bool advance(Attempt& attempt);
+    bool failed(Attempt& attempt, const Error& error);
+    Result<void> connect_anew(Attempt& attempt);
+    void claim(Attempt& attempt, std::uint16_t stripe, std::uint32_t epoch);
 
     Target target_;
-    io::TlsContext context_;
+    std::optional<io::TlsContext> context_;
+    std::string token_;
     Handlers handlers_;
     std::vector<std::unique_ptr<Attempt>> attempts_;
 };

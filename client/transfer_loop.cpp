@@ -26,13 +26,9 @@ Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection,
                                                          const std::string& token, Report& report) {
     io::Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return errno_error(Fault::session, "cannot make an eventfd", {}, errno);
-    io::ClientTrust trust;
-    trust.pinned = connection.fingerprint();
-    auto context = io::TlsContext::client(trust);
-    if (!context) return context.error();
-
     std::unique_ptr<TransferLoop> loop(new TransferLoop(connection, report, std::move(wake)));
     TransferLoop* self = loop.get();
+    const std::uint16_t stripes = setup.terms.stripes;
     setup.dial = [self](std::uint16_t stripe, std::uint32_t epoch) {
         self->request_dial(stripe, epoch);
     };
@@ -44,9 +40,8 @@ Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection,
     if (!mover) return mover.error();
     loop->mover_ = *std::move(mover);
     for (const std::string& note : loop->mover_->notes()) report.note(note);
-    loop->joins_.emplace(
-        Joins::Target{.peer = connection.peer(), .host = connection.server().host, .token = token},
-        *std::move(context),
+    connection.joins().open(
+        token, stripes,
         Joins::Handlers{
             .joined =
                 [self](std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream) {
@@ -72,7 +67,7 @@ TransferLoop::~TransferLoop() {
 
 const mover::Outcome& TransferLoop::run() {
     mover_->start();
-    while (!(finished_ && answered_)) {
+    while (!over()) {
         if (now() >= give_up_) {
             if (finished_) break;
             stop(Error{.fault = Fault::cut,
@@ -89,6 +84,12 @@ const mover::Outcome& TransferLoop::run() {
     return mover_->outcome();
 }
 
+// A mover that was not cut knows that nothing is left to do, and the server's reply could tell no
+// more.
+bool TransferLoop::over() const {
+    return finished_ && (answered_ || !mover_->outcome().cut);
+}
+
 void TransferLoop::request_dial(std::uint16_t stripe, std::uint32_t epoch) {
     // There is no room only while this loop stands still; the engine asks again.
     if (dials_.put({stripe, epoch})) wake();
@@ -103,7 +104,7 @@ void TransferLoop::turn() {
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
     begin_dials();
-    joins_->advance();
+    connection_.joins().advance();
     hear_server();
     hear_user();
     const Time time = now();
@@ -114,7 +115,7 @@ void TransferLoop::turn() {
 
 void TransferLoop::begin_dials() {
     while (const auto request = dials_.take()) {
-        if (!finished_) joins_->begin(request->stripe, request->epoch);
+        if (!finished_) connection_.joins().begin(request->stripe, request->epoch);
     }
 }
 
@@ -162,16 +163,16 @@ void TransferLoop::stop(Error why) {
 }
 
 void TransferLoop::sleep() {
-    if (finished_ && answered_) return;
+    if (over()) return;
     std::vector<pollfd> sockets;
     sockets.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
     if (!session_lost_) {
         sockets.push_back({.fd = connection_.fd(), .events = connection_.events(), .revents = 0});
     }
     if (!stopping_) sockets.push_back({.fd = interruption_fd(), .events = POLLIN, .revents = 0});
-    joins_->add_to(sockets);
-    poll_until(sockets,
-               std::min({now() + kLongestSleep, progress_.next(), joins_->deadline(), give_up_}));
+    connection_.joins().add_to(sockets);
+    poll_until(sockets, std::min({now() + kLongestSleep, progress_.next(),
+                                  connection_.joins().deadline(), give_up_}));
 }
 
 }  // namespace lambda::client

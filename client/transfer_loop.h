@@ -4,10 +4,8 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 
 #include "client/connection.h"
-#include "client/joins.h"
 #include "client/progress.h"
 #include "client/report.h"
 #include "common/base/mailbox.h"
@@ -23,7 +21,8 @@ class TransferLoop {
                                                       const std::string& token, Report& report);
     ~TransferLoop();
 
-    // Until the mover has ended and the server has answered, or either is given up.
+    // Until the mover has done all there was to do; or it was cut, and the server has answered or
+    // is given up.
     const mover::Outcome& run();
 
   private:
@@ -37,6 +36,7 @@ class TransferLoop {
     void request_dial(std::uint16_t stripe, std::uint32_t epoch);
     void wake();
 
+    bool over() const;
     void turn();
     void begin_dials();
     void hear_server();
@@ -52,7 +52,6 @@ class TransferLoop {
     Mailbox<DialRequest> dials_;
     std::atomic<bool> finished_ = false;
     std::unique_ptr<mover::Mover> mover_;
-    std::optional<Joins> joins_;
     ProgressLine progress_;
     bool answered_ = false;  // XFER's final reply came, or will never come
     bool session_lost_ = false;

@@ -98,8 +98,9 @@ Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, Re
             return error;
         }
     }
-    auto connection = Connection::open(plan.server, arguments.access(),
-                                       [&](const std::string& text) { report.note(text); });
+    auto connection = Connection::open(
+        plan.server, arguments.access(), [&](const std::string& text) { report.note(text); },
+        offer.terms.stripes);
     if (!connection) return connection.error();
     const auto agreement = agree(**connection, plan, offer, report);
     if (!agreement) return agreement.error();

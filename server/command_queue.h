@@ -2,6 +2,7 @@
 // while something runs (docs/protocol.md §1). Pure; bounded.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -28,6 +29,14 @@ class CommandQueue {
             return taken;
         }
         return std::nullopt;
+    }
+
+    // For when the connection is gone and nothing is answered any more.
+    bool says_quit() const {
+        return std::any_of(lines_.begin(), lines_.end(), [](const session::Line& line) {
+            const Result<session::Command> command = session::parse_command(line.text);
+            return line.fault == session::LineFault::none && command && command->verb == "QUIT";
+        });
     }
 
   private:

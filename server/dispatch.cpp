@@ -26,7 +26,7 @@ asio::awaitable<void> Session::answer(session::Line line) {
         reply(500, command.error().sentence());
     } else if (command->verb == "QUIT") {
         reply(221, "Goodbye");
-        closing_ = true;
+        closing_ = quit_ = true;
     } else if (command->verb == "AUTH") {
         reply(503, "TLS stands already");
     } else if (const auto plain = answer_plain_command(*command)) {

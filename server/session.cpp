@@ -17,6 +17,8 @@ using Clock = asio::steady_timer::clock_type;
 // A stripe speaks TLS at once and must not hear a plain 220; a plain client may wait for the 220.
 // What speaks at once is heard within the first segment; a second allows for one lost.
 constexpr std::chrono::seconds kGreetingDelay{1};
+// For the last words of a transfer whose client has left; a lost segment's retransmission fits.
+constexpr std::chrono::seconds kLinger{2};
 constexpr std::size_t kReadBytes = 4096;
 constexpr std::byte kTlsHandshake{0x16};  // RFC 8446 §5.1, content type
 constexpr std::string_view kGreeting = "lambda-ftpd";
@@ -42,6 +44,12 @@ asio::awaitable<void> Session::run() {
     const std::shared_ptr<Session> self = shared_from_this();
     log("connected from " + config::format_endpoint(peer_));
     if (co_await secure()) co_await serve();
+    // What a client that says QUIT said to its transfer before may come after.
+    connection_.set_deadline(from_now(kLinger));
+    while (activity_ && quit_) {
+        const Connection::Wait waited = co_await connection_.wait(IoStatus::ok);
+        if (waited == Connection::Wait::deadline) break;
+    }
     if (activity_) activity_->cancel();
     log("ended");
 }
@@ -121,7 +129,10 @@ asio::awaitable<void> Session::serve() {
     while (!closing_) {
         changed_ = false;
         const IoStatus status = read_lines();
-        if (status == IoStatus::closed || status == IoStatus::failed) co_return;
+        if (status == IoStatus::closed || status == IoStatus::failed) {
+            quit_ = quit_ || queue_.says_quit();
+            co_return;
+        }
         while (std::optional<session::Line> line = queue_.next(activity_.has_value())) {
             co_await answer(std::move(*line));
             if (closing_) break;

@@ -82,6 +82,7 @@ class Session : public std::enable_shared_from_this<Session> {
     CommandQueue queue_;
     std::string output_;
     bool closing_ = false;  // after what is written
+    bool quit_ = false;     // the client said so
     bool stopping_ = false;
     bool changed_ = false;  // stop() or finish() came since the last look
     bool joined_ = false;   // the connection went to a mover

@@ -90,9 +90,10 @@ Time ReceiveSide::turn(Time now) {
 
 void ReceiveSide::cut(const Error& why) {
     if (done_) return;
+    done_ = true;
+    if (ended_ != kNever) return;  // nothing was left to do
     outcome_.cut = why;
     count_time();
-    done_ = true;
 }
 
 void ReceiveSide::count_time() {
@@ -338,7 +339,9 @@ void ReceiveSide::maybe_end() {
         count_time();
     }
     // Not when all connections are gone: who did not hear the end would wait for it in vain.
-    done_ = set_.out().all_consumed() || now_ - ended_ > kLastWords;
+    const bool told = set_.out().all_consumed() ||
+                      (setup_.says_goodbye && links_.any_alive() && !set_.out().has_piece());
+    done_ = told || now_ - ended_ > kLastWords;
 }
 
 Time ReceiveSide::next_time() {

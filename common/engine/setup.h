@@ -35,6 +35,9 @@ struct Setup {
     std::vector<transfer::SourceName> sources;  // sender at the client
     std::vector<std::string> wants;             // receiver at the client
     transfer::Target target;                    // receiver
+    // Receiver: its owner tells the sender by itself that it leaves (QUIT), so it may end once its
+    // last words are on their way.
+    bool says_goodbye = false;
     sabul::PacketNumber first_number = 0;       // of the data direction; both ends alike
     std::uint64_t seed = 0;                     // for the law, and for the phase of the SYN
     std::function<void(ByteSpan)> fill_random;  // for challenges

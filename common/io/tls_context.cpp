@@ -74,7 +74,7 @@ SSL_CTX* make_context(const SSL_METHOD* method) {
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
     // Nothing is ever resumed: each connection proves the server's key anew, and there is no early
-    // data without a ticket.
+    // data without a ticket (docs/decisions/0006).
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(context, 0);
     SSL_CTX_set_default_passwd_cb(context, no_passphrase);

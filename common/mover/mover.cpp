@@ -74,7 +74,7 @@ struct Mover::State {
 engine::Setup Mover::State::engine_setup() {
     engine::Setup given;
     given.terms = setup.terms;
-    given.is_client = setup.is_client;
+    given.is_client = given.says_goodbye = setup.is_client;
     given.peer = setup.peer;
     given.peer_ports = setup.ports;
     given.sources = setup.sources;

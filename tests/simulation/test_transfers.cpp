@@ -230,6 +230,26 @@ TEST_CASE("a sender whose connections end with the last file still hears of the 
     }
 }
 
+TEST_CASE("a receiver that takes its leave by itself does not wait to be heard") {
+    Options given = options(session::Direction::get);
+    given.feedback_delay = 50ms;
+    given.adjust = [](bool sends, engine::Setup& setup) { setup.says_goodbye = !sends; };
+    One one(given, 1000);
+    Time there = kNever;
+    std::function<void()> watch = [&] {
+        if (there == kNever && one.run.target.files.contains("out.bin"))
+            there = one.run.world.now();
+        if (one.run.receiver->done()) {
+            CHECK(one.run.world.now() - there < 50ms);
+            return;
+        }
+        one.run.world.after(1ms, watch);
+    };
+    one.run.world.after(1ms, watch);
+    one.expect_identical();
+    CHECK(there != kNever);
+}
+
 TEST_CASE("a first hop that shrinks is told by the kernel and costs no law a loss") {
     Options given = options();
     given.terms.stripes = 1;

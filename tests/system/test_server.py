@@ -68,6 +68,14 @@ class Life(Case):
         self.assertRegex(other.said(), "port")
         self.assertEqual(client.wait(), DONE, client.stderr)
 
+    def test_no_room_for_connections_made_ahead(self):
+        """They are refused, and made again when it is their turn."""
+        server = self.server(settings={"sessions_per_address": 2})
+        source = self.random_file("source", 3 * MIB)
+        self.transfer("put", source, server.url("file"), "--stripes", "4")
+        self.assert_same(source, server.path("file"))
+        self.assertIn("too many sessions", server.stderr)
+
     def check_config(self, content):
         path = os.path.join(self.scratch, "server.yaml")
         self.file_with(path, content.encode())

@@ -353,6 +353,34 @@ TEST_CASE("a transfer begins, can be looked at and aborted, and another can foll
     }
 }
 
+TEST_CASE("the transfer of a client that says QUIT has time for its last words") {
+    config::ServerSettings settings;
+    settings.transfers_max = 1;
+    const Running running(settings);
+    session::Offer offer;
+    offer.path = "dir/";
+    const std::string begin = "XFER " + session::format_offer(offer) + "\r\n";
+    {
+        Client one(running);
+        one.log_in();
+        one.send(begin + "QUIT\r\n");
+        CHECK(one.code() == 150);
+        CHECK(one.code() == 221);
+    }
+    Client two(running);
+    two.log_in();
+    two.send(begin);
+    CHECK(two.code() == 450);
+    // Not for long.
+    int code = 450;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (code == 450 && std::chrono::steady_clock::now() < deadline) {
+        two.send(begin);
+        code = two.code();
+    }
+    CHECK(code == 150);
+}
+
 TEST_CASE("sessions are bounded, and a slot is free again after its end") {
     config::ServerSettings settings;
     settings.sessions_per_address = 2;
