@@ -7,7 +7,11 @@
 #include "client/destination.h"
 #include "client/left_over.h"
 #include "client/offer.h"
+#include "client/retry.h"
 #include "client/transfer_loop.h"
+#include "client/waiting.h"
+#include "common/base/units.h"
+#include "common/io/machine.h"
 #include "common/sabul/congestion/registry.h"
 
 namespace lambda::client {
@@ -88,8 +92,11 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .finished = {}};
 }
 
-Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, Report& report) {
-    const session::Offer offer = make_offer(plan, arguments.settings);
+// `token`: of the try before, whose place this one takes; then its own.
+Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, std::string& token,
+                                Report& report) {
+    session::Offer offer = make_offer(plan, arguments.settings);
+    offer.replaces = token;
     if (plan.direction == session::Direction::put) {  // we send; else the server knows its own
         const Result<void> law = sabul::check_law(offer.terms.congestion);
         if (!law) {
@@ -104,6 +111,7 @@ Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, Re
     if (!connection) return connection.error();
     const auto agreement = agree(**connection, plan, offer, report);
     if (!agreement) return agreement.error();
+    token = agreement->token;
     const auto secret = transfer_secret(**connection, offer, *agreement);
     if (!secret) return secret.error();
     mover::Setup setup = make_setup(plan, *agreement, **connection, arguments.settings);
@@ -113,21 +121,59 @@ Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, Re
     return (*loop)->run();
 }
 
-// The sources that were not done, as the user gave them. A transfer that was cut leaves all of
-// them: doing one twice costs little, since what is complete is not sent again.
+// The sources that were not done, as the user gave them.
 std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome) {
-    std::set<std::string> names;
-    for (const mover::FileFailure& failure : outcome.failures) names.insert(failure.name);
+    const std::set<std::string> done(outcome.done.begin(), outcome.done.end());
     std::vector<std::string> sources;
     for (const Item& item : plan.items) {
-        if (names.contains(item.path) || names.contains(item.name))
-            sources.push_back(item.argument);
+        if (!done.contains(item.name)) sources.push_back(item.argument);
     }
-    const bool all_known = !outcome.cut && sources.size() == outcome.failed;
-    if (all_known) return sources;
-    sources.clear();
-    for (const Item& item : plan.items) sources.push_back(item.argument);
     return sources;
+}
+
+// What a next try has to do: what is neither done nor failed.
+void drop_settled(Plan& plan, const mover::Outcome& outcome) {
+    std::set<std::string> settled(outcome.done.begin(), outcome.done.end());
+    for (const mover::FileFailure& failure : outcome.failures) settled.insert(failure.name);
+    std::erase_if(plan.items, [&](const Item& item) {
+        return settled.contains(item.name) || settled.contains(item.path);
+    });
+}
+
+// Dials again where the session is lost, for as long as the user wants it.
+Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& arguments,
+                                             Report& report) {
+    std::uint64_t seed = 0;
+    io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
+    Retry retry(arguments.settings.retry_for, seed);
+    std::optional<mover::Outcome> all;
+    std::string token;
+    while (true) {
+        const auto outcome = transfer(plan, arguments, token, report);
+        if (outcome) {
+            if (!all) all.emplace();
+            add_try(*all, *outcome);
+            if (!outcome->cut) return *all;
+            retry.stood(now());
+            drop_settled(plan, *outcome);
+            if (plan.items.empty()) {
+                all->cut.reset();
+                return *all;
+            }
+        } else if (!all) {
+            return outcome.error();
+        }
+        const Error lost = outcome ? *outcome->cut : outcome.error();
+        const auto pause = may_pass(lost) && !interrupted() ? retry.pause(now()) : std::nullopt;
+        all->cut = lost;
+        if (!pause) return *all;
+        report.note(lost.sentence() + "; trying again in " + format_duration(*pause));
+        pollfd user{.fd = interruption_fd(), .events = POLLIN, .revents = 0};
+        poll_until({&user, 1}, now() + *pause);
+        if (!interrupted()) continue;
+        all->cut = interruption_error();
+        return *all;
+    }
 }
 
 void report_outcome(const mover::Outcome& outcome, Report& report) {
@@ -160,7 +206,7 @@ void run(Plan plan, const Arguments& arguments, Report& report) {
     std::vector<std::string> left;
     if (plan.direction == session::Direction::put) left = drop_directories(plan, report);
     if (!plan.items.empty()) {
-        const auto outcome = transfer(plan, arguments, report);
+        const auto outcome = transfer_with_retries(plan, arguments, report);
         if (outcome) {
             report_outcome(*outcome, report);
             const auto sources = undone(plan, *outcome);

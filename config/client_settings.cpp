@@ -25,6 +25,10 @@ void add_flow(Schema& schema, ClientSettings& into) {
                          {64 * KiB, 64 * GiB});
     schema.duration({"syn", "The interval of rate control and acknowledgements."}, into.syn,
                     {std::chrono::milliseconds(1), std::chrono::seconds(1)});
+    schema.duration({"retry_for",
+                     "For how long a session that was lost is dialled again; the transfer then "
+                     "goes on where it was. 0s: not at all."},
+                    into.retry_for, {Duration{0}, std::chrono::hours(24 * 365)});
     schema.size({"payload", "The most file bytes in one packet; the path may allow less."},
                 into.payload, {session::kMinPayload, session::kMaxPayload});
     schema.size(

@@ -29,6 +29,7 @@ struct ClientSettings {
     std::uint64_t window = 0;  // bytes in flight; 0: no limit
     BitRate initial_rate{100e6};
     BitRate rate_limit{0};  // payload of the whole transfer; 0: no limit
+    Duration retry_for{0};  // a session that was lost is dialled again for so long; 0: not
     std::size_t socket_buffer = 4 * MiB;
     bool trust_new_host = false;
     std::string ca;  // PEM; empty: the system's authorities

@@ -288,6 +288,7 @@ std::string exact_rate(BitRate rate) {
 }
 
 std::string exact_duration(Duration duration) {
+    if (duration == Duration::zero()) return "0s";
     static constexpr std::pair<Duration, const char*> kUnits[] = {
         {std::chrono::hours(1), "h"},
         {std::chrono::minutes(1), "min"},

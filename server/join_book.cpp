@@ -16,14 +16,18 @@ void JoinBook::remove(std::uint64_t transfer) {
     pages_.erase(transfer);
 }
 
-std::optional<std::uint64_t> JoinBook::claim(const session::JoinRequest& request) {
+std::optional<std::uint64_t> JoinBook::find(const std::string& token) const {
     std::optional<std::uint64_t> found;
     for (const auto& [transfer, page] : pages_) {
-        const bool same =
-            page.token.size() == request.token.size() &&
-            CRYPTO_memcmp(page.token.data(), request.token.data(), page.token.size()) == 0;
+        const bool same = page.token.size() == token.size() &&
+                          CRYPTO_memcmp(page.token.data(), token.data(), token.size()) == 0;
         if (same) found = transfer;
     }
+    return found;
+}
+
+std::optional<std::uint64_t> JoinBook::claim(const session::JoinRequest& request) {
+    const std::optional<std::uint64_t> found = find(request.token);
     if (!found) return std::nullopt;
     std::vector<std::uint32_t>& epochs = pages_.at(*found).epochs;
     if (request.stripe >= epochs.size() || request.epoch <= epochs[request.stripe]) {

@@ -19,6 +19,7 @@ class JoinBook {
     // The transfer, and the epoch is then used; nothing for an unknown token, a stripe that is not
     // there, and an epoch that is not above all before.
     std::optional<std::uint64_t> claim(const session::JoinRequest& request);
+    std::optional<std::uint64_t> find(const std::string& token) const;
 
   private:
     struct Page {

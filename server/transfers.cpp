@@ -87,6 +87,15 @@ Transfers::Transfers(const config::ServerSettings& settings, std::uint64_t first
       memory_(settings.memory, settings.transfer_memory) {}
 
 std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
+    if (!request.offer.replaces.empty()) {
+        if (const auto old = book_.find(request.offer.replaces)) {
+            stop(*old, Error{.fault = Fault::cut,
+                             .message = "the client came back with another session",
+                             .path = {},
+                             .side = Side::remote,
+                             .remedy = {}});
+        }
+    }
     if (transfers_.size() >= settings_.transfers_max) {
         return Reply{.code = 450, .lines = {"Too many transfers run; try later"}};
     }

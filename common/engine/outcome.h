@@ -36,7 +36,8 @@ struct Outcome {
     std::vector<StripeOutcome> stripes;
     std::vector<FileFailure> failures;  // bounded: the first 1,000; `failed` counts all
     std::uint64_t failed = 0;
-    std::optional<Error> cut;  // the transfer as a whole ended early, and why
+    std::vector<std::string> done;  // the names of the files that are, at the client
+    std::optional<Error> cut;       // the transfer as a whole ended early, and why
 
     static constexpr std::size_t kMaxFailures = 1000;
     void add_failure(std::string name, Error error) {

@@ -54,6 +54,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
         stripes_.push_back(std::make_unique<Stripe>(i, setup_));
     }
     outcome_.stripes.resize(stripes_.size());
+    if (setup_.is_client) sink_.keep_names_done();
 }
 
 Time ReceiveSide::turn(Time now) {
@@ -124,6 +125,7 @@ const Outcome& ReceiveSide::outcome() {
     const auto& totals = sink_.totals();
     outcome_.files = totals.files_done;
     outcome_.verified = totals.verified;
+    outcome_.done = sink_.names_done();
     outcome_.bytes = totals.bytes_received;
     outcome_.leaves_again = totals.leaves_again;
     outcome_.bytes_kept = totals.bytes_kept;

@@ -53,6 +53,7 @@ SendSide::SendSide(Setup setup, Time now)
     for (transfer::SourceName& name : setup_.sources) names_left_.push_back(std::move(name));
     setup_.sources.clear();
     wants_done_ = setup_.is_client;
+    if (setup_.is_client) source_.keep_names_done();
     outcome_.stripes.resize(stripes_.size());
 }
 
@@ -120,6 +121,7 @@ const Outcome& SendSide::outcome() {
     const auto& totals = source_.totals();
     outcome_.files = totals.files_done;
     outcome_.verified = totals.verified;
+    outcome_.done = source_.names_done();
     outcome_.bytes = totals.bytes_acknowledged;
     outcome_.leaves_again = totals.leaves_again;
     outcome_.bytes_kept = totals.bytes_kept;

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "common/io/open_file.h"
 #include "common/io/virtual_file.h"
@@ -15,6 +17,9 @@ namespace {
 constexpr int kMostLinks = 40;  // as the kernel (path_resolution(7))
 // A writer that commits between our open and our lock takes its file's name away: look again.
 constexpr int kLockTries = 16;
+constexpr auto kLockPause = std::chrono::milliseconds(20);
+constexpr auto kLockWait = std::chrono::milliseconds(1000);
+static_assert(kLockWait % kLockPause == std::chrono::milliseconds(0));
 
 Error target_error(const std::string& path, std::string message, std::string remedy = {}) {
     return Error{.fault = Fault::file,
@@ -76,6 +81,7 @@ Result<mode_t> find(const Root& root, OpenFile& target) {
 Result<void> open_partial(OpenFile& target) {
     const int directory = target.place.directory.get();
     const std::string partial = partial_name(target.place.leaf);
+    auto waited = std::chrono::milliseconds(0);
     for (int i = 0; i < kLockTries; ++i) {
         constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
         Descriptor file(::openat(directory, partial.c_str(), flags | O_CREAT | O_EXCL, 0600));
@@ -86,8 +92,14 @@ Result<void> open_partial(OpenFile& target) {
             return file_error("cannot create", target.path, errno);
         }
         if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-            if (errno == EWOULDBLOCK) return being_written(target.path);
-            return file_error("cannot lock its partial file", target.path, errno);
+            if (errno != EWOULDBLOCK)
+                return file_error("cannot lock its partial file", target.path, errno);
+            if (waited == kLockWait) return being_written(target.path);
+            // A session that was cut lets go soon, and who comes back is fast.
+            std::this_thread::sleep_for(kLockPause);
+            waited += kLockPause;
+            --i;
+            continue;
         }
         struct stat ours {};
         struct stat named {};

@@ -155,6 +155,7 @@ std::string format_offer(const Offer& offer) {
     add_terms(facts, offer.terms);
     facts.add("nonce", to_hex(offer.nonce));
     if (offer.several) facts.add("several", 1);
+    if (!offer.replaces.empty()) facts.add("replaces", offer.replaces);
     return offer.path.empty() ? facts.text() : facts.text() + " " + offer.path;
 }
 
@@ -166,6 +167,11 @@ Result<Offer> parse_offer(std::string_view argument) {
     offer.terms = read_terms(reader);
     reader.hex("nonce", offer.nonce);
     offer.several = reader.flag("several", false);
+    if (parsed->facts.find("replaces") != nullptr) {
+        std::array<std::byte, 16> token{};
+        reader.hex("replaces", token);
+        offer.replaces = to_hex(token);
+    }
     if (reader.error()) return *reader.error();
     offer.path = parsed->rest.value_or("");
     const bool put = offer.terms.direction == Direction::put;

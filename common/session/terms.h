@@ -59,7 +59,9 @@ struct Offer {
     Terms terms;
     Nonce nonce{};
     bool several = false;  // put: more than one source, so the target is a directory
-    std::string path;      // put: the target, raw bytes; get: empty (names come as WANT records)
+    std::string
+        replaces;      // the token of the client's transfer that this one goes on with, or empty
+    std::string path;  // put: the target, raw bytes; get: empty (names come as WANT records)
 };
 
 // What the server answers.

@@ -443,6 +443,7 @@ void Sink::handle_committed(const ports::DiskEvent& event) {
     }
     stream_.put(DoneRecord{number, file.close->digest});
     ++totals_.files_done;
+    if (names_done_) names_done_->push_back(file.record.name);
     ++totals_.verified;
     if (!file.record.data.empty()) by_place_.erase(file.record.place);
     unsynced_.erase(number);

@@ -80,6 +80,11 @@ class Sink {
     bool finished() const { return finished_; }
     bool writing() const { return writes_in_flight_ > 0 || !syncing_.empty(); }
     const Totals& totals() const { return totals_; }
+    // From now on the names of files that are done are kept: as many as there are.
+    void keep_names_done() { names_done_.emplace(); }
+    std::vector<std::string> names_done() const {
+        return names_done_.value_or(std::vector<std::string>{});
+    }
     const std::string& current_name() const { return current_name_; }
 
   private:
@@ -198,6 +203,7 @@ class Sink {
 
     bool finished_ = false;
     Totals totals_;
+    std::optional<std::vector<std::string>> names_done_;
     std::string current_name_;
 };
 

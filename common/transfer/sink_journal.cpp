@@ -5,7 +5,10 @@
 namespace lambda::transfer {
 
 void Sink::sync_files(Time now) {
-    if (unsynced_.empty()) return;
+    if (unsynced_.empty()) {
+        sync_at_ = kNever;  // what waited got its name, or failed
+        return;
+    }
     if (sync_at_ == kNever) sync_at_ = now + kSyncEvery;
     if (now < sync_at_ && unsynced_bytes_ < kSyncBytes) return;
     for (auto next = unsynced_.begin(); next != unsynced_.end() && syncing_.size() < kMostSyncs;) {

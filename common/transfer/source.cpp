@@ -297,6 +297,7 @@ void Source::finish_block_read(SendBlock& block) {
             if (compare) {
                 stream_.put(LeafRecord{extent.file, extent.offset + done, digest});
                 ++leaves_told_;
+                file.told.insert({extent.offset + done, extent.offset + done + bytes});
             }
             done += bytes;
         }
@@ -401,6 +402,7 @@ void Source::handle_done(const DoneRecord& record) {
     File& file = at->second;
     if (record.digest == file.final_digest) {
         ++totals_.files_done;
+        if (names_done_) names_done_->push_back(file.name.name);
         ++totals_.verified;
     } else {
         on_failure_({file.name.name, Error{.fault = Fault::integrity,

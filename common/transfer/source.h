@@ -124,6 +124,11 @@ class Source {
     void resolve_all();
 
     const Totals& totals() const { return totals_; }
+    // From now on the names of files that are done are kept: as many as there are.
+    void keep_names_done() { names_done_.emplace(); }
+    std::vector<std::string> names_done() const {
+        return names_done_.value_or(std::vector<std::string>{});
+    }
     const std::string& current_name() const { return current_name_; }
 
   private:
@@ -138,6 +143,7 @@ class Source {
         std::uint64_t id = 0;
         bool awaiting = false;     // HAVE or NOTHING: only then it is known what to send
         std::vector<Range> data;   // what is still to be planned
+        IntervalSet told;          // of what the receiver has, the digests
         std::vector<Range> kept;   // what the receiver has and was not read for comparison yet
         std::uint64_t unread = 0;  // bytes planned or to plan, not read yet
         unsigned reads_pending = 0;
@@ -210,6 +216,7 @@ class Source {
     std::size_t blocks_ahead_ = 0;
 
     Totals totals_;
+    std::optional<std::vector<std::string>> names_done_;
     std::string current_name_;
 };
 

@@ -12,6 +12,11 @@ bool Source::handle_again(const AgainRecord& record) {
     if (at == files_.end() || at->second.failed) return record.file < next_file_;
     if (record.offset >= at->second.size || again_.size() == kMostAgain) return false;
     again_.push_back(record);
+    File& file = at->second;
+    const std::uint64_t moves =
+        file.told.erase({record.offset, std::min(record.offset + kLeafBytes, file.size)});
+    totals_.bytes_kept -= moves;
+    totals_.bytes_known += moves;
     ++totals_.leaves_again;
     return true;
 }

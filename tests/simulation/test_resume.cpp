@@ -153,9 +153,12 @@ TEST_CASE("a leaf of the partial file that rotted between runs is found, and mov
         REQUIRE(durable > 4 * kMiB);
         set.target.at("dir/f.part").bytes[kMiB + 17] ^= std::byte{1};
         set.target.at("dir/f.part").bytes[2 * kMiB + 5] ^= std::byte{1};
-        const engine::Outcome second = set.run(options(direction), 1min);
+        engine::Outcome sender;
+        const engine::Outcome second = set.run(options(direction), 1min, &sender);
         CHECK(set.whole());
         CHECK(second.leaves_again == 2);
+        CHECK(second.bytes_kept == durable - 2 * kMiB);
+        CHECK(sender.bytes_kept == second.bytes_kept);
         CHECK(second.bytes == 24 * kMiB + 99 - durable + 2 * kMiB);
     }
 }

@@ -1,7 +1,9 @@
 """Small file systems on loop devices."""
 
+import fcntl
 import mmap
 import os
+import struct
 import subprocess
 
 from harness import MIB, need, need_isolation, need_program
@@ -68,3 +70,20 @@ def damage(image, content):
                 raise AssertionError("the content is not in the image")
             raw[at] ^= 1
     image.mount()
+
+
+def small_xfs(case, size=320 * MIB):
+    return Image(case, ["mkfs.xfs", "-q"], size)
+
+
+# EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are one number: _IOR('X', 125, __u32).
+GOING_DOWN, WITHOUT_LOG_FLUSH = 0x8004587D, 2
+
+
+def lose_power(image):
+    """The file system stops at once; what its log had not written is gone."""
+    folder = os.open(image.folder, os.O_RDONLY)
+    try:
+        fcntl.ioctl(folder, GOING_DOWN, struct.pack("I", WITHOUT_LOG_FLUSH))
+    finally:
+        os.close(folder)

@@ -1,0 +1,44 @@
+#include "client/retry.h"
+
+#include <algorithm>
+
+namespace lambda::client {
+
+void Retry::stood(Time now) {
+    give_up_ = now + patience_;
+    next_ = kFirstPause;
+}
+
+std::optional<Duration> Retry::pause(Time now) {
+    if (!give_up_ || now >= *give_up_) return std::nullopt;
+    std::uniform_int_distribution<Duration::rep> part(next_.count() / 2, next_.count());
+    const Duration pause = std::min(Duration(part(random_)), *give_up_ - now);
+    next_ = std::min(2 * next_, kLongestPause);
+    return pause;
+}
+
+bool may_pass(const Error& error) {
+    return error.fault == Fault::cut || error.fault == Fault::session;
+}
+
+void add_try(mover::Outcome& sum, const mover::Outcome& next) {
+    mover::Outcome all = next;
+    all.files += sum.files;
+    all.verified += sum.verified;
+    all.bytes += sum.bytes;
+    all.transfer_seconds += sum.transfer_seconds;
+    all.sent_packets += sum.sent_packets;
+    all.lost_packets += sum.lost_packets;
+    all.retransmitted_packets += sum.retransmitted_packets;
+    all.refused_packets += sum.refused_packets;
+    all.leaves_again += sum.leaves_again;
+    all.bytes_kept = next.bytes_kept;
+    all.done.insert(all.done.end(), sum.done.begin(), sum.done.end());
+    all.failed += sum.failed;
+    all.failures.insert(all.failures.begin(), sum.failures.begin(), sum.failures.end());
+    if (all.failures.size() > mover::Outcome::kMaxFailures)
+        all.failures.resize(mover::Outcome::kMaxFailures);
+    sum = std::move(all);
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,40 @@
+// When a lost session is dialled again: pauses that double, each with jitter, until the time is
+// over. The time begins anew whenever a session stood. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+
+#include "common/base/time.h"
+#include "common/mover/mover.h"
+
+namespace lambda::client {
+
+class Retry {
+  public:
+    static constexpr Duration kFirstPause = std::chrono::milliseconds(500);
+    static constexpr Duration kLongestPause = std::chrono::seconds(60);
+
+    Retry(Duration patience, std::uint64_t seed) : patience_(patience), random_(seed) {}
+
+    // A session stood until `now`.
+    void stood(Time now);
+    // How long to wait before the next try: between a half and all of the pause. Nothing when the
+    // time is over, or no session ever stood.
+    std::optional<Duration> pause(Time now);
+
+  private:
+    const Duration patience_;
+    std::mt19937_64 random_;
+    std::optional<Time> give_up_;
+    Duration next_ = kFirstPause;
+};
+
+// Whether trying again may help.
+bool may_pass(const Error& error);
+
+// The outcome of several tries as one: what moved is summed, what stands is that of the last.
+void add_try(mover::Outcome& sum, const mover::Outcome& next);
+
+}  // namespace lambda::client

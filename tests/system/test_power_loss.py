@@ -1,0 +1,58 @@
+"""The machine loses its power under a transfer: a file system on a loop device goes down without a
+flush of its log, and is mounted again."""
+
+import os
+import time
+
+from harness import DONE, MIB, Case, Settings
+from disks import lose_power, small_ext4, small_xfs
+
+
+class PowerLoss(Case):
+    SIZES = [6 * MIB + 77, 0, 700, 100_000, MIB, 3 * MIB]
+
+    def times(self):
+        return 50 if Settings.long else 1
+
+    def losses(self, make):
+        image = make(self)
+        root = os.path.join(image.folder, "root")
+        os.mkdir(root)
+        os.sync()
+        sources = [self.random_file(f"file {n}", size) for n, size in enumerate(self.SIZES)]
+        names = [os.path.basename(source) for source in sources]
+        for number in range(self.times()):
+            target = f"into {number}/"
+            server = self.server(root=root)
+            client = self.start("put", "--rate-limit", "80Mbit/s", *sources, server.url(target))
+            deadline = time.monotonic() + self.random.uniform(0.2, 1.6)
+            while client.running() and time.monotonic() < deadline:
+                time.sleep(0.002)
+            said = client.wait() if not client.running() else None
+            lose_power(image)
+            client.kill()
+            server.kill()
+            image.unmount_wholly()
+            image.mount()
+            self.assert_nothing_wrong(server.path(target), sources, names, all_of_them=said == DONE)
+            # Goes on.
+            server = self.server(root=root, state=server.state)
+            self.transfer("put", *sources, server.url(target), files=len(sources))
+            self.assert_nothing_wrong(server.path(target), sources, names, all_of_them=True)
+            self.assertEqual(server.parts(), [])
+            server.kill()
+
+    def assert_nothing_wrong(self, folder, sources, names, all_of_them):
+        there = os.listdir(folder) if os.path.isdir(folder) else []
+        for source, name in zip(sources, names):
+            if name in there:
+                self.assert_same(source, os.path.join(folder, name))
+            else:
+                self.assertFalse(all_of_them, f"{name} was called done and is not there")
+        self.assertEqual([n for n in there if n not in names and not n.startswith(b".lambda-")], [])
+
+    def test_ext4(self):
+        self.losses(lambda case: small_ext4(case, 128 * MIB))
+
+    def test_xfs(self):
+        self.losses(small_xfs)

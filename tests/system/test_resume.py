@@ -1,0 +1,200 @@
+"""Transfers that are killed at random moments and run again."""
+
+import glob
+import os
+import struct
+import time
+
+from harness import CUT, DONE, GIB, MIB, Case, Result, Settings, wait_for
+
+SLOT = 512 << 10  # of a journal
+
+
+def journals_below(folder):
+    return glob.glob(os.path.join(os.fsdecode(folder), "**", ".lambda-*.journal"), recursive=True)
+
+
+def durable(journal):
+    """The ranges that a journal names (common/transfer/journal.h); its checksum is not looked at."""
+    with open(journal, "rb") as file:
+        content = file.read()
+    newest, ranges = -1, []
+    for at in range(0, len(content), SLOT):
+        fixed = content[at:at + 52]
+        if len(fixed) < 52 or fixed[:8] != b"lambdaJ1":
+            continue
+        sequence, = struct.unpack(">Q", fixed[8:16])
+        count, = struct.unpack(">I", fixed[48:52])
+        if sequence > newest:
+            newest = sequence
+            ranges = [struct.unpack(">QQ", content[at + 52 + 16 * i:at + 68 + 16 * i]) for i in range(count)]
+    return ranges
+
+
+def durable_bytes(folder):
+    return sum(last - first for journal in journals_below(folder) for first, last in durable(journal))
+
+
+class Resume(Case):
+    SLOWLY = ("--rate-limit", "160Mbit/s")  # 20 MB/s
+
+    def again(self, server):
+        return self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}")
+
+    def until_durable(self, folder, process, at_least):
+        wait_for(lambda: durable_bytes(folder) >= at_least, f"{at_least} durable bytes", alive=process.running)
+
+    def cut_half_way(self, server, source, folder=None, how=(), get=False):
+        """Kills the client once half of a file is durable. Returns what was then."""
+        half = os.path.getsize(source) // 2
+        folder = folder or server.root
+        arguments = ("get", *how, server.url(os.path.basename(source)), folder) if get else \
+            ("put", *how, source, server.url(os.path.basename(source)))
+        client = self.start(*arguments)
+        self.until_durable(folder, client, half)
+        client.kill()
+        return durable_bytes(folder)
+
+    def test_what_was_durable_does_not_move_again(self):
+        server = self.server()
+        source = self.random_file("file", 40 * MIB + 1234)
+        before = self.cut_half_way(server, source, how=self.SLOWLY)
+        result = self.transfer("put", source, server.url("file"))
+        self.assert_same(source, server.path("file"))
+        self.assertEqual(os.listdir(server.root), ["file"])
+        self.assertGreaterEqual(result.summary["bytes_kept"], before)
+        self.assertEqual(result.summary["bytes"] + result.summary["bytes_kept"], os.path.getsize(source))
+
+    def test_get_goes_on_too(self):
+        server = self.server()
+        source = self.random_file("file", 40 * MIB + 1234, folder="root")
+        back = self.folder("back")
+        before = self.cut_half_way(server, source, folder=back, how=self.SLOWLY, get=True)
+        result = self.transfer("get", server.url("file"), back)
+        self.assert_same(source, os.path.join(back, "file"))
+        self.assertEqual(os.listdir(back), ["file"])
+        self.assertGreaterEqual(result.summary["bytes_kept"], before)
+
+    def test_the_thread_disk_goes_on_too(self):
+        server = self.server(settings={"io_uring": "false"})
+        source = self.random_file("file", 24 * MIB)
+        before = self.cut_half_way(server, source, how=(*self.SLOWLY, "--no-uring"))
+        result = self.transfer("put", "--no-uring", source, server.url("file"))
+        self.assert_same(source, server.path("file"))
+        self.assertGreaterEqual(result.summary["bytes_kept"], before)
+
+    def test_a_byte_that_rotted_in_the_partial_file(self):
+        server = self.server()
+        source = self.random_file("file", 24 * MIB)
+        self.cut_half_way(server, source, how=self.SLOWLY)
+        server.kill()
+        before = durable_bytes(server.root)
+        first, last = max((r for j in journals_below(server.root) for r in durable(j)), key=lambda r: r[1] - r[0])
+        part, = (p for p in server.parts() if p.endswith(b".part"))
+        with open(part, "r+b") as file:
+            file.seek((first + last) // 2)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 4]))
+        server = self.again(server)
+        result = self.transfer("put", source, server.url("file"))
+        self.assert_same(source, server.path("file"))
+        self.assertEqual(result.summary["leaves_again"], 1)
+        self.assertEqual(result.summary["bytes_kept"], before - MIB)
+
+    def test_a_source_that_changed_starts_again(self):
+        server = self.server()
+        source = self.random_file("file", 24 * MIB)
+        self.cut_half_way(server, source, how=self.SLOWLY)
+        os.unlink(source)
+        source = self.random_file("file", 24 * MIB)
+        result = self.transfer("put", source, server.url("file"))
+        self.assert_same(source, server.path("file"))
+        self.assertEqual(result.summary["bytes_kept"], 0)
+
+    def test_half_a_tebibyte_is_no_reason_to_wait(self):
+        server = self.server()
+        source = os.path.join(self.folder("local"), "sparse")
+        with open(source, "wb") as file:
+            for number in range(48):
+                file.seek(number * 21 * GIB)
+                file.write(self.random.randbytes(MIB))
+            file.truncate(1024 * GIB)
+        client = self.start("put", *self.SLOWLY, source, server.url("sparse"))
+        self.wait_for_part(server.root, client, 24 * MIB)
+        self.until_durable(server.root, client, 1024 * GIB - 23 * MIB)  # holes count
+        client.kill()
+        part, = (p for p in server.parts() if p.endswith(b".part"))
+
+        def allocated():
+            return os.stat(part).st_blocks if os.path.exists(part) else float("inf")
+        before = allocated()
+        began = time.monotonic()
+        client = self.start("put", *self.SLOWLY, source, server.url("sparse"))
+        wait_for(lambda: allocated() > before, "the first new byte", alive=client.running)
+        took = time.monotonic() - began
+        self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assert_same_sparse(source, server.path("sparse"))
+        self.assertLess(took, 2)
+
+    def test_kills_at_random_moments(self):
+        server = self.server()
+        sources = [self.random_file(f"file {n}", size) for n, size in enumerate(
+            [30 * MIB + 5, 0, 700, 100_000, MIB, MIB + 1, 4 * MIB, 9 * MIB + 77])]
+        kills = 200 if Settings.long else 12
+        done = 0
+        while kills > 0:
+            done += 1
+            target = f"into {done}/"
+            while True:
+                client = self.start("put", "--stripes", str(self.random.randrange(1, 17)), *self.SLOWLY, *sources,
+                                    server.url(target))
+                deadline = time.monotonic() + self.random.uniform(0.1, 2.5)
+                while kills > 0 and client.running() and time.monotonic() < deadline:
+                    time.sleep(0.005)
+                if not client.running() or kills == 0:
+                    break
+                kills -= 1
+                what = self.random.choice(["client", "server", "both"])
+                if what != "server":
+                    client.kill()
+                if what != "client":
+                    server.kill()
+                    server = self.again(server)
+                client.wait()
+            self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+            for source in sources:
+                self.assert_same(source, server.path(os.path.join(os.fsencode(target), os.path.basename(source))))
+            self.assertEqual(server.parts(), [])
+
+    def test_a_lost_session_is_dialled_again(self):
+        server = self.server()
+        sources = [self.random_file("small", 1000), self.random_file("file", 30 * MIB)]
+        client = self.start("put", *self.SLOWLY, "--retry-for", "1min", *sources, server.url("into/"))
+        self.until_durable(server.root, client, 8 * MIB)
+        for _ in range(2):
+            before = durable_bytes(server.root)
+            server.kill()
+            server = self.again(server)
+            self.until_durable(server.root, client, before + MIB)
+        self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+        result = Result(client)
+        for source in sources:
+            self.assert_same(source, server.path(b"into/" + os.path.basename(source)))
+        self.assertEqual(sorted(os.listdir(server.path("into"))), [b"file", b"small"])
+        self.assertEqual(result.summary["files"], 2)
+        self.assertLess(result.summary["bytes"], 31 * MIB + 2 * 16 * MIB)
+        self.assertIsNone(result.summary["left_over"])
+
+    def test_the_time_for_dialling_again_is_over(self):
+        server = self.server()
+        sources = [self.random_file("small", 1000), self.random_file("file", 30 * MIB)]
+        left_over = os.path.join(self.scratch, "left-over")
+        client = self.start("put", *self.SLOWLY, "--retry-for", "2s", "--left-over", left_over, *sources,
+                            server.url("into/"))
+        self.until_durable(server.root, client, 8 * MIB)
+        wait_for(lambda: os.path.exists(server.path("into/small")), "the small file", alive=client.running)
+        server.kill()
+        self.assertEqual(client.wait(), CUT, client.stdout + client.stderr)
+        with open(left_over, "rb") as file:
+            self.assertEqual(file.read(), sources[1] + b"\0")

@@ -1,0 +1,64 @@
+#include "client/retry.h"
+
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::client;
+using namespace std::chrono_literals;
+
+TEST_CASE("a session that never stood is not dialled again") {
+    Retry retry(1h, 1);
+    CHECK_FALSE(retry.pause(Time{} + 5s));
+    Retry never(0s, 1);
+    never.stood(Time{} + 5s);
+    CHECK_FALSE(never.pause(Time{} + 5s));
+}
+
+TEST_CASE("pauses double, differ by chance, and end with the time") {
+    for (std::uint64_t seed = 1; seed < 20; ++seed) {
+        Retry retry(10min, seed);
+        const Time lost = Time{} + 1000s;
+        retry.stood(lost);
+        Time now = lost;
+        Duration most = Retry::kFirstPause;
+        std::size_t tries = 0;
+        while (const auto pause = retry.pause(now)) {
+            CHECK(*pause <= most);
+            CHECK((*pause >= most / 2 || now + *pause == lost + 10min));
+            now += *pause;
+            most = std::min(2 * most, Retry::kLongestPause);
+            REQUIRE(++tries < 100);
+        }
+        CHECK(now == lost + 10min);
+        CHECK(tries > 10);
+        retry.stood(now);  // anew
+        CHECK(retry.pause(now).value() <= Retry::kFirstPause);
+    }
+    Retry one(1h, 1), other(1h, 2);
+    one.stood(Time{});
+    other.stood(Time{});
+    CHECK(one.pause(Time{}) != other.pause(Time{}));
+}
+
+TEST_CASE("tries are one outcome") {
+    mover::Outcome sum, first, second;
+    first.files = 2;
+    first.bytes = 100;
+    first.done = {"a", "b"};
+    first.cut.emplace();
+    first.add_failure("x", Error{});
+    second.files = 1;
+    second.bytes = 7;
+    second.bytes_kept = 50;
+    second.done = {"c"};
+    add_try(sum, first);
+    CHECK(sum.cut);
+    add_try(sum, second);
+    CHECK_FALSE(sum.cut);
+    CHECK(sum.files == 3);
+    CHECK(sum.bytes == 107);
+    CHECK(sum.bytes_kept == 50);
+    CHECK(sum.failed == 1);
+    CHECK(sum.failures.size() == 1);
+    CHECK(sum.done.size() == 3);
+}
