@@ -204,7 +204,10 @@ Result<CreatedTarget> create_target(const Root& root, const std::string& path, s
 
     if (const auto opened = open_partial(*target); !opened) return opened.error();
     std::vector<std::byte> journal;
-    if (keep) journal = open_journal(*target);
+    // A journal beside an empty file is of another that is gone.
+    struct stat status {};
+    const bool filled = ::fstat(target->plain.get(), &status) == 0 && status.st_size > 0;
+    if (keep && filled) journal = open_journal(*target);
     target->keep = !journal.empty() && keep(journal);
     if (!target->keep) {
         journal.clear();

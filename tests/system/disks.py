@@ -6,7 +6,7 @@ import os
 import struct
 import subprocess
 
-from harness import MIB, need, need_isolation, need_program
+from harness import MIB, need, need_isolation, need_program, wait_for
 
 
 def run(*command):
@@ -40,6 +40,13 @@ class Image:
             # Lazily: a server that is being killed may still hold a file.
             run(need_program("umount"), "-l", self.folder)
             self.mounted = False
+
+    def unmount_once_free(self):
+        """The kernel lets go of a killed program's io_uring a little later."""
+        program = need_program("umount")
+        wait_for(lambda: subprocess.run([program, self.folder], capture_output=True).returncode == 0,
+                 f"the end of all use of {self.folder}")
+        self.mounted = False
 
     def unmount_wholly(self):
         run(need_program("umount"), self.folder)

@@ -2,6 +2,7 @@
 flush of its log, and is mounted again."""
 
 import os
+import shutil
 import time
 
 from harness import DONE, MIB, Case, Settings
@@ -32,7 +33,7 @@ class PowerLoss(Case):
             lose_power(image)
             client.kill()
             server.kill()
-            image.unmount_wholly()
+            image.unmount_once_free()
             image.mount()
             self.assert_nothing_wrong(server.path(target), sources, names, all_of_them=said == DONE)
             # Goes on.
@@ -41,6 +42,7 @@ class PowerLoss(Case):
             self.assert_nothing_wrong(server.path(target), sources, names, all_of_them=True)
             self.assertEqual(server.parts(), [])
             server.kill()
+            shutil.rmtree(server.path(target))
 
     def assert_nothing_wrong(self, folder, sources, names, all_of_them):
         there = os.listdir(folder) if os.path.isdir(folder) else []

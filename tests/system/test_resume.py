@@ -140,7 +140,7 @@ class Resume(Case):
     def test_kills_at_random_moments(self):
         server = self.server()
         sources = [self.random_file(f"file {n}", size) for n, size in enumerate(
-            [30 * MIB + 5, 0, 700, 100_000, MIB, MIB + 1, 4 * MIB, 9 * MIB + 77])]
+            [20 * MIB + 5, 0, 700, 100_000, MIB, MIB + 1, 4 * MIB, 9 * MIB + 77])]
         kills = 200 if Settings.long else 12
         done = 0
         while kills > 0:
@@ -149,7 +149,7 @@ class Resume(Case):
             while True:
                 client = self.start("put", "--stripes", str(self.random.randrange(1, 17)), *self.SLOWLY, *sources,
                                     server.url(target))
-                deadline = time.monotonic() + self.random.uniform(0.1, 2.5)
+                deadline = time.monotonic() + self.random.uniform(0.05, 2.5 if Settings.long else 0.9)
                 while kills > 0 and client.running() and time.monotonic() < deadline:
                     time.sleep(0.005)
                 if not client.running() or kills == 0:
