@@ -74,11 +74,19 @@ class Together:
         run = self.lab.run(self.path, "".join(f"{line} & " for line in self.lines) + "wait", self.servers,
                            self.warm + self.seconds + AROUND_S)
         tcp = [self.received(name) for name in self.tcps]
+        for name in self.transfers:
+            self.lasted(name)
         # A second at either end, since the flows do not begin at the very same time.
         passed = run.mbit("forward", self.warm + 1, self.warm + self.seconds - 1)
         ours = max(passed - sum(tcp) / TCP_SHARE, 0.0) * OURS_SHARE if self.transfers else 0.0
         return {"tcp": tcp, "ours": ours, "summaries": [summary(self.written(name)) for name in self.transfers],
                 "queue_ms": run.counters["forward"]["queue_mean_ms"], "strained": run.strained}
+
+    def lasted(self, name):
+        """A transfer that ended by itself before it was told to is no figure."""
+        said = self.written(name)
+        if (ran := summary(said)["seconds"]) < self.warm + self.seconds - 1:
+            raise Failed(f"the transfer ended after {ran:.1f} s: {said[-1500:]}")
 
     def received(self, name):
         said = json.loads(self.written(name))

@@ -28,6 +28,10 @@ constexpr double kLeastPackets = 20;  // a second
 constexpr double kLossPackets = 200;  // that a share of loss needs
 
 constexpr double kStartGain = 2.4;
+// Who yields wholly lets TCP, which doubles, through its own start first: one that meets a queue there
+// takes half a minute to fill a long path.
+constexpr double kYieldingStartGain = 1.5;
+constexpr double kYieldingStart = 10e6 / 8;  // bytes a second
 constexpr double kStartFate = 0.85;
 constexpr double kStartLoss = 0.15;
 constexpr double kStartGrowth = 1.15;
@@ -47,7 +51,8 @@ constexpr Duration kSilence = std::chrono::seconds(1);
 Sabul::Sabul(const LawSettings& settings)
     : settings_(settings),
       random_(static_cast<std::minstd_rand::result_type>(settings.seed + 1)),
-      rate_(settings.initial.bytes_per_second()),
+      rate_(settings.competes ? settings.initial.bytes_per_second()
+                              : std::min(settings.initial.bytes_per_second(), kYieldingStart)),
       sending_(rate_),
       window_(rate_ * 1.0),  // one second's worth until the round trip is known
       rival_(settings.seed) {}
@@ -75,7 +80,8 @@ void Sabul::restart(Time now) {
 
 void Sabul::on_ack(const AckSample& sample) {
     const Time now = sample.now;
-    if (sample.stripe >= stripes_.size()) stripes_.resize(sample.stripe + std::size_t{1});
+    if (sample.stripe >= stripes_.size())
+        stripes_.resize(sample.stripe + std::size_t{1}, Stripe(base_life()));
     if (last_ack_ != Time{} && now - last_ack_ > std::max<Duration>(kSilence, 4 * rtt_))
         restart(now);
     if (last_ack_ == Time{}) set_rate(now, rate_);
@@ -172,13 +178,15 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
 void Sabul::start_up(Time now, const AckSample& sample) {
     const Span span = lately(now, std::max<Duration>(rtt_ / 4, 2 * settings_.syn));
     const double then = rates_.mean(sample.passages.front().sent, sample.passages.back().sent);
-    double rate = std::max(rate_, kStartGain * then);
+    const double gain = settings_.competes ? kStartGain : kYieldingStartGain;
+    double rate = std::max(rate_, gain * then);
     if (span.known && span.delivered > 0) {
         // What does not get through is sent for nothing, and fills the queue a round trip long.
         const bool slows = span.fate < kStartFate && queue_ > 4 * target_delay(span.delivered);
-        const double most = kStartGain * lately(now, least_span()).delivered;
+        const double most = gain * lately(now, least_span()).delivered;
         rate = slows ? rate_ : std::max(rate_, std::min(rate, most));
-        const bool stands = queue_ > std::max(seconds(rtt_) / 8, 2 * target_delay(span.delivered));
+        const double few = settings_.competes ? seconds(rtt_) / 8 : 0;
+        const bool stands = queue_ > std::max(few, 2 * target_delay(span.delivered));
         full_acks_ = stands ? full_acks_ + 1 : 0;
         if (now >= round_end_) {
             const bool grows = span.delivered >= kStartGrowth * best_round_;
@@ -278,9 +286,10 @@ void Sabul::contend(Time now, double delivered) {
 
 // A delay far above the target that stays what it is though we send less and less is none of our
 // making, nor anybody's who answers to it: the route is longer now. Among flows of this law a queue
-// that high is braked for by all and moves.
+// that high is braked for by all and moves. Who yields wholly gives way all the same: it may be
+// TCP's full queue.
 void Sabul::doubt_base(Time now) {
-    if (contest_ || waiting_ < kDoubt * target_delay(rate_)) {
+    if (!settings_.competes || contest_ || waiting_ < kDoubt * target_delay(rate_)) {
         doubted_since_ = Time{};
         return;
     }
@@ -332,9 +341,8 @@ void Sabul::probe_loss(Time now) {
 void Sabul::expire_base(Time now) {
     bool old = false;
     for (const Stripe& stripe : stripes_)
-        old = old ||
-              (stripe.passages.size() > 1 &&
-               now - stripe.delay.base_seen() > OneWayDelay::kBaseLife - std::chrono::seconds(1));
+        old = old || (stripe.passages.size() > 1 &&
+                      now - stripe.delay.base_seen() > base_life() - std::chrono::seconds(1));
     const bool lossy = loss_excess(now) > 0.1 || lossy_acks_ > 100;
     if ((!old && !lossy) ||
         now < drain_from_ + std::max<Duration>(std::chrono::seconds(1), 4 * rtt_))

@@ -37,6 +37,7 @@ class Sabul final : public Law {
 
   private:
     struct Stripe {
+        explicit Stripe(Duration base_life) : delay(base_life) {}
         OneWayDelay delay;
         Standstill standstill;
         Passages passages;
@@ -71,6 +72,8 @@ class Sabul final : public Law {
     bool was_limited(Time from, Time to) const;
     // Between two steps, and what a rate is taken over: an ACK comes about every SYN.
     Duration least_span() const { return 3 * settings_.syn / 4; }
+    // Who yields wholly must not take a queue that stands for long for the path.
+    Duration base_life() const { return std::chrono::seconds(settings_.competes ? 10 : 60); }
     Duration round() const { return rtt_ + settings_.syn; }
 
     LawSettings settings_;

@@ -168,7 +168,7 @@ TEST_CASE("sabul: clocks that drift apart") {
 }
 
 TEST_CASE("one-way delay: above the least, which is forgotten after ten seconds") {
-    OneWayDelay delay;
+    OneWayDelay delay(10s);
     const auto at = [&](Duration after, Duration one_way) {
         const Time sent = kStart + after;
         return delay.add(sent + one_way, {sent, sent.time_since_epoch() + one_way - 3h}, 0s);
@@ -180,6 +180,21 @@ TEST_CASE("one-way delay: above the least, which is forgotten after ten seconds"
     CHECK(at(12s, 12ms) == 3ms);  // the 8 ms are too old, the 9 ms are not
     delay.raise(2ms);
     CHECK(at(12s + 1ms, 12ms) == 1ms);
+}
+
+TEST_CASE("background: a queue that stands for half a minute is not the path") {
+    Sabul law({.initial = BitRate{100e6}, .competes = false});
+    FluidPath path;
+    path.run(law, 20s);
+    CHECK(path.mean_rate() > 0.93 * path.capacity);
+    path.rtt += 50ms;  // somebody's full queue is so much delay, whatever we do
+    path.forget();
+    path.run(law, 30s);
+    CHECK(path.mean_rate() < 0.05 * path.capacity);
+    path.rtt -= 50ms;
+    path.forget();
+    path.run(law, 20s);
+    CHECK(path.mean_rate() > 0.93 * path.capacity);
 }
 
 TEST_CASE("loss window: by time, and further back until there are enough") {

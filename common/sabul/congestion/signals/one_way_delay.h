@@ -1,5 +1,6 @@
 // Queueing delay of a path from one-way passages, by two clocks that do not agree and may drift:
-// the delay above the least of the last ten seconds, with the drift of the clocks taken off. Pure.
+// the delay above the least of its life (ten seconds, say), with the drift of the clocks taken off.
+// Pure.
 //
 // Drift: the way back, round trip less one-way delay, has a least value that only the clocks move.
 // Its minima of 5 s intervals are compared over up to a minute; what a congested way back adds is
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "common/base/assert.h"
 #include "common/base/time.h"
 #include "common/sabul/congestion/law.h"
 
@@ -18,7 +20,12 @@ namespace lambda::sabul {
 
 class OneWayDelay {
   public:
-    static constexpr Duration kBaseLife = std::chrono::seconds(10);
+    static constexpr Duration kLongestLife = std::chrono::seconds(120);
+
+    // Whole seconds, at most kLongestLife.
+    explicit OneWayDelay(Duration life) : life_(life) {
+        LAMBDA_ASSERT(life >= kBucket && life <= kLongestLife);
+    }
 
     // Returns the queueing delay of this passage. `rtt`: of the same packet, 0 where none is known.
     Duration add(Time now, const Passage& passage, Duration rtt) {
@@ -46,11 +53,11 @@ class OneWayDelay {
     static constexpr Duration kSame = std::chrono::microseconds(20);
     static constexpr Duration kMost = std::chrono::seconds(100);  // whatever a peer says
     static constexpr Duration kBucket = std::chrono::seconds(1);
-    static constexpr std::size_t kBuckets = 16;
+    static constexpr std::size_t kBuckets = 128;
     static constexpr Duration kDriftStep = std::chrono::seconds(5);
     static constexpr std::size_t kDriftSteps = 12;
     static constexpr double kMostDrift = 300e-6;  // more is a route that changed
-    static constexpr double kDriftError = 5e-6;   // 50 us in the life of a base
+    static constexpr double kDriftError = 5e-6;   // 50 us in a base's ten seconds
 
     struct Bucket {
         std::int64_t second = -1;
@@ -62,15 +69,12 @@ class OneWayDelay {
         if (bucket.second != second) bucket = {second, kNone};
         return bucket;
     }
-    Duration base(Time now, std::size_t reach = kBaseLife / kBucket) const {
+    Duration base(Time now) const {
         const std::int64_t second = now.time_since_epoch() / kBucket;
         Duration least = kNone;
-        for (std::size_t i = 0; i < reach; ++i) {
-            const Bucket& bucket =
-                buckets_[static_cast<std::size_t>(second - static_cast<std::int64_t>(i)) %
-                         kBuckets];
-            if (bucket.second == second - static_cast<std::int64_t>(i))
-                least = std::min(least, bucket.least);
+        for (std::int64_t i = 0; i < life_ / kBucket; ++i) {
+            const Bucket& bucket = buckets_[static_cast<std::size_t>(second - i) % kBuckets];
+            if (bucket.second == second - i) least = std::min(least, bucket.least);
         }
         return least;
     }
@@ -123,6 +127,7 @@ class OneWayDelay {
         Time at{};
         Duration back{0};
     };
+    Duration life_;
     std::array<Bucket, kBuckets> buckets_{};
     Time base_seen_{};
     std::array<Minimum, kDriftSteps> minima_{};
