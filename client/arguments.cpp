@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "client/sources.h"
+#include "common/transfer/filter.h"
 #include "config/schema.h"
 
 namespace lambda::client {
@@ -72,6 +74,57 @@ void add_path(CLI::App& app, const char* option, std::string& into, const char* 
         ->type_name("FILE");
 }
 
+void add_rule(CLI::App& app, const char* option, bool include, Arguments& into, const char* about) {
+    app.add_option_function<std::string>(
+           option,
+           [&into, include](const std::string& text) {
+               into.walk.rules.push_back(transfer::rule_of(text, include));
+           },
+           about)
+        ->type_name("PATTERN")
+        ->trigger_on_parse();
+}
+
+void add_rules_from(CLI::App& app, const char* option, bool include, Arguments& into,
+                    const char* about) {
+    app.add_option_function<std::string>(
+           option,
+           [&into, include, option](const std::string& file) {
+               const auto content = read_whole_file(file);
+               if (!content) throw CLI::ValidationError(option, content.error().sentence());
+               for (transfer::Rule& rule : transfer::rules_of(*content, include))
+                   into.walk.rules.push_back(std::move(rule));
+           },
+           about)
+        ->type_name("FILE")
+        ->trigger_on_parse();
+}
+
+// The order of rules is that of the options.
+void add_tree_options(CLI::App& app, Arguments& into) {
+    app.add_option_function<std::string>(
+           "--links",
+           [&into](const std::string& text) {
+               if (text != "keep" && text != "follow" && text != "skip")
+                   throw CLI::ValidationError("--links", "allowed: keep, follow, skip");
+               into.walk.links = text == "keep"     ? ports::Links::keep
+                                 : text == "follow" ? ports::Links::follow
+                                                    : ports::Links::skip;
+           },
+           "Symbolic links within a tree: kept as they are, followed, or left out.")
+        ->type_name("keep|follow|skip");
+    app.add_flag("--archive", into.walk.archive,
+                 "Keep owner, group, extended attributes and ACLs too, and set-user-id.");
+    add_rule(app, "--exclude", false, into,
+             "Leave out what matches, with rsync's pattern rules; the first match decides.");
+    add_rule(app, "--include", true, into, "Do not leave out what matches.");
+    add_rules_from(app, "--exclude-from", false, into, "Patterns to leave out, one a line.");
+    add_rules_from(app, "--include-from", true, into, "Patterns not to leave out, one a line.");
+    app.add_option("--from-file", into.from_file,
+                   "Further sources, one a line, or each ended by a NUL; - is standard input.")
+        ->type_name("FILE");
+}
+
 std::unique_ptr<CLI::App> make_app(Arguments& into) {
     auto app = std::make_unique<CLI::App>();
     app->set_help_flag();
@@ -89,6 +142,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
     add_path(*app, "--key", into.key, "The key of --certificate (PEM).");
     add_path(*app, "--left-over", into.left_over,
              "Where the sources that were not done are written, each ended by a NUL.");
+    add_tree_options(*app, into);
     app->add_flag_callback(
         "--no-uring", [&into] { into.settings.io_uring = false; }, "Read and write by threads.");
     app->add_flag_callback(
@@ -124,9 +178,15 @@ Result<void> take_operands(std::vector<std::string> left, std::vector<std::strin
     into.action = form->action;
     into.operands.assign(left.begin() + 1, left.end());
     into.operands.insert(into.operands.end(), behind_dashes.begin(), behind_dashes.end());
-    if (into.operands.size() < form->least || into.operands.size() > form->most) {
+    const bool transfers = into.action == Action::put || into.action == Action::get;
+    const std::size_t least = transfers && !into.from_file.empty() ? 1 : form->least;
+    if (into.operands.size() < least || into.operands.size() > form->most) {
         return usage(std::string("it is: lambda-ftp ") + form->name + " " + form->operands);
     }
+    std::size_t rule_bytes = 0;
+    for (const transfer::Rule& rule : into.walk.rules) rule_bytes += rule.pattern.size();
+    if (into.walk.rules.size() > transfer::kMaxRules || rule_bytes > transfer::kMaxRuleBytes)
+        return usage("there are more than 4096 patterns, or more than 256 KiB of them");
     if (into.certificate.empty() != into.key.empty()) {
         return usage("--certificate and --key go together");
     }

@@ -8,6 +8,7 @@
 
 #include "client/connection.h"
 #include "common/base/result.h"
+#include "common/transfer/record.h"
 #include "config/client_settings.h"
 
 namespace lambda::client {
@@ -20,7 +21,9 @@ struct Arguments {
     config::ClientSettings settings;
     std::string password_file;
     std::string certificate, key;
-    std::string left_over;  // empty: in the state directory
+    std::string left_over;      // empty: in the state directory
+    std::string from_file;      // put, get: further sources stand there; "-": standard input
+    transfer::WalkRecord walk;  // put, get: what of trees is taken, and how
     bool json = false;
     bool quiet = false;
 

@@ -50,6 +50,8 @@ Result<void> check_names(const Plan& plan) {
     if (!plan.several) return {};
     std::set<std::string> names;
     for (const Item& item : plan.items) {
+        // Contents may be merged.
+        if (item.name == "." || item.pattern) continue;
         if (!names.insert(item.name).second) {
             return usage(item.argument, "another source would land under the same name",
                          "move them in two runs");
@@ -60,6 +62,13 @@ Result<void> check_names(const Plan& plan) {
 
 bool has_line_end(const std::string& text) {
     return text.find_first_of("\r\n") != std::string::npos;
+}
+
+// "SOURCE/" is what it holds.
+std::string name_of(const std::string& path) {
+    std::string name = base_name(path);
+    const bool contents = name.empty() || path.back() == '/' || name == "." || name == "..";
+    return contents ? "." : name;
 }
 
 // The control session cannot carry a line end, the records of the set stream can: the last
@@ -74,14 +83,6 @@ void move_leaf_into_name(Plan& plan) {
 
 }  // namespace
 
-std::string base_name(const std::string& path) {
-    const std::size_t end = path.find_last_not_of('/');
-    if (end == std::string::npos) return {};
-    const std::size_t slash = path.find_last_of('/', end);
-    const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
-    return path.substr(start, end + 1 - start);
-}
-
 Result<Plan> plan_put(const std::vector<std::string>& operands) {
     LAMBDA_ASSERT(operands.size() >= 2);
     auto destination = remote_place(operands.back());
@@ -95,7 +96,8 @@ Result<Plan> plan_put(const std::vector<std::string>& operands) {
     for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
         const auto path = local_path(operands[i]);
         if (!path) return path.error();
-        plan.items.push_back({.argument = operands[i], .path = *path, .name = base_name(*path)});
+        plan.items.push_back({.argument = operands[i], .path = *path, .name = name_of(*path)});
+        plan.several = plan.several || plan.items.back().name == ".";
     }
     if (!plan.several && !plan.remote_target.ends_with('/') &&
         has_line_end(base_name(plan.remote_target))) {
@@ -122,8 +124,12 @@ Result<Plan> plan_get(const std::vector<std::string>& operands) {
         if (!(plan.server == *source->server)) {
             return usage(operands[i], "one command gets from one server", "make it two commands");
         }
-        plan.items.push_back(
-            {.argument = operands[i], .path = source->path, .name = base_name(source->path)});
+        plan.items.push_back({.argument = operands[i],
+                              .path = source->path,
+                              .name = name_of(source->path),
+                              .pattern = source->path.find_first_of("*?[") != std::string::npos &&
+                                         !has_line_end(source->path)});
+        plan.several = plan.several || plan.items.back().name == ".";
     }
     plan.local_target = {
         .path = *target,

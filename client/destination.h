@@ -16,7 +16,8 @@ namespace lambda::client {
 struct Item {
     std::string argument;  // as the user gave it
     std::string path;      // where it is read: here (put) or at the server (get)
-    std::string name;      // what it is called where it lands
+    std::string name;      // what it is called where it lands; ".": its contents land there
+    bool pattern = false;  // get: the path has wildcards, unless a file of that name stands there
 };
 
 struct Plan {
@@ -34,7 +35,6 @@ struct Plan {
 Result<Plan> plan_put(const std::vector<std::string>& operands);
 Result<Plan> plan_get(const std::vector<std::string>& operands);
 
-// The last component: "b" of "/a/b/"; empty for "/".
-std::string base_name(const std::string& path);
+using transfer::base_name;
 
 }  // namespace lambda::client

@@ -1,13 +1,13 @@
 #include "client/transfers.h"
 
-#include <sys/stat.h>
-
+#include <algorithm>
 #include <set>
 
 #include "client/destination.h"
 #include "client/left_over.h"
 #include "client/offer.h"
 #include "client/retry.h"
+#include "client/sources.h"
 #include "client/transfer_loop.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
@@ -16,23 +16,6 @@
 
 namespace lambda::client {
 namespace {
-
-// Directories come off the plan with an error each; they are all that is looked at beforehand.
-std::vector<std::string> drop_directories(Plan& plan, Report& report) {
-    std::vector<std::string> dropped;
-    std::erase_if(plan.items, [&](const Item& item) {
-        struct stat status {};
-        if (::stat(item.path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-        report.error(Error{.fault = Fault::file,
-                           .message = "is a directory; trees are not supported yet",
-                           .path = item.path,
-                           .side = Side::local,
-                           .remedy = "name the files in it"});
-        dropped.push_back(item.argument);
-        return true;
-    });
-    return dropped;
-}
 
 Fault fault_of_refusal(int code) {
     switch (code) {
@@ -64,15 +47,31 @@ Result<session::Agreement> agree(Connection& connection, const Plan& plan,
     return agreement;
 }
 
+// What stands at the server under a name with wildcards is meant by it; else it is a pattern, and
+// what it finds lands in DESTINATION.
+Result<void> settle_patterns(Connection& connection, Plan& plan) {
+    for (Item& item : plan.items) {
+        if (!item.pattern) continue;
+        const auto reply = connection.exchange("MLST", item.path);
+        if (!reply) return reply.error();
+        item.pattern = reply->code != 250;
+        if (item.pattern) plan.local_target.into_directory = true;
+    }
+    return {};
+}
+
 mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
-                        const Connection& connection, const config::ClientSettings& settings) {
+                        const Connection& connection, const config::ClientSettings& settings,
+                        const transfer::WalkRecord& walk) {
     std::vector<mover::SourceName> sources;
-    std::vector<std::string> wants;
+    std::vector<transfer::WantRecord> wants;
     for (const Item& item : plan.items) {
         if (plan.direction == session::Direction::put) {
             sources.push_back({.path = item.path, .name = item.name});
         } else {
-            wants.push_back(item.path);
+            wants.push_back({.name = item.path.empty() ? "/" : item.path,
+                             .pattern = item.pattern,
+                             .contents = item.name == "."});
         }
     }
     return mover::Setup{.terms = agreement.terms,
@@ -82,6 +81,7 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .root = io::Root::machine(),
                         .sources = std::move(sources),
                         .wants = std::move(wants),
+                        .walk = walk,
                         .target = plan.local_target,
                         .local = connection.local(),
                         .peer = connection.peer(),
@@ -93,7 +93,7 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
 }
 
 // `token`: of the try before, whose place this one takes; then its own.
-Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, std::string& token,
+Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::string& token,
                                 Report& report) {
     session::Offer offer = make_offer(plan, arguments.settings);
     offer.replaces = token;
@@ -109,24 +109,40 @@ Result<mover::Outcome> transfer(const Plan& plan, const Arguments& arguments, st
         plan.server, arguments.access(), [&](const std::string& text) { report.note(text); },
         offer.terms.stripes);
     if (!connection) return connection.error();
+    if (const auto settled = settle_patterns(**connection, plan); !settled) return settled.error();
     const auto agreement = agree(**connection, plan, offer, report);
     if (!agreement) return agreement.error();
     token = agreement->token;
     const auto secret = transfer_secret(**connection, offer, *agreement);
     if (!secret) return secret.error();
-    mover::Setup setup = make_setup(plan, *agreement, **connection, arguments.settings);
+    mover::Setup setup =
+        make_setup(plan, *agreement, **connection, arguments.settings, arguments.walk);
     setup.secret = *secret;
     auto loop = TransferLoop::make(**connection, std::move(setup), agreement->token, report);
     if (!loop) return loop.error();
     return (*loop)->run();
 }
 
-// The sources that were not done, as the user gave them.
+// Whether a name that failed is of this source, or may be.
+bool concerns(const std::string& name, const Item& item) {
+    return item.pattern || item.name == "." || name == item.name || name == item.path ||
+           name.starts_with(item.name + "/");
+}
+
+// The sources of which something was not done, as the user gave them.
 std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome) {
-    const std::set<std::string> done(outcome.done.begin(), outcome.done.end());
     std::vector<std::string> sources;
+    if (!outcome.cut && outcome.failed == 0) return sources;
+    const bool all_known = !outcome.cut && outcome.failed == outcome.failures.size();
+    const std::set<std::string> done(outcome.done.begin(), outcome.done.end());
     for (const Item& item : plan.items) {
-        if (!done.contains(item.name)) sources.push_back(item.argument);
+        if (done.contains(item.name)) continue;
+        const bool failed =
+            !all_known || std::any_of(outcome.failures.begin(), outcome.failures.end(),
+                                      [&](const mover::FileFailure& failure) {
+                                          return concerns(failure.name, item);
+                                      });
+        if (failed) sources.push_back(item.argument);
     }
     return sources;
 }
@@ -186,6 +202,16 @@ void report_outcome(const mover::Outcome& outcome, Report& report) {
         report.note(std::to_string(outcome.failed - outcome.failures.size()) +
                     " more files failed");
     }
+    for (const mover::Skipped& skipped : outcome.skips) {
+        report.note("skipped " + skipped.name + ": " + skipped.why);
+    }
+    if (outcome.skipped > outcome.skips.size()) {
+        report.note(std::to_string(outcome.skipped - outcome.skips.size()) + " more were skipped");
+    }
+    if (outcome.unowned > 0) {
+        report.say(std::to_string(outcome.unowned) +
+                   " did not get their owner, since the receiver is not root there");
+    }
     if (outcome.cut) report.error(*outcome.cut);
     report.moved(outcome);
 }
@@ -204,31 +230,47 @@ void keep_left_over(const Arguments& arguments, const std::vector<std::string>& 
 
 void run(Plan plan, const Arguments& arguments, Report& report) {
     std::vector<std::string> left;
-    if (plan.direction == session::Direction::put) left = drop_directories(plan, report);
-    if (!plan.items.empty()) {
-        const auto outcome = transfer_with_retries(plan, arguments, report);
-        if (outcome) {
-            report_outcome(*outcome, report);
-            const auto sources = undone(plan, *outcome);
-            left.insert(left.end(), sources.begin(), sources.end());
-        } else {
-            report.error(outcome.error());
-            for (const Item& item : plan.items) left.push_back(item.argument);
-        }
+    const auto outcome = transfer_with_retries(plan, arguments, report);
+    if (outcome) {
+        report_outcome(*outcome, report);
+        left = undone(plan, *outcome);
+    } else {
+        report.error(outcome.error());
+        for (const Item& item : plan.items) left.push_back(item.argument);
     }
     keep_left_over(arguments, left, report);
+}
+
+// With the sources of --from-file before the destination.
+Result<std::vector<std::string>> all_operands(const Arguments& arguments) {
+    std::vector<std::string> operands = arguments.operands;
+    if (arguments.from_file.empty()) return operands;
+    const auto content = read_whole_file(arguments.from_file);
+    if (!content) return content.error();
+    const std::vector<std::string> names = names_in(*content);
+    operands.insert(operands.end() - 1, names.begin(), names.end());
+    if (operands.size() >= 2) return operands;
+    return Error{.fault = Fault::usage,
+                 .message = "names no source",
+                 .path = arguments.from_file,
+                 .side = Side::local,
+                 .remedy = {}};
 }
 
 }  // namespace
 
 void put(const Arguments& arguments, Report& report) {
-    auto plan = plan_put(arguments.operands);
+    const auto operands = all_operands(arguments);
+    if (!operands) return report.error(operands.error());
+    auto plan = plan_put(*operands);
     if (!plan) return report.error(plan.error());
     run(*std::move(plan), arguments, report);
 }
 
 void get(const Arguments& arguments, Report& report) {
-    auto plan = plan_get(arguments.operands);
+    const auto operands = all_operands(arguments);
+    if (!operands) return report.error(operands.error());
+    auto plan = plan_get(*operands);
     if (!plan) return report.error(plan.error());
     run(*std::move(plan), arguments, report);
 }

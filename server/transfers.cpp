@@ -125,6 +125,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .root = std::move(request.root),
          .sources = {},
          .wants = {},
+         .walk = {},
          .target = {.path = request.target, .into_directory = request.into_directory},
          .local = request.local,
          .peer = request.peer,

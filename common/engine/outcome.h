@@ -15,6 +15,12 @@ struct FileFailure {
     Error error;
 };
 
+// A special file, that is reported and not moved.
+struct Skipped {
+    std::string name;
+    std::string why;
+};
+
 struct StripeOutcome {
     std::uint64_t bytes = 0;  // file bytes, sent or received by this stripe
     std::uint64_t packets = 0;
@@ -24,6 +30,9 @@ struct StripeOutcome {
 
 struct Outcome {
     std::uint64_t files = 0;         // done
+    std::uint64_t links = 0;         // done: symbolic ones, and further names of a file
+    std::uint64_t directories = 0;   // done
+    std::uint64_t unowned = 0;       // of an archive: done, but not given to their owner
     std::uint64_t bytes = 0;         // file bytes moved
     std::uint64_t verified = 0;      // files whose digests from both ends agreed
     std::uint64_t bytes_kept = 0;    // of an earlier transfer, compared and not moved
@@ -36,6 +45,8 @@ struct Outcome {
     std::vector<StripeOutcome> stripes;
     std::vector<FileFailure> failures;  // bounded: the first 1,000; `failed` counts all
     std::uint64_t failed = 0;
+    std::vector<Skipped> skips;  // bounded likewise
+    std::uint64_t skipped = 0;
     std::vector<std::string> done;  // the names of the files that are, at the client
     std::optional<Error> cut;       // the transfer as a whole ended early, and why
 
@@ -43,6 +54,10 @@ struct Outcome {
     void add_failure(std::string name, Error error) {
         ++failed;
         if (failures.size() < kMaxFailures) failures.push_back({std::move(name), std::move(error)});
+    }
+    void add_skip(std::string name, std::string why) {
+        ++skipped;
+        if (skips.size() < kMaxFailures) skips.push_back({std::move(name), std::move(why)});
     }
 };
 

@@ -42,9 +42,14 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
       now_(now),
       links_(*setup_.feedback, setup_.terms.stripes, setup_.is_client),
       sink_(*setup_.disk, set_.out(), setup_.target, setup_.terms.block,
-            [this](transfer::Sink::Failure failure) {
-                outcome_.add_failure(std::move(failure.name), std::move(failure.error));
-            }),
+            {.on_failure =
+                 [this](transfer::Sink::Failure failure) {
+                     outcome_.add_failure(std::move(failure.name), std::move(failure.error));
+                 },
+             .on_skip =
+                 [this](const transfer::SkipRecord& skip) {
+                     outcome_.add_skip(skip.name, skip.why);
+                 }}),
       wants_(setup_.wants.begin(), setup_.wants.end()),
       scratch_(kMaxText),
       arrivals_(kArrivalsPerCall),
@@ -70,14 +75,7 @@ Time ReceiveSide::turn(Time now) {
     }
     sink_.turn(now);
     setup_.disk->submit();
-    while (!wants_.empty() && set_.out().has_room()) {
-        set_.out().put(transfer::WantRecord{std::move(wants_.front())});
-        wants_.pop_front();
-    }
-    if (setup_.is_client && wants_.empty() && !want_end_sent_) {
-        set_.out().put(transfer::WantEndRecord{});
-        want_end_sent_ = true;
-    }
+    if (setup_.is_client && !want_end_sent_) ask();
     for (const auto& stripe : stripes_) {
         greet(*stripe);
         acknowledge(*stripe);
@@ -102,7 +100,7 @@ void ReceiveSide::count_time() {
 }
 
 Progress ReceiveSide::progress() const {
-    const auto& totals = sink_.totals();
+    const auto totals = sink_.totals();
     Progress progress{.bytes = totals.bytes_complete,
                       .total_bytes = totals.bytes_known,
                       .files_done = totals.files_done,
@@ -122,10 +120,13 @@ Progress ReceiveSide::progress() const {
 }
 
 const Outcome& ReceiveSide::outcome() {
-    const auto& totals = sink_.totals();
+    const auto totals = sink_.totals();
     outcome_.files = totals.files_done;
     outcome_.verified = totals.verified;
     outcome_.done = sink_.names_done();
+    outcome_.links = totals.links_done;
+    outcome_.directories = totals.directories_done;
+    outcome_.unowned = totals.unowned;
     outcome_.bytes = totals.bytes_received;
     outcome_.leaves_again = totals.leaves_again;
     outcome_.bytes_kept = totals.bytes_kept;
@@ -193,6 +194,19 @@ void ReceiveSide::handle_records() {
                   .side = Side::remote,
                   .remedy = "use the same version at both ends"});
     }
+}
+
+// The client tells how to walk what, as far as there is room.
+void ReceiveSide::ask() {
+    if (!walk_sent_) set_.out().put(setup_.walk);
+    walk_sent_ = true;
+    while (!wants_.empty() && set_.out().has_room()) {
+        set_.out().put(wants_.front());
+        wants_.pop_front();
+    }
+    if (!wants_.empty() || !set_.out().has_room()) return;
+    set_.out().put(transfer::WantEndRecord{});
+    want_end_sent_ = true;
 }
 
 void ReceiveSide::acknowledge(Stripe& stripe) {

@@ -67,6 +67,7 @@ class ReceiveSide final : public End, private Links::Handler {
     void greet(Stripe& stripe);
     void acknowledge(Stripe& stripe);
     void handle_records();
+    void ask();
     Time next_time();
     void check_stall();
     void count_time();
@@ -78,7 +79,8 @@ class ReceiveSide final : public End, private Links::Handler {
     SetChannel set_;
     transfer::Sink sink_;
     std::vector<std::unique_ptr<Stripe>> stripes_;
-    std::deque<std::string> wants_;
+    std::deque<transfer::WantRecord> wants_;
+    bool walk_sent_ = false;
     bool want_end_sent_ = false;
     Batch batch_;
     std::vector<std::byte> scratch_;  // one packet's text

@@ -16,14 +16,6 @@ constexpr Duration kLongestPing = std::chrono::seconds(1);
 // A stripe whose packets nobody acknowledges for so long sends pings alone until one is.
 constexpr Duration kDeadPath = std::chrono::seconds(5);
 
-std::string base_name(const std::string& path) {
-    const std::size_t end = path.find_last_not_of('/');
-    if (end == std::string::npos) return {};
-    const std::size_t slash = path.rfind('/', end);
-    return path.substr(slash == std::string::npos ? 0 : slash + 1,
-                       end - (slash == std::string::npos ? 0 : slash + 1) + 1);
-}
-
 Error nonsense() {
     return Error{.fault = Fault::protocol,
                  .message = "the receiver sent a record that makes no sense",
@@ -38,10 +30,15 @@ SendSide::SendSide(Setup setup, Time now)
     : setup_(std::move(setup)),
       now_(now),
       links_(*setup_.feedback, setup_.terms.stripes, setup_.is_client),
-      source_(*setup_.disk, set_.out(), setup_.terms.block,
-              [this](transfer::Source::Failure failure) {
-                  outcome_.add_failure(std::move(failure.name), std::move(failure.error));
-              }),
+      source_(*setup_.disk, *setup_.walker, set_.out(), setup_.terms.block,
+              {.on_failure =
+                   [this](transfer::Source::Failure failure) {
+                       outcome_.add_failure(std::move(failure.name), std::move(failure.error));
+                   },
+               .on_skip =
+                   [this](const transfer::SkipRecord& skip) {
+                       outcome_.add_skip(skip.name, skip.why);
+                   }}),
       rate_(setup_.terms, setup_.seed, now),
       last_progress_(now),
       addresses_(setup_.peer, setup_.fill_random),
@@ -54,6 +51,7 @@ SendSide::SendSide(Setup setup, Time now)
     setup_.sources.clear();
     wants_done_ = setup_.is_client;
     if (setup_.is_client) source_.keep_names_done();
+    if (setup_.is_client) set_walk(setup_.walk);
     outcome_.stripes.resize(stripes_.size());
 }
 
@@ -64,8 +62,7 @@ Time SendSide::turn(Time now) {
     handle_records();
     for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
     for (const ports::DiskEvent& event : setup_.disk->poll()) source_.handle(event);
-    while (!names_left_.empty() && source_.add(names_left_.front())) names_left_.pop_front();
-    if (names_left_.empty() && wants_done_) source_.no_more_names();
+    feed_walker();
     source_.turn();
     if (now >= rate_.next_tick()) {
         rate_.tick(now, static_cast<double>(stripes_[0]->payload(setup_.terms, rate_.rate(0))),
@@ -122,6 +119,8 @@ const Outcome& SendSide::outcome() {
     outcome_.files = totals.files_done;
     outcome_.verified = totals.verified;
     outcome_.done = source_.names_done();
+    outcome_.links = totals.links_done;
+    outcome_.directories = totals.directories_done;
     outcome_.bytes = totals.bytes_acknowledged;
     outcome_.leaves_again = totals.leaves_again;
     outcome_.bytes_kept = totals.bytes_kept;
@@ -257,10 +256,14 @@ void SendSide::handle_record(const transfer::Record& record) {
     } else if (std::holds_alternative<transfer::ComparedRecord>(record)) {
         if (!source_.handle_compared()) cut(nonsense());
     } else if (const auto* want = std::get_if<transfer::WantRecord>(&record)) {
-        if (!wants_done_) names_left_.push_back({want->name, base_name(want->name)});
+        if (!handle_want(*want)) cut(nonsense());
+    } else if (const auto* walk = std::get_if<transfer::WalkRecord>(&record)) {
+        if (setup_.is_client || walk_set_) return cut(nonsense());
+        set_walk(*walk);
     } else if (std::holds_alternative<transfer::WantEndRecord>(record)) {
         wants_done_ = true;
-    } else if (std::holds_alternative<transfer::SetDoneRecord>(record)) {
+    } else if (const auto* end_of_set = std::get_if<transfer::SetDoneRecord>(&record)) {
+        outcome_.unowned = end_of_set->unowned;
         source_.resolve_all();
         set_.end(links_);
         end();

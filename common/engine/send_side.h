@@ -40,6 +40,10 @@ class SendSide final : public End, private Links::Handler {
     void end();
     void handle_records();
     void handle_record(const transfer::Record& record);
+    // False: after their end, or more than there may be.
+    bool handle_want(const transfer::WantRecord& want);
+    void set_walk(const transfer::WalkRecord& walk);
+    void feed_walker();
 
     void receive_datagrams(ports::DatagramSocket& socket);
 
@@ -70,6 +74,8 @@ class SendSide final : public End, private Links::Handler {
     std::deque<transfer::SourceName> names_left_;
     std::vector<std::uint64_t> orphans_;  // blocks begun by a stripe that is gone
     bool wants_done_ = false;
+    bool walk_set_ = false;
+    bool names_ended_ = false;  // the walker knows all of them
     Time first_sent_ = kNever;
     Time last_progress_;
     bool done_ = false;

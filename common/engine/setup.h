@@ -14,9 +14,11 @@
 #include "common/ports/disk.h"
 #include "common/ports/feedback.h"
 #include "common/ports/packet_cipher.h"
+#include "common/ports/walker.h"
 #include "common/sabul/packet.h"
 #include "common/session/terms.h"
 #include "common/transfer/names.h"
+#include "common/transfer/record.h"
 
 namespace lambda::engine {
 
@@ -33,7 +35,8 @@ struct Setup {
     Address peer;                               // the control connection's other end
     std::vector<std::uint16_t> peer_ports;      // client: the server's UDP ports
     std::vector<transfer::SourceName> sources;  // sender at the client
-    std::vector<std::string> wants;             // receiver at the client
+    std::vector<transfer::WantRecord> wants;    // receiver at the client
+    transfer::WalkRecord walk;                  // client: how sources and wants are walked
     transfer::Target target;                    // receiver
     // Receiver: its owner tells the sender by itself that it leaves (QUIT), so it may end once its
     // last words are on their way.
@@ -44,6 +47,7 @@ struct Setup {
 
     ports::Clock* clock = nullptr;  // for when a burst leaves; a turn is too long for that
     ports::Disk* disk = nullptr;
+    ports::Walker* walker = nullptr;  // sender
     ports::FeedbackSource* feedback = nullptr;
     std::vector<ports::DatagramSocket*> sockets;  // stripe i uses i % size
     std::vector<StripeCiphers> ciphers;           // one for each stripe

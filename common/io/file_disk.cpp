@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "common/io/log.h"
 
@@ -20,6 +21,9 @@ constexpr std::size_t kMostFiles = 4096;
 constexpr unsigned kNameThreads = 4;
 // For each file at most one operation by the port's rules, and the closing of one before it.
 constexpr std::size_t kMostNameJobs = 4 * kMostFiles;
+constexpr std::size_t kOpensInJob = 16;
+// What a receiver has in hand is bounded by it, below this.
+constexpr std::size_t kMostMakings = 65536;
 
 constexpr bool aligned(std::uint64_t value) {
     return value % kDiskAlignment == 0;
@@ -39,25 +43,39 @@ FileDisk::FileDisk(const DiskOptions& options, Slots slots, Root root, Reactor& 
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_requests_.push_back(i - 1);
 }
 
-void FileDisk::open_source(DiskTag tag, const std::string& path, std::uint64_t grain) {
-    if (!may_open(tag, path)) return;
-    name_workers_.post([this, tag, path, grain] {
-        NameDone result;
-        result.opening = true;
-        result.event.tag = tag;
-        auto opened = io::open_source(root_, path, grain);
-        if (opened) {
-            result.opened = std::move(opened->file);
-            result.event.size = opened->metadata.size;
-            result.event.mtime_ns = opened->metadata.mtime_ns;
-            result.event.mode = opened->metadata.mode;
-            result.event.id = opened->id;
-            result.event.data = std::move(opened->data);
-        } else {
-            result.event.error = opened.error();
-        }
-        done(std::move(result));
+void FileDisk::open_source(DiskTag tag, const ports::SourceFile& file, std::uint64_t grain) {
+    if (!may_open(tag, file.path)) return;
+    openings_.push_back({tag, file, grain});
+    if (openings_.size() == kOpensInJob) open_queued();
+}
+
+// Handing a job to a thread costs more than opening a small file: several go together.
+void FileDisk::open_queued() {
+    if (openings_.empty()) return;
+    name_workers_.post([this, openings = std::exchange(openings_, {})] {
+        for (const Opening& wanted : openings) names_done_.put(open_one(wanted));
+        reactor_.wake();
     });
+}
+
+FileDisk::NameDone FileDisk::open_one(const Opening& wanted) const {
+    NameDone result;
+    result.opening = true;
+    result.event.tag = wanted.tag;
+    auto opened = io::open_source(root_, wanted.file, wanted.grain);
+    if (opened) {
+        result.opened = std::move(opened->file);
+        result.event.size = opened->metadata.size;
+        result.event.mtime_ns = opened->metadata.mtime_ns;
+        result.event.mode = opened->metadata.mode;
+        result.event.id = opened->id;
+        result.event.archived = std::move(opened->metadata.archived);
+        result.event.data = std::move(opened->data);
+        result.event.content = std::move(opened->content);
+    } else {
+        result.event.error = opened.error();
+    }
+    return result;
 }
 
 void FileDisk::find_partials(DiskTag tag, const std::string& path, bool below) {
@@ -69,13 +87,14 @@ void FileDisk::find_partials(DiskTag tag, const std::string& path, bool below) {
     });
 }
 
-void FileDisk::create_target(DiskTag tag, const std::string& path, std::uint64_t size, Keep keep) {
-    if (!may_open(tag, path)) return;
-    name_workers_.post([this, tag, path, size, keep = std::move(keep)] {
+void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::uint64_t size,
+                             Keep keep) {
+    if (!may_open(tag, name.text())) return;
+    name_workers_.post([this, tag, name, size, keep = std::move(keep)] {
         NameDone result;
         result.opening = true;
         result.event.tag = tag;
-        auto opened = io::create_target(root_, path, size, keep);
+        auto opened = io::create_target(root_, name, size, keep);
         if (opened) {
             result.opened = std::move(opened->file);
             result.event.journal = std::move(opened->journal);
@@ -117,7 +136,10 @@ void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& met
     name_workers_.post([this, tag, metadata, target = std::move(entry(file).file)]() mutable {
         NameDone result;
         result.event.tag = tag;
-        if (const auto committed = io::commit(*target, metadata); !committed) {
+        const auto committed = io::commit(*target, metadata);
+        if (committed) {
+            result.event.unowned = !*committed;
+        } else {
             result.event.error = committed.error();
         }
         // Closed, and its partial file removed after an error, before anybody hears of it.
@@ -125,6 +147,18 @@ void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& met
         done(std::move(result));
     });
     put_away(file);
+}
+
+void FileDisk::make_entry(DiskTag tag, ports::Making making) {
+    if (maker_ == nullptr) {
+        maker_ = std::make_unique<Maker>(root_, kMostMakings, [this](DiskEvent event) {
+            NameDone result;
+            result.event = std::move(event);
+            done(std::move(result));
+        });
+    }
+    const ByteView content = slots_.at(making.slot).subspan(making.at, making.bytes);
+    maker_->make(tag, std::move(making), content);
 }
 
 void FileDisk::close(DiskFile file) {
@@ -171,6 +205,7 @@ bool FileDisk::write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint
 }
 
 void FileDisk::submit() {
+    open_queued();
     if (const std::size_t handed = hand_over(); handed > 0) {
         ++hand_overs_;
         depth_sum_ += in_flight_;

@@ -9,6 +9,7 @@
 
 #include "common/io/completions.h"
 #include "common/io/machine.h"
+#include "common/io/maker.h"
 #include "common/io/open_file.h"
 #include "common/io/slots.h"
 #include "common/io/workers.h"
@@ -20,12 +21,12 @@ class FileDisk : public ports::Disk {
     std::uint32_t slot_count() const final { return slots_.count(); }
     ByteSpan slot(std::uint32_t index) final { return slots_.at(index); }
 
-    void open_source(ports::DiskTag tag, const std::string& path, std::uint64_t grain) final;
+    void open_source(ports::DiskTag tag, const ports::SourceFile& file, std::uint64_t grain) final;
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) final;
     void check_source(ports::DiskTag tag, ports::DiskFile file) final;
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) final;
-    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size,
+    void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,
                        Keep keep) final;
     void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
               std::vector<std::byte> image) final;
@@ -33,6 +34,7 @@ class FileDisk : public ports::Disk {
                std::size_t at, std::size_t bytes) final;
     void commit(ports::DiskTag tag, ports::DiskFile file,
                 const ports::FileMetadata& metadata) final;
+    void make_entry(ports::DiskTag tag, ports::Making making) final;
     void close(ports::DiskFile file) final;
     void submit() final;
     std::span<const ports::DiskEvent> poll() final;
@@ -90,6 +92,14 @@ class FileDisk : public ports::Disk {
         std::shared_ptr<OpenFile> opened;
     };
 
+    struct Opening {
+        ports::DiskTag tag = 0;
+        ports::SourceFile file;
+        std::uint64_t grain = 0;
+    };
+
+    void open_queued();
+    NameDone open_one(const Opening& wanted) const;
     bool begin(const Request& wanted);
     void aim(Request& request);
     Entry& entry(ports::DiskFile file);
@@ -111,6 +121,7 @@ class FileDisk : public ports::Disk {
     std::vector<Entry> files_;
     std::vector<ports::DiskFile> free_files_;
     std::size_t opening_ = 0;
+    std::vector<Opening> openings_;  // since the last submit()
 
     std::vector<ports::DiskEvent> ready_;   // for the next poll()
     std::vector<ports::DiskEvent> events_;  // of the last poll()
@@ -123,7 +134,8 @@ class FileDisk : public ports::Disk {
 
     Completions<NameDone> names_done_;
     std::vector<NameDone> names_taken_;
-    Workers name_workers_;  // last: its jobs use what stands above
+    std::unique_ptr<Maker> maker_;  // once something is made
+    Workers name_workers_;          // last: its jobs use what stands above
 };
 
 }  // namespace lambda::io

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,14 +42,16 @@ struct OpenFile {
 };
 
 struct OpenedSource {
-    std::shared_ptr<OpenFile> file;
+    std::shared_ptr<OpenFile> file;  // nothing where the content is here
     ports::FileMetadata metadata;
-    std::uint64_t id = 0;     // see ports::DiskEvent
-    std::vector<Range> data;  // likewise
+    std::uint64_t id = 0;                           // see ports::DiskEvent
+    std::vector<Range> data;                        // likewise
+    std::optional<std::vector<std::byte>> content;  // of a small file; empty: it is a hole
 };
 
-// Regular files only.
-Result<OpenedSource> open_source(const Root& root, const std::string& path, std::uint64_t grain);
+// Regular files only. A small one is read, looked at again, and closed.
+Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& source,
+                                 std::uint64_t grain);
 // Size and mtime of an open source now.
 Result<ports::FileMetadata> look_again(const OpenFile& source);
 
@@ -57,9 +60,10 @@ struct CreatedTarget {
     std::vector<std::byte> journal;  // of the partial file that was kept
 };
 
-// Makes missing directories and the locked partial file. A link is followed to the place it shows.
-Result<CreatedTarget> create_target(const Root& root, const std::string& path, std::uint64_t size,
-                                    const ports::Disk::Keep& keep);
+// Makes missing directories and the locked partial file. A link that the user named is followed to
+// the place it shows; one that stands below that is replaced by the rename.
+Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& name,
+                                    std::uint64_t size, const ports::Disk::Keep& keep);
 // As ports::Disk says.
 bool find_partials(const Root& root, const std::string& path, bool below);
 Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image);
@@ -68,9 +72,9 @@ Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image);
 // have been written by this program.
 std::vector<std::byte> open_journal(OpenFile& target);
 void remove_journal(OpenFile& target);
-// Size, mode, mtime, fsync, rename, fsync of the directory. After an error nothing stands under the
-// final name but what stood there before.
-Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata);
+// Size, metadata, fsync, rename, fsync of the directory. After an error nothing stands under the
+// final name but what stood there before. False: its owner could not be set.
+Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata);
 
 // An Error of a file with the remedy that fits the errno.
 Error file_error(const std::string& what, const std::string& path, int error_number);

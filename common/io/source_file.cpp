@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/io/attributes.h"
 #include "common/io/open_file.h"
 #include "common/io/virtual_file.h"
 
@@ -14,10 +15,6 @@ namespace {
 
 // Beyond it the rest of a file counts as data: the map travels to the peer.
 constexpr std::size_t kMostRanges = 65536;
-
-std::int64_t nanoseconds_of(const timespec& time) {
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 // A hole is what whole grains of it are hole.
 std::vector<Range> data_ranges(int fd, std::uint64_t size, std::uint64_t grain) {
@@ -47,12 +44,16 @@ std::vector<Range> data_ranges(int fd, std::uint64_t size, std::uint64_t grain) 
 
 OpenedSource zeros(const std::string& path, std::uint64_t size) {
     OpenedSource opened;
+    opened.metadata = {size, 0, 0644};
+    if (size > 0) opened.data = {{0, size}};
+    if (size < ports::kSmallFile) {
+        opened.content.emplace(size);
+        return opened;
+    }
     opened.file = std::make_shared<OpenFile>();
     opened.file->kind = OpenFile::Kind::zeros;
     opened.file->path = path;
     opened.file->size = size;
-    opened.metadata = {size, 0, 0644};
-    if (size > 0) opened.data = {{0, size}};
     return opened;
 }
 
@@ -71,8 +72,9 @@ bool let_wait(int fd) {
     return flags >= 0 && ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
-Descriptor open_direct(const Root& root, const std::string& path, const struct stat& original) {
-    auto opened = root.open(path, O_RDONLY | O_DIRECT | O_NONBLOCK);
+Descriptor open_direct(const Root& root, const std::string& path, int flags,
+                       const struct stat& original) {
+    auto opened = root.open(path, flags | O_DIRECT);
     struct stat status {};
     if (!opened || ::fstat(opened->get(), &status) != 0 || !same_file(status, original) ||
         !let_wait(opened->get())) {
@@ -81,35 +83,87 @@ Descriptor open_direct(const Root& root, const std::string& path, const struct s
     return std::move(*opened);
 }
 
+bool unchanged(const struct stat& before, const struct stat& now) {
+    return before.st_size == now.st_size &&
+           nanoseconds_of(before.st_mtim) == nanoseconds_of(now.st_mtim);
+}
+
+// All of a small file; nothing where it changed meanwhile.
+Result<std::optional<std::vector<std::byte>>> read_whole(int fd, const struct stat& status,
+                                                         const std::string& path) {
+    std::vector<std::byte> content(static_cast<std::size_t>(status.st_size));
+    std::size_t done = 0;
+    while (done < content.size()) {
+        const ssize_t got =
+            ::pread(fd, content.data() + done, content.size() - done, static_cast<off_t>(done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return file_error("cannot read", path, errno);
+        if (got == 0) return std::optional<std::vector<std::byte>>();
+        done += static_cast<std::size_t>(got);
+    }
+    struct stat again {};
+    if (::fstat(fd, &again) != 0) return file_error("cannot look at", path, errno);
+    if (!unchanged(status, again)) return std::optional<std::vector<std::byte>>();
+    return std::optional(std::move(content));
+}
+
+bool is_hole(int fd, const struct stat& status) {
+    return status.st_size > 0 && status.st_blocks == 0 && ::lseek(fd, 0, SEEK_DATA) < 0 &&
+           errno == ENXIO;
+}
+
 }  // namespace
 
-Result<OpenedSource> open_source(const Root& root, const std::string& path, std::uint64_t grain) {
+Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& wanted,
+                                 std::uint64_t grain) {
     LAMBDA_ASSERT(grain > 0);
+    const std::string& path = wanted.path;
     if (const auto virtual_one = virtual_file(root, path)) {
         if (virtual_one->kind == VirtualFile::Kind::zeros) return zeros(path, virtual_one->size);
         return not_a_file(path, S_IFCHR);
     }
     // Without O_NONBLOCK a pipe would hold the thread until somebody writes to it.
-    auto opened = root.open(path, O_RDONLY | O_NONBLOCK);
+    const int flags = O_RDONLY | O_NONBLOCK | (wanted.follow ? 0 : O_NOFOLLOW);
+    auto opened = root.open(path, flags);
     if (!opened) return opened.error();
+    const int fd = opened->get();
     struct stat status {};
-    if (::fstat(opened->get(), &status) != 0) return file_error("cannot look at", path, errno);
+    if (::fstat(fd, &status) != 0) return file_error("cannot look at", path, errno);
     if (!S_ISREG(status.st_mode)) return not_a_file(path, status.st_mode);
-    if (!let_wait(opened->get())) return file_error("cannot open", path, errno);
 
     OpenedSource source;
+    auto metadata = metadata_of({.descriptor = fd}, status, wanted.archive, path);
+    if (!metadata) return metadata.error();
+    source.metadata = *std::move(metadata);
+    if (source.metadata.size < ports::kSmallFile) {
+        if (is_hole(fd, status)) {
+            source.content.emplace();
+            return source;
+        }
+        auto content = read_whole(fd, status, path);
+        if (!content) return content.error();
+        if (!*content) {
+            return Error{.fault = Fault::file,
+                         .message = "the file changed while it was read",
+                         .path = path,
+                         .side = Side::local,
+                         .remedy = "run the transfer again when nobody writes it"};
+        }
+        source.content = **std::move(content);
+        if (source.metadata.size > 0) source.data = {{0, source.metadata.size}};
+        return source;
+    }
+    if (!let_wait(fd)) return file_error("cannot open", path, errno);
     source.file = std::make_shared<OpenFile>();
     source.file->path = path;
     source.file->plain = std::move(*opened);
-    source.file->size = static_cast<std::uint64_t>(status.st_size);
-    source.metadata = {source.file->size, nanoseconds_of(status.st_mtim), status.st_mode & 07777};
+    source.file->size = source.metadata.size;
     source.id = status.st_ino;
-    source.data = data_ranges(source.file->plain.get(), source.file->size, grain);
+    source.data = data_ranges(fd, source.file->size, grain);
     if (source.file->size >= kDirectSource && direct_pays(source.file->plain)) {
-        source.file->direct = open_direct(root, path, status);
+        source.file->direct = open_direct(root, path, flags, status);
     }
-    if (!source.file->direct)
-        ::posix_fadvise(source.file->plain.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (!source.file->direct) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return source;
 }
 

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <thread>
 
+#include "common/io/attributes.h"
 #include "common/io/open_file.h"
+#include "common/io/target_name.h"
 #include "common/io/virtual_file.h"
 
 namespace lambda::io {
@@ -34,9 +36,24 @@ Error being_written(const std::string& path) {
                         "wait for its end, or stop it");
 }
 
+// Finds target.place below what the user named. Returns what stands there now: S_IFMT bits, or 0
+// for nothing, or for a link: the rename replaces it.
+Result<mode_t> find_below(const Root& root, const ports::TargetName& name, OpenFile& target) {
+    auto place = place_of(root, name, true);
+    if (!place) return place.error();
+    target.place = std::move(*place);
+    struct stat status {};
+    if (::fstatat(target.place.directory.get(), target.place.leaf.c_str(), &status,
+                  AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT) return file_error("cannot look at", target.path, errno);
+        return mode_t{0};
+    }
+    return S_ISLNK(status.st_mode) ? mode_t{0} : status.st_mode & S_IFMT;
+}
+
 // Finds target.place, where the target stands once links were followed. Returns what stands there
 // now: S_IFMT bits, or 0 for nothing.
-Result<mode_t> find(const Root& root, OpenFile& target) {
+Result<mode_t> find_named(const Root& root, OpenFile& target) {
     const std::string& path = target.path;
     std::string name = path;
     for (int links = 0; links < kMostLinks; ++links) {
@@ -153,14 +170,6 @@ Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t typ
     return CreatedTarget{std::move(target), {}};
 }
 
-timespec timespec_of(std::int64_t ns) {
-    constexpr std::int64_t second = 1'000'000'000;
-    timespec time{};
-    time.tv_sec = static_cast<time_t>(ns / second - (ns % second < 0 ? 1 : 0));
-    time.tv_nsec = static_cast<long>(ns - std::int64_t{time.tv_sec} * second);
-    return time;
-}
-
 }  // namespace
 
 OpenFile::~OpenFile() {
@@ -182,8 +191,9 @@ std::string partial_name(const std::string& leaf) {
     return name + ".part";
 }
 
-Result<CreatedTarget> create_target(const Root& root, const std::string& path, std::uint64_t size,
-                                    const ports::Disk::Keep& keep) {
+Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& name,
+                                    std::uint64_t size, const ports::Disk::Keep& keep) {
+    const std::string path = name.text();
     if (root.read_only()) return target_error(path, "this account may only read");
     auto target = std::make_shared<OpenFile>();
     target->path = path;
@@ -194,7 +204,8 @@ Result<CreatedTarget> create_target(const Root& root, const std::string& path, s
         target->kind = OpenFile::Kind::null;
         return CreatedTarget{std::move(target), {}};
     }
-    const auto found = find(root, *target);
+    const auto found =
+        name.below.empty() ? find_named(root, *target) : find_below(root, name, *target);
     if (!found) return found.error();
     const mode_t type = *found;
     if (type == S_IFDIR || path.back() == '/') {
@@ -219,14 +230,14 @@ Result<CreatedTarget> create_target(const Root& root, const std::string& path, s
     return CreatedTarget{std::move(target), std::move(journal)};
 }
 
-Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata) {
-    if (target.kind == OpenFile::Kind::null) return {};
+Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {
+    if (target.kind == OpenFile::Kind::null) return true;
     const int fd = target.plain.get();
     if (target.kind == OpenFile::Kind::in_place) {
         // A character device has nothing to flush and says EINVAL.
         if (::fsync(fd) != 0 && errno != EINVAL)
             return file_error("cannot flush", target.path, errno);
-        return {};
+        return true;
     }
     target.keep = false;
     struct stat status {};
@@ -236,12 +247,8 @@ Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata) {
         ::ftruncate(fd, static_cast<off_t>(metadata.size)) != 0) {
         return file_error("cannot set the size", target.path, errno);
     }
-    // Never set-user-id or set-group-id: the bits would be a stranger's, the owner is not.
-    if (::fchmod(fd, metadata.mode & 01777) != 0) {
-        return file_error("cannot set the mode", target.path, errno);
-    }
-    const timespec times[2] = {{0, UTIME_OMIT}, timespec_of(metadata.mtime_ns)};
-    if (::futimens(fd, times) != 0) return file_error("cannot set the time", target.path, errno);
+    const auto applied = apply({.descriptor = fd}, metadata, target.path);
+    if (!applied) return applied;
     if (::fsync(fd) != 0) return file_error("cannot flush", target.path, errno);
     // Before the name: a journal never stands without its partial file.
     if (target.journal) remove_journal(target);
@@ -252,7 +259,7 @@ Result<void> commit(OpenFile& target, const ports::FileMetadata& metadata) {
     target.partial.clear();
     if (sync_directory(target) != 0)
         return file_error("cannot flush its directory", target.path, errno);
-    return {};
+    return applied;
 }
 
 }  // namespace lambda::io

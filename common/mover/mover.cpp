@@ -10,6 +10,7 @@
 #include "common/engine/send_side.h"
 #include "common/io/log.h"
 #include "common/io/machine.h"
+#include "common/io/tree_walker.h"
 #include "common/mover/joins.h"
 #include "common/mover/sockets.h"
 
@@ -52,6 +53,7 @@ struct Mover::State {
     std::unique_ptr<io::Reactor> reactor;
     Sockets sockets;
     std::unique_ptr<ports::Disk> disk;
+    std::unique_ptr<ports::Walker> walker;
     std::unique_ptr<Joins> joins;
     std::vector<engine::StripeCiphers> ciphers;
     std::vector<std::string> notes;
@@ -79,11 +81,13 @@ engine::Setup Mover::State::engine_setup() {
     given.peer_ports = setup.ports;
     given.sources = setup.sources;
     given.wants = setup.wants;
+    given.walk = setup.walk;
     given.target = setup.target;
     io::fill_random(std::as_writable_bytes(std::span(&given.seed, 1)));
     given.fill_random = io::fill_random;
     given.clock = &clock;
     given.disk = disk.get();
+    given.walker = walker.get();
     given.feedback = joins.get();
     for (const auto& socket : sockets.list) given.sockets.push_back(socket.get());
     given.ciphers = std::move(ciphers);
@@ -105,6 +109,10 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
                               state->setup.root.duplicate(), *state->reactor);
     if (!disk) return disk.error();
     state->disk = std::move(*disk);
+    if (sends(state->setup)) {
+        state->walker =
+            std::make_unique<io::TreeWalker>(state->setup.root.duplicate(), *state->reactor);
+    }
     auto ciphers = make_ciphers(state->setup);
     if (!ciphers) return ciphers.error();
     state->ciphers = std::move(*ciphers);
@@ -164,6 +172,7 @@ void Mover::State::run() {
     }
     // Connections, files and memory go with the engine's ports, before anybody hears of the end.
     end.reset();
+    walker.reset();
     disk.reset();
     sockets.list.clear();
     if (setup.finished) setup.finished();

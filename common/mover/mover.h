@@ -19,6 +19,7 @@
 #include "common/io/tls.h"
 #include "common/session/terms.h"
 #include "common/transfer/names.h"
+#include "common/transfer/record.h"
 
 namespace lambda::mover {
 
@@ -27,6 +28,7 @@ using TransferSecret = std::array<std::byte, 32>;
 using engine::FileFailure;
 using engine::Outcome;
 using engine::Progress;
+using engine::Skipped;
 using engine::StripeOutcome;
 using transfer::SourceName;
 using transfer::Target;
@@ -41,8 +43,9 @@ struct Setup {
     // Sender. At the client the names are given; at the server they arrive as WANT records.
     // Receiver at the client: the remote names to ask for.
     std::vector<SourceName> sources;
-    std::vector<std::string> wants;
-    Target target;  // receiver
+    std::vector<transfer::WantRecord> wants;
+    transfer::WalkRecord walk;  // client: how the one or the other are walked
+    Target target;              // receiver
 
     // The control connection's ends. A client's sockets connect to `peer` at the agreed ports.
     Address local;

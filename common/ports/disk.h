@@ -14,6 +14,7 @@
 #include "common/base/cursor.h"
 #include "common/base/interval_set.h"
 #include "common/base/result.h"
+#include "common/ports/attributes.h"
 
 namespace lambda::ports {
 
@@ -23,6 +24,8 @@ constexpr std::size_t kDiskAlignment = 4096;
 // come one by one.
 constexpr std::uint32_t kDiskPieceBytes = 256 * 1024;
 static_assert(kDiskPieceBytes % kDiskAlignment == 0);
+// Smaller files are read and made whole, many at a time.
+constexpr std::uint64_t kSmallFile = 64 * 1024;
 
 using DiskFile = std::uint32_t;
 using DiskTag = std::uint64_t;
@@ -39,15 +42,54 @@ struct DiskEvent {
     bool found = false;            // find_partials
     // create_target: the journal of the partial file that was kept; empty where none was.
     std::vector<std::byte> journal{};
+    std::optional<Archived> archived{};  // open_source, where it was asked for
+    // open_source of a file below kSmallFile: all of it. It was looked at a second time and closed:
+    // `file` is unset.
+    std::optional<std::vector<std::byte>> content{};
+    bool unowned = false;  // commit, make_entry: the owner could not be set
     // open_source: where there is data, in units of whole `grain`s of file offset; the rest is
     // hole.
     std::vector<Range> data{};
 };
 
-struct FileMetadata {
-    std::uint64_t size = 0;
-    std::int64_t mtime_ns = 0;
-    std::uint32_t mode = 0;
+struct SourceFile {
+    std::string path;
+    bool follow = true;    // a link at its end
+    bool archive = false;  // owner and extended attributes too
+};
+
+// Where something lands: `base` was named by the user, and links in it are followed; no component
+// of `below`, which came from the peer or from a walk, is ever followed. Empty `below`: `base`
+// itself.
+struct TargetName {
+    std::string base;
+    std::string below;
+
+    // For messages, and where nothing can be a link.
+    std::string text() const {
+        if (below.empty()) return base;
+        if (base.empty()) return below;
+        return base.back() == '/' ? base + below : base + "/" + below;
+    }
+};
+
+// Something to be made whole, in one step.
+struct Making {
+    enum class Kind {
+        file,  // below kSmallFile, of `bytes` bytes in a slot (the rest up to its size is hole)
+        directory,  // writable for us; one that stands there serves
+        settle,     // a directory's metadata, once nothing in it is made any more
+        link,       // that shows `text`
+        same,       // another name of `first`
+    };
+    Kind kind = Kind::file;
+    TargetName name{};
+    FileMetadata metadata{};
+    std::string text{};
+    TargetName first{};
+    std::uint32_t slot = 0;
+    std::uint32_t at = 0;
+    std::uint32_t bytes = 0;
 };
 
 class Disk {
@@ -58,7 +100,7 @@ class Disk {
     virtual ByteSpan slot(std::uint32_t index) = 0;  // one block, aligned to kDiskAlignment
 
     // A regular file to read. `grain` is the leaf size, to which holes are rounded inwards.
-    virtual void open_source(DiskTag tag, const std::string& path, std::uint64_t grain) = 0;
+    virtual void open_source(DiskTag tag, const SourceFile& file, std::uint64_t grain) = 0;
     // Reads [offset, offset+bytes) of the file to `at` in the slot. False: the queue is full, try
     // later.
     virtual bool read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
@@ -69,12 +111,12 @@ class Disk {
     // Whether a partial file that was cut stands there for `path`, or, where `below` is set,
     // anywhere below the directory `path`. May say so where there is too much to look at.
     virtual void find_partials(DiskTag tag, const std::string& path, bool below) = 0;
-    // The partial file beside `path` (or `path` itself where it is no regular file), locked, with
+    // The partial file beside `name` (or `name` itself where it is no regular file), locked, with
     // missing parent directories made. One that a cut transfer left is kept where it has a journal
     // and `keep`, called on any thread, says of that yes; else it is emptied and the journal goes.
     // It may be read, too.
     using Keep = std::function<bool(ByteView journal)>;
-    virtual void create_target(DiskTag tag, const std::string& path, std::uint64_t size,
+    virtual void create_target(DiskTag tag, const TargetName& name, std::uint64_t size,
                                Keep keep) = 0;
     // The slot's bytes past `bytes`, up to the next kDiskAlignment, may be written too, and must be
     // writable where offset + bytes is the end of the file.
@@ -84,8 +126,13 @@ class Disk {
     // which is not flushed. From then on the partial file stays when the transfer is cut.
     virtual void sync(DiskTag tag, DiskFile file, std::uint64_t offset,
                       std::vector<std::byte> image) = 0;
-    // Size, mode, mtime; flush; rename over the name; flush of the directory. Closes the file.
+    // Metadata; flush; rename over the name; flush of the directory. Closes the file.
     virtual void commit(DiskTag tag, DiskFile file, const FileMetadata& metadata) = 0;
+
+    // Begun in the order of the calls. The event comes when it is durable under its name (a
+    // `directory`: when it is made), and batches share what that costs. The slot is the disk's
+    // until then.
+    virtual void make_entry(DiskTag tag, Making making) = 0;
 
     // Closes a source; closes and removes a partial file and its journal. No event. What is in
     // flight on it must have ended.

@@ -3,25 +3,35 @@
 
 #include <string>
 
+#include "common/ports/disk.h"
+#include "common/ports/walker.h"
+
 namespace lambda::transfer {
 
-// A file to send: where it is read, and what it is called for the receiver (relative,
-// '/'-separated).
-struct SourceName {
-    std::string path;
-    std::string name;
-};
+using SourceName = ports::WalkRoot;
 
-// Where received files land: at `path` itself, or at path + "/" + name.
+// Where received entries land: in the directory `path` under their names, or, where one source
+// becomes `path`, with that in place of the first component of each name. The name "." is `path`
+// itself.
 struct Target {
     std::string path;
     bool into_directory = false;
 
-    std::string path_of(const std::string& name) const {
-        if (!into_directory) return path;
-        if (path.empty()) return name;
-        return path.back() == '/' ? path + name : path + "/" + name;
+    ports::TargetName of(const std::string& name) const {
+        if (name == ".") return {path, {}};
+        if (into_directory) return {path, name};
+        const std::size_t slash = name.find('/');
+        return {path, slash == std::string::npos ? std::string() : name.substr(slash + 1)};
     }
 };
+
+// The last component: "b" of "/a/b/"; empty for "/".
+inline std::string base_name(const std::string& path) {
+    const std::size_t end = path.find_last_not_of('/');
+    if (end == std::string::npos) return {};
+    const std::size_t slash = path.find_last_of('/', end);
+    const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
+    return path.substr(start, end + 1 - start);
+}
 
 }  // namespace lambda::transfer

@@ -16,6 +16,12 @@ enum class Type : std::uint8_t {
     finish = 0x14,
     drop = 0x15,
     leaf = 0x16,
+    directory = 0x17,
+    leave = 0x18,
+    link = 0x19,
+    same = 0x1a,
+    skip = 0x1b,
+    frontier = 0x1c,
     want = 0x20,
     want_end = 0x21,
     done = 0x22,
@@ -25,6 +31,7 @@ enum class Type : std::uint8_t {
     nothing = 0x26,
     have = 0x27,
     compared = 0x28,
+    walk = 0x29,
 };
 
 constexpr std::size_t kHeader = 4;
@@ -51,6 +58,55 @@ Digest read_digest(ByteReader& reader) {
     return digest;
 }
 
+void write_archived(ByteWriter& out, const std::optional<ports::Archived>& archived) {
+    out.u8(archived ? 1 : 0);
+    if (!archived) return;
+    out.u32(archived->owner.user);
+    out.u32(archived->owner.group);
+    out.u16(static_cast<std::uint16_t>(archived->extended.size()));
+    for (const ports::ExtendedAttribute& attribute : archived->extended) {
+        out.string16(attribute.name);
+        out.u32(static_cast<std::uint32_t>(attribute.value.size()));
+        out.bytes(std::as_bytes(std::span(attribute.value)));
+    }
+}
+
+// False: malformed.
+bool read_archived(ByteReader& reader, std::optional<ports::Archived>& into) {
+    const std::uint8_t there = reader.u8();
+    if (there == 0) return reader.ok();
+    ports::Archived archived;
+    archived.owner.user = reader.u32();
+    archived.owner.group = reader.u32();
+    const std::size_t count = reader.u16();
+    if (there != 1 || !reader.ok() || count > kMaxExtended) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+        ports::ExtendedAttribute attribute;
+        attribute.name = reader.string16();
+        const ByteView value = reader.bytes(reader.u32());
+        if (!reader.ok() || attribute.name.empty() ||
+            attribute.name.find('\0') != std::string::npos) {
+            return false;
+        }
+        attribute.value.assign(reinterpret_cast<const char*>(value.data()), value.size());
+        archived.extended.push_back(std::move(attribute));
+    }
+    into = std::move(archived);
+    return true;
+}
+
+void write_metadata(ByteWriter& out, const ports::FileMetadata& metadata) {
+    out.i64(metadata.mtime_ns);
+    out.u32(metadata.mode);
+    write_archived(out, metadata.archived);
+}
+
+bool read_metadata(ByteReader& reader, ports::FileMetadata& into) {
+    into.mtime_ns = reader.i64();
+    into.mode = reader.u32();
+    return read_archived(reader, into.archived);
+}
+
 struct Writer {
     ByteWriter& out;
 
@@ -69,6 +125,7 @@ struct Writer {
         out.i64(r.mtime_ns);
         out.u32(r.mode);
         out.u64(r.id);
+        write_archived(out, r.archived);
         out.string16(r.name);
         ranges(r.data);
         return Type::file;
@@ -116,8 +173,41 @@ struct Writer {
         return Type::have;
     }
     Type operator()(const ComparedRecord&) const { return Type::compared; }
+    Type operator()(const DirectoryRecord& r) const {
+        out.u32(r.entry);
+        write_metadata(out, r.metadata);
+        out.string16(r.name);
+        return Type::directory;
+    }
+    Type operator()(const LeaveRecord& r) const {
+        out.u32(r.entry);
+        return Type::leave;
+    }
+    Type operator()(const LinkRecord& r) const {
+        out.u32(r.entry);
+        write_metadata(out, r.metadata);
+        out.string16(r.name);
+        out.string16(r.shows);
+        return Type::link;
+    }
+    Type operator()(const SameRecord& r) const {
+        out.u32(r.entry);
+        out.string16(r.name);
+        out.string16(r.first);
+        return Type::same;
+    }
+    Type operator()(const SkipRecord& r) const {
+        out.string16(r.name);
+        out.string16(bounded(r.why));
+        return Type::skip;
+    }
+    Type operator()(const FrontierRecord& r) const {
+        out.u64(r.place);
+        return Type::frontier;
+    }
     Type operator()(const WantRecord& r) const {
         out.string16(r.name);
+        out.u8(static_cast<std::uint8_t>((r.pattern ? 1 : 0) | (r.contents ? 2 : 0)));
         return Type::want;
     }
     Type operator()(const WantEndRecord&) const { return Type::want_end; }
@@ -141,7 +231,18 @@ struct Writer {
     Type operator()(const SetDoneRecord& r) const {
         out.u64(r.done);
         out.u64(r.failed);
+        out.u64(r.unowned);
         return Type::set_done;
+    }
+    Type operator()(const WalkRecord& r) const {
+        out.u8(static_cast<std::uint8_t>(r.links));
+        out.u8(r.archive ? 1 : 0);
+        out.u16(static_cast<std::uint16_t>(r.rules.size()));
+        for (const Rule& rule : r.rules) {
+            out.u8(rule.include ? 1 : 0);
+            out.string16(rule.pattern);
+        }
+        return Type::walk;
     }
 };
 
@@ -182,8 +283,55 @@ std::optional<Record> parse_file(ByteReader& reader) {
     r.mtime_ns = reader.i64();
     r.mode = reader.u32();
     r.id = reader.u64();
+    if (!read_archived(reader, r.archived)) return std::nullopt;
     r.name = reader.string16();
     if (!read_ranges(reader, r.data) || !valid(r)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_directory(ByteReader& reader) {
+    DirectoryRecord r;
+    r.entry = reader.u32();
+    if (!read_metadata(reader, r.metadata)) return std::nullopt;
+    r.name = reader.string16();
+    if (r.name != "." && !acceptable_name(r.name)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_link(ByteReader& reader) {
+    LinkRecord r;
+    r.entry = reader.u32();
+    if (!read_metadata(reader, r.metadata)) return std::nullopt;
+    r.name = reader.string16();
+    r.shows = reader.string16();
+    const bool sound = acceptable_name(r.name) && !r.shows.empty() &&
+                       r.shows.size() <= kMaxNameBytes && r.shows.find('\0') == std::string::npos;
+    if (!sound) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_same(ByteReader& reader) {
+    SameRecord r;
+    r.entry = reader.u32();
+    r.name = reader.string16();
+    r.first = reader.string16();
+    if (!acceptable_name(r.name) || !acceptable_name(r.first)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_walk(ByteReader& reader) {
+    WalkRecord r;
+    const std::uint8_t links = reader.u8();
+    r.archive = reader.u8() != 0;
+    const std::size_t count = reader.u16();
+    if (links > static_cast<std::uint8_t>(ports::Links::skip) || count > kMaxRules) {
+        return std::nullopt;
+    }
+    r.links = static_cast<ports::Links>(links);
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        const bool include = reader.u8() != 0;
+        r.rules.push_back({include, reader.string16()});
+    }
     return r;
 }
 
@@ -241,7 +389,11 @@ std::optional<Record> parse(Type type, ByteReader& reader) {
         case Type::compared:
             return ComparedRecord{};
         case Type::want: {
-            WantRecord r{reader.string16()};
+            WantRecord r;
+            r.name = reader.string16();
+            const std::uint8_t flags = reader.u8();
+            r.pattern = (flags & 1) != 0;
+            r.contents = (flags & 2) != 0;
             if (r.name.empty() || r.name.size() > kMaxNameBytes) return std::nullopt;
             return r;
         }
@@ -272,8 +424,30 @@ std::optional<Record> parse(Type type, ByteReader& reader) {
             SetDoneRecord r;
             r.done = reader.u64();
             r.failed = reader.u64();
+            r.unowned = reader.u64();
             return r;
         }
+        case Type::directory:
+            return parse_directory(reader);
+        case Type::leave:
+            return LeaveRecord{reader.u32()};
+        case Type::link:
+            return parse_link(reader);
+        case Type::same:
+            return parse_same(reader);
+        case Type::frontier: {
+            const FrontierRecord r{reader.u64()};
+            if (r.place > INT64_MAX) return std::nullopt;
+            return r;
+        }
+        case Type::skip: {
+            SkipRecord r;
+            r.name = reader.string16();
+            r.why = reader.string16();
+            return r;
+        }
+        case Type::walk:
+            return parse_walk(reader);
     }
     return std::nullopt;
 }
@@ -317,18 +491,6 @@ std::optional<Record> RecordReader::next() {
         return std::nullopt;
     }
     return record;
-}
-
-bool acceptable_name(std::string_view name) {
-    if (name.empty() || name.size() > kMaxNameBytes || name.find('\0') != name.npos) return false;
-    std::size_t start = 0;
-    while (start <= name.size()) {
-        const std::size_t end = std::min(name.find('/', start), name.size());
-        const std::string_view part = name.substr(start, end - start);
-        if (part.empty() || part == "." || part == "..") return false;
-        start = end + 1;
-    }
-    return true;
 }
 
 }  // namespace lambda::transfer

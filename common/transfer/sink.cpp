@@ -15,12 +15,15 @@ constexpr std::uint32_t kMostSpareSlots = 4;
 }  // namespace
 
 Sink::Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t block_bytes,
-           std::function<void(Failure)> on_failure)
+           Listener listener)
     : disk_(disk),
       stream_(stream),
       target_(std::move(target)),
       block_bytes_(block_bytes),
-      on_failure_(std::move(on_failure)) {
+      listener_(std::move(listener)),
+      tree_(disk, stream, target_, next_tag_, [this](const std::string& name, const Error& error) {
+          listener_.on_failure({name, error});
+      }) {
     LAMBDA_ASSERT(block_bytes % kLeafBytes == 0 && disk.slot_count() >= 2);
     for (std::uint32_t slot = disk.slot_count(); slot > 0; --slot) free_slots_.push_back(slot - 1);
     const std::uint32_t spare = std::clamp(disk.slot_count() / 8, 1u, kMostSpareSlots);
@@ -52,11 +55,12 @@ bool Sink::handle(const Record& record) {
     }
     if (const auto* failed = std::get_if<FailRecord>(&record)) {
         ++totals_.failed;
-        on_failure_({failed->name, Error{.fault = failed->fault,
-                                         .message = failed->message,
-                                         .path = failed->name,
-                                         .side = Side::remote,
-                                         .remedy = failed->remedy}});
+        tree_.note_failed(failed->name);
+        listener_.on_failure({failed->name, Error{.fault = failed->fault,
+                                                  .message = failed->message,
+                                                  .path = failed->name,
+                                                  .side = Side::remote,
+                                                  .remedy = failed->remedy}});
         return true;
     }
     if (const auto* finish = std::get_if<FinishRecord>(&record)) {
@@ -65,16 +69,25 @@ bool Sink::handle(const Record& record) {
         evaluate_all();
         return true;
     }
-    return false;  // a record that only receivers send
+    if (const auto* frontier = std::get_if<FrontierRecord>(&record)) {
+        if (frontier->place < frontier_ || finish_files_) return false;
+        frontier_ = frontier->place;
+        evaluate_all();
+        return true;
+    }
+    if (const auto* skipped = std::get_if<SkipRecord>(&record)) {
+        listener_.on_skip(*skipped);
+        return true;
+    }
+    // What only receivers send is none of a tree either.
+    return handle_tree(record).value_or(false);
 }
 
 bool Sink::handle_file(const FileRecord& record) {
-    if (record.file != next_file_ || record.place < frontier_ || finish_files_ ||
-        files_.size() >= kMaxFiles) {
-        return false;
-    }
-    ++next_file_;
-    frontier_ = record.place + record.size;
+    if (record.place < frontier_ || !announces(record.file)) return false;
+    const std::uint64_t described_before = frontier_ / block_bytes_;
+    // One that is all hole has a place and takes none.
+    frontier_ = record.place + (record.data.empty() ? 0 : record.size);
     File file;
     file.record = record;
     file.digest = FileDigest(record.size);
@@ -99,11 +112,16 @@ bool Sink::handle_file(const FileRecord& record) {
     totals_.bytes_known += file.to_write;
     current_name_ = record.name;
     if (!record.data.empty()) by_place_.emplace(record.place, record.file);
+    file.directory = tree_.begin_file();
+    if (record.size < ports::kSmallFile) {
+        file.step = File::Step::whole;
+    } else {
+        const ports::DiskTag tag = next_tag_++;
+        creating_.emplace(tag, record.file);
+        disk_.create_target(tag, target_.of(record.name), record.size, std::move(keep));
+    }
     files_.emplace(record.file, std::move(file));
-    const ports::DiskTag tag = next_tag_++;
-    creating_.emplace(tag, record.file);
-    disk_.create_target(tag, target_.path_of(record.name), record.size, std::move(keep));
-    evaluate_all();
+    if (frontier_ / block_bytes_ != described_before) evaluate_all();
     return true;
 }
 
@@ -238,14 +256,14 @@ void Sink::complete(std::uint64_t index, Block& block) {
             const std::uint32_t bytes = std::min(ports::kDiskPieceBytes, extent.bytes - done);
             const Write piece{index, {extent.file, extent.offset + done, extent.at + done, bytes}};
             ++block.writes_left;
-            ++file.writes_in_flight;
-            if (file.step == File::Step::creating) {
-                waiting_[extent.file].push_back(piece);
-            } else {
-                to_write_.push_back(piece);
-            }
+            queue(extent.file, file, piece);
         }
     }
+    std::vector<FileNumber> whole;
+    for (const Extent& extent : *block.expected) {
+        if (files_.at(extent.file).content) whole.push_back(extent.file);
+    }
+    for (const FileNumber number : whole) maybe_commit(number);
 }
 
 // The leaves of a block are taken all together. Those that differ are asked for again, and the
@@ -308,8 +326,10 @@ void Sink::turn(Time now) {
     issue_writes();
     issue_compares();
     sync_files(now);
-    if (finish_files_ && files_.empty() && blocks_.empty() && !finished_ && stream_.has_room()) {
-        stream_.put(SetDoneRecord{totals_.files_done, totals_.failed});
+    if (finish_files_ && files_.empty() && tree_.in_hand() == 0 && blocks_.empty() && !finished_ &&
+        stream_.has_room()) {
+        const Totals all = totals();
+        stream_.put(SetDoneRecord{all.files_done, all.failed, all.unowned});
         finished_ = true;
     }
 }
@@ -346,6 +366,7 @@ void Sink::handle(const ports::DiskEvent& event) {
     if (compare_reads_.contains(event.tag)) return handle_compared(event);
     if (syncing_.contains(event.tag)) return handle_synced(event);
     if (event.tag == finding_) return handle_found(event);
+    tree_.handle(event);
 }
 
 void Sink::handle_created(const ports::DiskEvent& event) {
@@ -413,50 +434,15 @@ void Sink::finish_block(std::uint64_t index) {
     if (!spare) ++freed_blocks_;
 }
 
-void Sink::maybe_commit(FileNumber number) {
-    File& file = files_.at(number);
-    const bool whole = file.close && file.to_write == 0 && file.to_compare == 0;
-    if (file.failed || file.step != File::Step::open || !whole || disk_has(number, file)) return;
-    if (!file.digest.complete() || file.digest.finish() != file.close->digest) {
-        fail(number,
-             Error{.fault = Fault::integrity,
-                   .message = "the digests of the two ends differ",
-                   .path = file.record.name,
-                   .side = Side::local,
-                   .remedy = "send the file again"},
-             true);
-        return;
-    }
-    file.step = File::Step::committing;
-    const ports::DiskTag tag = next_tag_++;
-    committing_.emplace(tag, number);
-    disk_.commit(tag, file.disk_file, {file.record.size, file.close->mtime_ns, file.record.mode});
-}
-
-void Sink::handle_committed(const ports::DiskEvent& event) {
-    const FileNumber number = committing_.extract(event.tag).mapped();
-    File& file = files_.at(number);
-    if (event.error) {
-        file.step = File::Step::creating;  // the disk let go of it
-        fail(number, *event.error, true);
-        return;
-    }
-    stream_.put(DoneRecord{number, file.close->digest});
-    ++totals_.files_done;
-    if (names_done_) names_done_->push_back(file.record.name);
-    ++totals_.verified;
-    if (!file.record.data.empty()) by_place_.erase(file.record.place);
-    unsynced_.erase(number);
-    files_.erase(number);
-}
-
 void Sink::fail(FileNumber number, const Error& error, bool tell_sender) {
     File& file = files_.at(number);
     if (file.failed) return;
     file.failed = true;
     ++totals_.failed;
+    tree_.note_failed(file.record.name);
+    if (file.step == File::Step::whole) give_up_content(file);
     if (tell_sender) stream_.put(RefuseRecord{number, error.fault, error.message, error.remedy});
-    on_failure_({file.record.name, error});
+    listener_.on_failure({file.record.name, error});
     if (!file.record.data.empty()) by_place_.erase(file.record.place);
     // Blocks that waited for this file may be complete without it.
     for (auto& [index, block] : blocks_) {
@@ -482,7 +468,7 @@ void Sink::forget_failed(FileNumber number) {
     if (at == files_.end() || !at->second.failed || disk_has(number, at->second)) return;
     unsynced_.erase(number);
     if (at->second.step == File::Step::open) disk_.close(at->second.disk_file);
-    files_.erase(at);
+    end(at);
 }
 
 }  // namespace lambda::transfer

@@ -1,6 +1,6 @@
 // The receiver's data set: takes packets into blocks, checks leaves, writes, and commits files
-// whose digests agree. Pure but for the disk port it drives; engine thread. Bounds: slots of the
-// disk, kMaxFiles files in hand, the stream's window.
+// whose digests agree; small ones are made whole. Pure but for the disk port it drives; engine
+// thread. Bounds: slots of the disk, kMaxInHand entries in hand, the stream's window.
 #pragma once
 
 #include <chrono>
@@ -24,12 +24,14 @@
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
 #include "common/transfer/source.h"
+#include "common/transfer/tree_sink.h"
 
 namespace lambda::transfer {
 
 class Sink {
   public:
-    static constexpr std::size_t kMaxFiles = 4096;
+    // More than a sender keeps: what it announced, and the directories it is in.
+    static constexpr std::size_t kMaxInHand = Source::kMostInHand + 2 * kMaxNameBytes;
     static constexpr std::size_t kMaxFinishedRanges = 65536;
     // How often a leaf with a wrong digest is asked for again before its file fails.
     static constexpr unsigned kMostAgain = 3;
@@ -41,7 +43,11 @@ class Sink {
     struct Totals {
         std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_received = 0,
                       bytes_complete = 0, verified = 0, failed = 0, leaves_again = 0,
-                      bytes_kept = 0;
+                      bytes_kept = 0, links_done = 0, directories_done = 0, unowned = 0;
+    };
+    struct Listener {
+        std::function<void(Failure)> on_failure;
+        std::function<void(const SkipRecord&)> on_skip;
     };
 
     // Data is journalled when so much of it was written, or so long ago.
@@ -50,7 +56,7 @@ class Sink {
     static constexpr std::size_t kMostSyncs = 16;  // at once
 
     Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t block_bytes,
-         std::function<void(Failure)> on_failure);
+         Listener listener);
 
     // False: the peer speaks nonsense; nothing more should be taken from it.
     bool handle(const Record& record);
@@ -79,8 +85,8 @@ class Sink {
     // SET_DONE was put into the stream.
     bool finished() const { return finished_; }
     bool writing() const { return writes_in_flight_ > 0 || !syncing_.empty(); }
-    const Totals& totals() const { return totals_; }
-    // From now on the names of files that are done are kept: as many as there are.
+    Totals totals() const;
+    // From now on the names of files that are done are kept: of those in no directory.
     void keep_names_done() { names_done_.emplace(); }
     std::vector<std::string> names_done() const {
         return names_done_.value_or(std::vector<std::string>{});
@@ -88,9 +94,14 @@ class Sink {
     const std::string& current_name() const { return current_name_; }
 
   private:
+    struct Write {
+        std::uint64_t block = 0;
+        Extent extent;
+    };
     struct File {
         FileRecord record;
-        enum class Step { creating, open, committing } step = Step::creating;
+        // A small one is `whole` until its content and CLOSE are here, then committing.
+        enum class Step { creating, open, whole, committing } step = Step::creating;
         ports::DiskFile disk_file = 0;
         IntervalSet missing;         // what is to come, in file offsets
         std::uint64_t to_write = 0;  // bytes of data not on disk yet
@@ -102,7 +113,9 @@ class Sink {
         unsigned compares_in_hand = 0;
         std::optional<CloseRecord> close;
         FileDigest digest{0};
-        bool failed = false;  // waits for the disk to let go of it
+        bool failed = false;                    // waits for the disk to let go of it
+        std::optional<FileNumber> directory{};  // that it lies in
+        std::optional<Write> content{};         // whole: where it waits
     };
     struct Block {
         std::uint32_t slot = 0;
@@ -115,14 +128,14 @@ class Sink {
         unsigned writes_left = 0;
         bool spare = false;  // in a spare slot, and no credit was taken for it
     };
-    struct Write {
-        std::uint64_t block = 0;
-        Extent extent;
-    };
 
     bool handle_file(const FileRecord& record);
     bool handle_close(const CloseRecord& record);
     bool handle_drop(const DropRecord& record);
+    std::optional<bool> handle_tree(const Record& record);
+    bool announces(FileNumber number);
+    std::optional<FileNumber> in_hand(const std::string& name) const;
+    void end(std::map<FileNumber, File>::iterator at);
     void handle_created(const ports::DiskEvent& event);
     void handle_written(const ports::DiskEvent& event);
     void handle_committed(const ports::DiskEvent& event);
@@ -136,6 +149,9 @@ class Sink {
     void finish_block(std::uint64_t index);
     void write_ended(std::uint64_t index);
     void maybe_commit(FileNumber number);
+    void make_whole(FileNumber number, File& file);
+    void queue(FileNumber number, File& file, const Write& write);
+    void give_up_content(File& file);
     void fail(FileNumber number, const Error& error, bool tell_sender);
     void forget_failed(FileNumber number);
     bool disk_has(FileNumber number, const File& file) const;
@@ -157,7 +173,7 @@ class Sink {
     StreamSender& stream_;
     const Target target_;
     const std::uint32_t block_bytes_;
-    std::function<void(Failure)> on_failure_;
+    const Listener listener_;
 
     std::map<FileNumber, File> files_;              // in hand
     std::map<std::uint64_t, FileNumber> by_place_;  // of files in hand that have data
@@ -205,6 +221,7 @@ class Sink {
     Totals totals_;
     std::optional<std::vector<std::string>> names_done_;
     std::string current_name_;
+    TreeSink tree_;
 };
 
 }  // namespace lambda::transfer

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
-#include "common/transfer/journal.h"
 
 namespace lambda::transfer {
 namespace {
@@ -12,40 +11,29 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-std::uint64_t total(const std::vector<Range>& ranges) {
-    std::uint64_t sum = 0;
-    for (const Range& range : ranges) sum += range.length();
-    return sum;
-}
-
 }  // namespace
 
-Source::Source(ports::Disk& disk, StreamSender& stream, std::uint32_t block_bytes,
-               std::function<void(Failure)> on_failure)
-    : disk_(disk), stream_(stream), block_bytes_(block_bytes), on_failure_(std::move(on_failure)) {
+Source::Source(ports::Disk& disk, ports::Walker& walker, StreamSender& stream,
+               std::uint32_t block_bytes, Listener listener)
+    : disk_(disk),
+      walker_(walker),
+      stream_(stream),
+      block_bytes_(block_bytes),
+      listener_(std::move(listener)) {
     LAMBDA_ASSERT(block_bytes % kLeafBytes == 0 && disk.slot_count() >= 2);
     // The lowest slot is taken first, and the one freed last again: what was touched stays warm.
     for (std::uint32_t slot = disk.slot_count(); slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
 
-bool Source::add(SourceName name) {
-    if (names_.size() >= kNamesAhead) return false;
-    names_.push_back(std::move(name));
-    return true;
-}
-
 void Source::turn() {
-    open_ahead();
-    while (!opened_.empty() && stream_.has_room()) {
-        lay(std::move(opened_.front()));
-        opened_.pop_front();
-    }
+    look_ahead();
+    announce();
     read_again();
     plan_blocks();
     plan_compares();
     while (!reads_.empty() && start_reads()) {
     }
-    const bool all_laid = names_end_ && names_.empty() && opening_.empty() && opened_.empty();
+    const bool all_laid = ahead_.empty() && walker_.ended();
     if (all_laid && to_plan_.empty() && !finish_sent_ && stream_.has_room()) {
         if (packed_) flush_packed();
         stream_.put(FinishRecord{next_file_});
@@ -60,85 +48,21 @@ void Source::handle(const ports::DiskEvent& event) {
     if (reopening_.contains(event.tag)) return handle_reopened(event);
 }
 
-void Source::open_ahead() {
-    while (!names_.empty() && opening_.size() + opened_.size() < kOpensAhead &&
-           files_.size() < kOpensAhead * 64) {
-        const ports::DiskTag tag = next_tag_++;
-        const auto at = opening_.emplace(tag, std::move(names_.front())).first;
-        names_.pop_front();
-        disk_.open_source(tag, at->second.path, kLeafBytes);
-    }
-}
-
-void Source::handle_opened(const ports::DiskEvent& event) {
-    auto node = opening_.extract(event.tag);
-    File file;
-    file.name = std::move(node.mapped());
-    if (event.error) {
-        // A failure is a record of its own: it needs room like any other, and is small enough to be
-        // put at once within what has_room() leaves.
-        stream_.put(FailRecord{file.name.name, event.error->fault, event.error->message,
-                               event.error->remedy});
-        on_failure_({file.name.name, *event.error});
-        return;
-    }
-    file.disk_file = event.file;
-    file.open = true;
-    file.size = event.size;
-    file.mtime_ns = event.mtime_ns;
-    file.mode = event.mode;
-    file.id = event.id;
-    file.data = event.data;
-    opened_.push_back(std::move(file));
-}
-
-void Source::lay(File file) {
-    if (file.data.size() > kMaxDataRanges) file.data = {{0, file.size}};
-    const bool small = file.size < kSmallFile;
-    const std::uint64_t block_end = round_up(next_place_ + 1, block_bytes_);
-    if (!small || next_place_ + file.size > block_end)
-        next_place_ = round_up(next_place_, block_bytes_);
-    file.place = next_place_;
-    next_place_ += file.size;
-    if (!small) next_place_ = round_up(next_place_, block_bytes_);
-
-    const FileNumber number = next_file_++;
-    file.digest = FileDigest(file.size);
-    std::uint64_t at = 0;
-    for (const Range& range : file.data) {
-        file.digest.add_zeros(at, range.first);
-        at = range.last;
-    }
-    if (at < file.size) file.digest.add_zeros(at, file.size);
-    file.unread = total(file.data);
-    file.awaiting = keeps_journal(file.size) && !nothing_kept_ && !file.data.empty();
-    stream_.put(FileRecord{number, file.place, file.size, file.mtime_ns, file.mode, file.id,
-                           file.name.name, file.data});
-    ++totals_.files_known;
-    totals_.bytes_known += file.unread;
-    current_name_ = file.name.name;
-    const auto at_file = files_.emplace(number, std::move(file)).first;
-    to_plan_.push_back(number);
-    maybe_check(number, at_file->second);
-}
-
 void Source::plan_blocks() {
+    // Nothing more to pack, and nothing else to send: what is packed goes. The receiver may need it
+    // before there is room to announce more.
+    if (packed_ && ready_.empty() && (ahead_.empty() || announce_stuck_)) flush_packed();
     for (auto next = to_plan_.begin(); next != to_plan_.end();) {
         const auto at = files_.find(*next);
         if (at != files_.end() && !at->second.failed) {
-            File& file = at->second;
-            if (file.awaiting) {
+            if (at->second.awaiting) {
                 ++next;
                 continue;
             }
-            const bool planned =
-                file.size < kSmallFile ? plan_small(*next, file) : plan_large(*next, file);
-            if (!planned) return;
+            if (!plan_large(*next, at->second)) return;
         }
         next = to_plan_.erase(next);
     }
-    // Nothing more to pack just now: what is packed goes.
-    if (packed_ && opening_.empty() && opened_.empty()) flush_packed();
 }
 
 SendBlock* Source::new_block(std::uint64_t index) {
@@ -154,7 +78,6 @@ SendBlock* Source::new_block(std::uint64_t index) {
 
 // One block for each turn of the loop that has data in it. True: the whole file is planned.
 bool Source::plan_large(FileNumber number, File& file) {
-    if (packed_ && !flush_packed()) return false;
     while (!file.data.empty()) {
         const std::uint64_t first = file.data.front().first;
         const std::uint64_t index = (file.place + first) / block_bytes_;
@@ -183,22 +106,6 @@ void Source::add_extents(SendBlock& block, FileNumber number, File& file,
     for (const Extent& extent : block.extents) plan_reads(block, file, extent);
 }
 
-bool Source::plan_small(FileNumber number, File& file) {
-    if (file.data.empty()) return true;
-    const std::uint64_t index = file.place / block_bytes_;
-    if (packed_ && *packed_ != index && !flush_packed()) return false;
-    SendBlock* block = packed_ ? &blocks_.at(index) : new_block(index);
-    if (block == nullptr) return false;
-    packed_ = index;
-    const Extent extent{number, 0, static_cast<std::uint32_t>(file.place % block_bytes_),
-                        static_cast<std::uint32_t>(file.size)};
-    file.data.clear();
-    block->extents.push_back(extent);
-    block->unresolved += extent.bytes;
-    plan_reads(*block, file, extent);
-    return true;
-}
-
 void Source::plan_reads(SendBlock& block, File& file, Extent left) {
     while (left.bytes > 0) {
         Extent piece = left;
@@ -212,14 +119,42 @@ void Source::plan_reads(SendBlock& block, File& file, Extent left) {
     }
 }
 
-// No more files go into the packed block: it may be sent once it is read.
-bool Source::flush_packed() {
+// The block that takes the next small file, with room for it from next_place_ on. Nothing where no
+// slot is free.
+SendBlock* Source::room_to_pack(std::uint64_t bytes) {
+    if (packed_ && next_place_ + bytes > (*packed_ + 1) * block_bytes_) flush_packed();
+    if (packed_) return &blocks_.at(*packed_);
+    const std::uint64_t index = round_up(next_place_, block_bytes_) / block_bytes_;
+    SendBlock* block = new_block(index);
+    if (block == nullptr) return nullptr;
+    next_place_ = index * block_bytes_;
+    packed_ = index;
+    return block;
+}
+
+// No more files go into the packed block: it may be sent.
+void Source::flush_packed() {
     SendBlock& block = blocks_.at(*packed_);
     packed_.reset();
     // The next small file must not join a block that is on its way.
     next_place_ = std::max(next_place_, (block.index + 1) * block_bytes_);
-    if (block.reads_pending == 0) finish_block_read(block);
-    return true;
+    // Else the receiver would not know that it has all of the block before the next file is
+    // announced, and there may be no room for that one before these are done.
+    stream_.put(FrontierRecord{next_place_});
+    std::erase_if(block.leaves, [&](const SendBlock::Leaf& leaf) {
+        const auto extent = std::find_if(block.extents.begin(), block.extents.end(),
+                                         [&](const Extent& each) { return each.at == leaf.first; });
+        return !files_.contains(extent->file) || files_.at(extent->file).failed;
+    });
+    std::vector<FileNumber> files;
+    for (const Extent& extent : block.extents) files.push_back(extent.file);
+    drop_failed_extents(block);
+    if (block.extents.empty()) {
+        release(block);
+    } else {
+        ready_.push_back(block.index);
+    }
+    for (const FileNumber number : files) maybe_forget(number);
 }
 
 bool Source::start_reads() {
@@ -231,7 +166,7 @@ bool Source::start_reads() {
         --block.reads_pending;
         const Read gone = read;
         reads_.pop_front();
-        if (block.reads_pending == 0 && packed_ != gone.block) finish_block_read(block);
+        if (block.reads_pending == 0) finish_block_read(block);
         maybe_forget(gone.extent.file);
         return true;
     }
@@ -258,7 +193,7 @@ void Source::handle_read(const ports::DiskEvent& event) {
         } else if (event.bytes < read.extent.bytes) {
             fail(read.extent.file, Error{.fault = Fault::file,
                                          .message = "the file became shorter while it was sent",
-                                         .path = file.name.path,
+                                         .path = file.path,
                                          .side = Side::local,
                                          .remedy = "run the transfer again when nobody writes it"});
         } else {
@@ -267,20 +202,22 @@ void Source::handle_read(const ports::DiskEvent& event) {
     }
     // The failure of its last file may have taken the block away.
     const auto left = blocks_.find(read.block);
-    if (left != blocks_.end() && left->second.reads_pending == 0 && packed_ != read.block) {
-        finish_block_read(left->second);
-    }
+    if (left != blocks_.end() && left->second.reads_pending == 0) finish_block_read(left->second);
     maybe_forget(read.extent.file);
 }
 
-// All of the block was read: digests, then it may be sent.
-void Source::finish_block_read(SendBlock& block) {
+void Source::drop_failed_extents(SendBlock& block) {
     std::erase_if(block.extents, [&](const Extent& extent) {
         const auto at = files_.find(extent.file);
         const bool failed = at == files_.end() || at->second.failed;
         if (failed) block.unresolved -= extent.bytes;
         return failed;
     });
+}
+
+// All of the block was read: digests, then it may be sent.
+void Source::finish_block_read(SendBlock& block) {
+    drop_failed_extents(block);
     if (block.dropped || block.extents.empty()) return release(block);
     const bool again = block.purpose == SendBlock::Purpose::again;
     const bool compare = block.purpose == SendBlock::Purpose::compare;
@@ -329,7 +266,7 @@ void Source::handle_checked(const ports::DiskEvent& event) {
         } else if (event.size != file.size || event.mtime_ns != file.mtime_ns) {
             fail(number, Error{.fault = Fault::file,
                                .message = "the file changed while it was sent",
-                               .path = file.name.path,
+                               .path = file.path,
                                .side = Side::local,
                                .remedy = "run the transfer again when nobody writes it"});
         } else {
@@ -347,7 +284,7 @@ void Source::fail(FileNumber number, const Error& error) {
     if (file.failed) return;
     file.failed = true;
     stream_.put(VoidRecord{number, {0, file.size}, error.fault, error.message});
-    on_failure_({file.name.name, error});
+    listener_.on_failure({file.name, error});
     drop_blocks_of_failed();
 }
 
@@ -392,43 +329,64 @@ void Source::maybe_forget(FileNumber number) {
                (entry.second.reads_pending > 0 || packed_ == entry.first);
     });
     if (in_block) return;
-    if (file.open) disk_.close(file.disk_file);
+    forget(at);
+}
+
+void Source::forget(std::map<FileNumber, File>::iterator at) {
+    if (at->second.open) {
+        disk_.close(at->second.disk_file);
+        --open_files_;
+    }
     files_.erase(at);
 }
 
 void Source::handle_done(const DoneRecord& record) {
+    if (const auto entry = entries_.find(record.file); entry != entries_.end()) {
+        ++(entry->second.directory ? totals_.directories_done : totals_.links_done);
+        entries_.erase(entry);
+        return;
+    }
     const auto at = files_.find(record.file);
     if (at == files_.end() || !at->second.closed) return;
     File& file = at->second;
     if (record.digest == file.final_digest) {
         ++totals_.files_done;
-        if (names_done_) names_done_->push_back(file.name.name);
+        if (names_done_ && file.name.find('/') == std::string::npos)
+            names_done_->push_back(file.name);
         ++totals_.verified;
     } else {
-        on_failure_({file.name.name, Error{.fault = Fault::integrity,
-                                           .message = "the digests of the two ends differ",
-                                           .path = file.name.path,
-                                           .side = Side::remote,
-                                           .remedy = "send the file again"}});
+        listener_.on_failure({file.name, Error{.fault = Fault::integrity,
+                                               .message = "the digests of the two ends differ",
+                                               .path = file.path,
+                                               .side = Side::remote,
+                                               .remedy = "send the file again"}});
     }
     if (file.reopening || file.reads_pending > 0) {
         file.failed = true;  // done without what it asked for: forgotten once the disk let go of it
         return;
     }
-    if (file.open) disk_.close(file.disk_file);
-    files_.erase(at);
+    forget(at);
 }
 
 void Source::handle_refuse(const RefuseRecord& record) {
+    if (const auto entry = entries_.find(record.file); entry != entries_.end()) {
+        listener_.on_failure({entry->second.name, Error{.fault = record.fault,
+                                                        .message = record.message,
+                                                        .path = entry->second.name,
+                                                        .side = Side::remote,
+                                                        .remedy = record.remedy}});
+        entries_.erase(entry);
+        return;
+    }
     const auto at = files_.find(record.file);
     if (at == files_.end() || at->second.failed) return;
     File& file = at->second;
     file.failed = true;
-    on_failure_({file.name.name, Error{.fault = record.fault,
-                                       .message = record.message,
-                                       .path = file.name.name,
-                                       .side = Side::remote,
-                                       .remedy = record.remedy}});
+    listener_.on_failure({file.name, Error{.fault = record.fault,
+                                           .message = record.message,
+                                           .path = file.name,
+                                           .side = Side::remote,
+                                           .remedy = record.remedy}});
     drop_blocks_of_failed();
     maybe_forget(record.file);
 }

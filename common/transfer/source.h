@@ -1,6 +1,7 @@
-// The sender's data set: opens files, lays them into the address space, reads them in blocks, takes
-// their digests in flight, and keeps each block until all of it was acknowledged. Pure but for the
-// disk port it drives; engine thread. Bounds: slots of the disk, kOpensAhead opens, the stream's
+// The sender's data set: takes what the walker finds, opens files, lays them into the address
+// space, reads them in blocks, takes their digests in flight, and keeps each block until all of it
+// was acknowledged. Pure but for the ports it drives; engine thread. Bounds: slots of the disk,
+// kFoundAhead entries not yet announced, kMostInHand announced and not yet done, the stream's
 // window.
 #pragma once
 
@@ -15,8 +16,8 @@
 
 #include "common/base/interval_set.h"
 #include "common/ports/disk.h"
+#include "common/ports/walker.h"
 #include "common/transfer/digest.h"
-#include "common/transfer/names.h"
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
 
@@ -65,12 +66,13 @@ struct Cut {
 
 class Source {
   public:
-    static constexpr unsigned kOpensAhead = 8;
-    static constexpr std::size_t kNamesAhead = 65536;
+    static constexpr std::size_t kFoundAhead = 512;
+    static constexpr std::size_t kOpensAhead = 128;
+    static constexpr std::size_t kMostInHand = 4096;
+    static constexpr std::size_t kMostOpen = 512;  // files that are read in blocks
     // Blocks read or being read that no stripe has begun: enough for a disk to be busy, and few
     // enough to stay in the processor's cache.
     static constexpr std::size_t kBlocksAhead = 32;
-    static constexpr std::uint64_t kSmallFile = 64 * 1024;  // smaller ones are packed
     // Blocks that are read only to be compared, at once: what is to be sent comes first.
     static constexpr unsigned kComparesAhead = 8;
     // Leaves that the receiver may have asked for again and that were not read yet.
@@ -82,15 +84,20 @@ class Source {
     };
     struct Totals {
         std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_acknowledged = 0,
-                      verified = 0, leaves_again = 0, bytes_kept = 0;
+                      verified = 0, leaves_again = 0, bytes_kept = 0, links_done = 0,
+                      directories_done = 0;
+    };
+    // What became of entries beside their being done.
+    struct Listener {
+        std::function<void(Failure)> on_failure;
+        std::function<void(const SkipRecord&)> on_skip;
     };
 
-    Source(ports::Disk& disk, StreamSender& stream, std::uint32_t block_bytes,
-           std::function<void(Failure)> on_failure);
+    Source(ports::Disk& disk, ports::Walker& walker, StreamSender& stream,
+           std::uint32_t block_bytes, Listener listener);
 
-    // False when too many names wait.
-    bool add(SourceName name);
-    void no_more_names() { names_end_ = true; }
+    // Owners and extended attributes are sent too. Before the first turn().
+    void set_archive() { archive_ = true; }
 
     // Issues opens and reads as far as there is room. Every turn.
     void turn();
@@ -133,37 +140,54 @@ class Source {
 
   private:
     struct File {
-        SourceName name;
+        std::string path;
+        std::string name;
+        bool follow = true;
         ports::DiskFile disk_file = 0;
         bool open = false;
         std::uint64_t place = 0;
         std::uint64_t size = 0;
         std::int64_t mtime_ns = 0;
-        std::uint32_t mode = 0;
         std::uint64_t id = 0;
-        bool awaiting = false;     // HAVE or NOTHING: only then it is known what to send
-        std::vector<Range> data;   // what is still to be planned
-        IntervalSet told;          // of what the receiver has, the digests
-        std::vector<Range> kept;   // what the receiver has and was not read for comparison yet
-        std::uint64_t unread = 0;  // bytes planned or to plan, not read yet
+        bool awaiting = false;      // HAVE or NOTHING: only then it is known what to send
+        std::vector<Range> data{};  // what is still to be planned
+        IntervalSet told{};         // of what the receiver has, the digests
+        std::vector<Range> kept{};  // what the receiver has and was not read for comparison yet
+        std::uint64_t unread = 0;   // bytes planned or to plan, not read yet
         unsigned reads_pending = 0;
         bool checking = false;
         bool failed = false;
         FileDigest digest{0};
         Digest final_digest{};
-        bool closed = false;     // CLOSE was sent
-        bool reopening = false;  // for a leaf that must go again
+        bool closed = false;                             // CLOSE was sent
+        bool reopening = false;                          // for a leaf that must go again
+        std::optional<std::vector<std::byte>> reread{};  // a small file, for that
+    };
+    // Found and not yet announced.
+    struct Ahead {
+        enum class Step { found, opening, opened };
+        ports::Found found;
+        Step step = Step::found;
+        ports::DiskEvent opened{};
     };
 
-    void open_ahead();
+    void look_ahead();
+    void announce();
+    std::size_t in_hand() const;
+    bool announce(Ahead& ahead);
+    bool announce_file(Ahead& ahead);
+    bool lay_small(File file, ports::DiskEvent& opened);
+    bool lay_large(File file, ports::DiskEvent& opened);
+    void put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened);
+    void announce_entry(ports::Found& found);
+    void tell_failed(const std::string& name, const Error& error);
     void handle_opened(const ports::DiskEvent& event);
-    void lay(File file);
     void plan_blocks();
     bool plan_large(FileNumber number, File& file);
-    bool plan_small(FileNumber number, File& file);
     void plan_reads(SendBlock& block, File& file, Extent left);
     void add_extents(SendBlock& block, FileNumber number, File& file, std::vector<Range>& ranges);
-    bool flush_packed();
+    SendBlock* room_to_pack(std::uint64_t bytes);
+    void flush_packed();
     SendBlock* new_block(std::uint64_t index);
     void read_again();
     void plan_compares();
@@ -171,6 +195,7 @@ class Source {
     void maybe_close(File& file);
     bool start_reads();
     void handle_read(const ports::DiskEvent& event);
+    void drop_failed_extents(SendBlock& block);
     void finish_block_read(SendBlock& block);
     void maybe_check(FileNumber number, File& file);
     void handle_checked(const ports::DiskEvent& event);
@@ -178,21 +203,34 @@ class Source {
     void drop_blocks_of_failed();
     void release(SendBlock& block);
     void maybe_forget(FileNumber number);
+    void forget(std::map<FileNumber, File>::iterator at);
     ByteView text(const SendBlock& block, std::uint32_t first, std::uint32_t last);
 
     ports::Disk& disk_;
+    ports::Walker& walker_;
     StreamSender& stream_;
     const std::uint32_t block_bytes_;
-    std::function<void(Failure)> on_failure_;
+    const Listener listener_;
+    bool archive_ = false;
 
-    std::deque<SourceName> names_;
-    bool names_end_ = false;
-    std::unordered_map<ports::DiskTag, SourceName> opening_;
-    std::deque<File> opened_;  // waits for room in the stream
+    std::vector<ports::Found> found_;  // of one call
+    std::deque<Ahead> ahead_;
+    std::uint64_t ahead_first_ = 0;   // how many entries went before the front of it
+    std::size_t ahead_unopened_ = 0;  // index of the first whose opening was not looked at
+    std::size_t opens_pending_ = 0;   // asked for, and not announced
+    bool announce_stuck_ = false;     // for want of room; not of something to announce
+    std::unordered_map<ports::DiskTag, std::uint64_t> opening_;  // entries, counted as ahead_first_
     std::uint64_t next_tag_ = 0;
     bool finish_sent_ = false;
 
     std::map<FileNumber, File> files_;  // laid, and not done
+    std::size_t open_files_ = 0;        // of those, the ones that the disk has open
+    struct Entry {
+        std::string name;
+        bool directory = false;
+    };
+    std::unordered_map<FileNumber, Entry> entries_;  // directories and links, not done
+    std::vector<FileNumber> entered_;                // directories that were not left
     FileNumber next_file_ = 0;
     std::deque<FileNumber> to_plan_, to_compare_;
     bool nothing_kept_ = false;     // NOTHING came

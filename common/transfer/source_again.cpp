@@ -34,12 +34,12 @@ void Source::read_again() {
         const std::uint64_t index = block_of(place);
         // The receiver has all of the block, and the acknowledgement of its rest is on its way.
         if (blocks_.contains(index)) return;
-        if (!file.open) {
+        if (!file.open && !file.reread) {
             if (file.reopening) return;
             file.reopening = true;
             const ports::DiskTag tag = next_tag_++;
             reopening_.emplace(tag, wanted.file);
-            return disk_.open_source(tag, file.name.path, kLeafBytes);
+            return disk_.open_source(tag, {.path = file.path, .follow = file.follow}, kLeafBytes);
         }
         again_.pop_front();
         SendBlock& block = blocks_[index];
@@ -52,7 +52,14 @@ void Source::read_again() {
             static_cast<std::uint32_t>(std::min(kLeafBytes, file.size - wanted.offset))};
         block.extents.push_back(leaf);
         block.unresolved = leaf.bytes;
-        plan_reads(block, file, leaf);
+        if (!file.reread) {
+            plan_reads(block, file, leaf);
+            continue;
+        }
+        std::copy(file.reread->begin(), file.reread->end(),
+                  disk_.slot(block.slot).begin() + leaf.at);
+        file.reread.reset();
+        finish_block_read(block);
     }
 }
 
@@ -60,17 +67,21 @@ void Source::handle_reopened(const ports::DiskEvent& event) {
     const FileNumber number = reopening_.extract(event.tag).mapped();
     File& file = files_.at(number);
     file.reopening = false;
-    if (!event.error) {
+    if (event.content) {
+        file.reread = event.content;
+    } else if (!event.error) {
         file.disk_file = event.file;
         file.open = true;
+        ++open_files_;
     }
     if (file.failed) return maybe_forget(number);
     if (event.error) {
         fail(number, *event.error);
-    } else if (event.size != file.size || event.mtime_ns != file.mtime_ns) {
+    } else if (event.size != file.size || event.mtime_ns != file.mtime_ns ||
+               (event.content && event.content->size() != file.size)) {
         fail(number, Error{.fault = Fault::file,
                            .message = "the file changed while it was sent",
-                           .path = file.name.path,
+                           .path = file.path,
                            .side = Side::local,
                            .remedy = "run the transfer again when nobody writes it"});
     }
@@ -82,6 +93,7 @@ void Source::maybe_close(File& file) {
     if (!file.open || !file.closed || file.reads_pending > 0) return;
     disk_.close(file.disk_file);
     file.open = false;
+    --open_files_;
 }
 
 }  // namespace lambda::transfer

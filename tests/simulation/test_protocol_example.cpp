@@ -92,7 +92,8 @@ TEST_CASE("the frames and records of the protocol's example") {
     sabul::append_ack(out, ack);
     expect("ACK");
     const transfer::Record records[] = {
-        transfer::FileRecord{0, 0x100000, 5, 1234567890123456789, 0640, 4711, "a.txt", {{0, 5}}},
+        transfer::FileRecord{
+            0, 0x100000, 5, 1234567890123456789, 0640, 4711, {}, "a.txt", {{0, 5}}},
         transfer::CloseRecord{0, 5, 1234567890123456789, file_digest()}, transfer::FinishRecord{1},
         transfer::DoneRecord{0, file_digest()}, transfer::SetDoneRecord{1, 0}};
     for (const transfer::Record& record : records) {

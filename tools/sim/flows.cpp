@@ -9,6 +9,7 @@
 #include "tools/sim/feedback.h"
 #include "tools/sim/host.h"
 #include "tools/sim/link.h"
+#include "tools/sim/list_walker.h"
 #include "tools/sim/path.h"
 #include "tools/sim/statistics.h"
 #include "tools/sim/world.h"
@@ -146,6 +147,7 @@ class Flow {
             };
             setup.clock = sends ? &sender_ : &receiver_;
             setup.disk = sends ? &source_ : &target_;
+            setup.walker = &walker_;
             setup.feedback = sends ? &feedback_.client() : &feedback_.server();
             return setup;
         };
@@ -171,6 +173,7 @@ class Flow {
     std::vector<std::unique_ptr<VirtualSocket>> near_, far_;
     VirtualFeedback feedback_;
     ZeroDisk source_, target_;
+    ListWalker walker_;
     engine::End* sender_end_ = nullptr;
     bool began_ = false;
     std::uint64_t bytes_ = 0;

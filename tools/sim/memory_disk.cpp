@@ -28,20 +28,34 @@ void MemoryDisk::end_later(std::function<ports::DiskEvent()> action) {
     });
 }
 
-void MemoryDisk::open_source(ports::DiskTag tag, const std::string& path, std::uint64_t grain) {
-    end_later([this, tag, path, grain] {
+void MemoryDisk::open_source(ports::DiskTag tag, const ports::SourceFile& file,
+                             std::uint64_t grain) {
+    end_later([this, tag, path = file.path, grain] {
         ports::DiskEvent event{.tag = tag};
         const auto at = files.find(path);
         if (at == files.end()) {
             event.error = disk_error(path, ENOENT);
             return event;
         }
-        event.file = next_file_++;
-        open_[event.file] = {path, false};
         event.size = at->second.bytes.size();
         event.mtime_ns = at->second.mtime_ns;
         event.mode = at->second.mode;
         event.id = at->second.id;
+        if (event.size < ports::kSmallFile) {
+            if (on_read) on_read(path, 0);
+            if (fail_read.contains(path)) {
+                event.error = disk_error(path, EIO);
+                return event;
+            }
+            // After on_read: the second look is behind it.
+            event.content = files.at(path).bytes;
+            event.size = event.content->size();
+            event.mtime_ns = files.at(path).mtime_ns;
+            if (event.size > 0) event.data = {{0, event.size}};
+            return event;
+        }
+        event.file = next_file_++;
+        open_[event.file] = {path, false};
         for (std::uint64_t first = 0; first < event.size; first += grain) {
             const std::uint64_t last = std::min(event.size, first + grain);
             const bool hole =
@@ -103,9 +117,9 @@ void MemoryDisk::find_partials(ports::DiskTag tag, const std::string& path, bool
     });
 }
 
-void MemoryDisk::create_target(ports::DiskTag tag, const std::string& path, std::uint64_t,
+void MemoryDisk::create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t,
                                Keep keep) {
-    end_later([this, tag, path, keep = std::move(keep)] {
+    end_later([this, tag, path = name.text(), keep = std::move(keep)] {
         ports::DiskEvent event{.tag = tag};
         if (fail_create.contains(path)) {
             event.error = disk_error(path, EACCES);
@@ -176,6 +190,40 @@ void MemoryDisk::commit(ports::DiskTag tag, ports::DiskFile file,
         files[path] = std::move(done);
         return event;
     });
+}
+
+void MemoryDisk::make_entry(ports::DiskTag tag, ports::Making making) {
+    end_later([this, tag, making = std::move(making)] {
+        ports::DiskEvent event = made(making);
+        event.tag = tag;
+        return event;
+    });
+}
+
+ports::DiskEvent MemoryDisk::made(const ports::Making& making) {
+    using Kind = ports::Making::Kind;
+    ports::DiskEvent event;
+    const std::string path = making.name.text();
+    if (fail_create.contains(path)) {
+        event.error = disk_error(path, EACCES);
+    } else if (making.kind == Kind::directory || making.kind == Kind::settle) {
+        directories[path] = making.metadata;
+    } else if (full || fail_write.contains(path)) {
+        event.error = disk_error(path, ENOSPC);
+    } else if (fail_commit.contains(path)) {
+        event.error = disk_error(path, EROFS);
+    } else if (making.kind == Kind::same) {
+        files[path] = files.at(making.first.text());
+    } else {
+        MemoryFile& file = files[path];
+        const auto from = slots_[making.slot].begin() + making.at;
+        file.bytes.assign(from, from + making.bytes);
+        file.bytes.resize(making.kind == Kind::file ? making.metadata.size : 0);
+        file.mtime_ns = making.metadata.mtime_ns;
+        file.mode = making.metadata.mode;
+        file.shows = making.text;
+    }
+    return event;
 }
 
 void MemoryDisk::close(ports::DiskFile file) {

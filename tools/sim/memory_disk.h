@@ -17,6 +17,7 @@ struct MemoryFile {
     std::int64_t mtime_ns = 1;
     std::uint32_t mode = 0644;
     std::uint64_t id = 1;
+    std::string shows{};  // of a link
 };
 
 // A disk in memory that needs some time for each operation, and fails where it is told to.
@@ -25,6 +26,7 @@ class MemoryDisk final : public ports::Disk {
     MemoryDisk(World& world, Alarm& owner, std::uint32_t slots, std::uint32_t block_bytes);
 
     std::map<std::string, MemoryFile> files;  // also "NAME.part" and "NAME.journal"
+    std::map<std::string, ports::FileMetadata> directories;
     std::set<std::string> fail_create, fail_write, fail_read, fail_commit;
     std::function<void(const std::string& path, std::uint64_t offset)> on_read;
     Duration latency = std::chrono::microseconds(200);
@@ -39,12 +41,13 @@ class MemoryDisk final : public ports::Disk {
 
     std::uint32_t slot_count() const override { return static_cast<std::uint32_t>(slots_.size()); }
     ByteSpan slot(std::uint32_t index) override { return slots_[index]; }
-    void open_source(ports::DiskTag tag, const std::string& path, std::uint64_t grain) override;
+    void open_source(ports::DiskTag tag, const ports::SourceFile& file,
+                     std::uint64_t grain) override;
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) override;
     void check_source(ports::DiskTag tag, ports::DiskFile file) override;
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) override;
-    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size,
+    void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,
                        Keep keep) override;
     void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
               std::vector<std::byte> image) override;
@@ -52,6 +55,7 @@ class MemoryDisk final : public ports::Disk {
                std::size_t at, std::size_t bytes) override;
     void commit(ports::DiskTag tag, ports::DiskFile file,
                 const ports::FileMetadata& metadata) override;
+    void make_entry(ports::DiskTag tag, ports::Making making) override;
     void close(ports::DiskFile file) override;
     void submit() override {}
     std::span<const ports::DiskEvent> poll() override;
@@ -63,6 +67,7 @@ class MemoryDisk final : public ports::Disk {
         std::vector<Range> unflushed{};
     };
     std::string name_of(ports::DiskFile file) const;
+    ports::DiskEvent made(const ports::Making& making);
     void end_later(std::function<ports::DiskEvent()> action);
 
     World& world_;

@@ -125,7 +125,7 @@ engine::Setup Run::setup(bool sends) {
     }
     if (sends && client) made.sources = sources_;
     if (!sends && client) {
-        for (const auto& name : sources_) made.wants.push_back(name.path);
+        for (const auto& name : sources_) made.wants.push_back({.name = name.path});
     }
     made.target = target_;
     made.first_number = options.first_number;
@@ -135,6 +135,7 @@ engine::Setup Run::setup(bool sends) {
     };
     made.clock = sends ? &sender_host : &receiver_host;
     made.disk = sends ? &source : &target;
+    made.walker = &walker;
     made.feedback = client ? &feedback.client() : &feedback.server();
     for (const auto& socket : client ? client_sockets : server_sockets)
         made.sockets.push_back(socket.get());

@@ -13,6 +13,7 @@
 #include "common/engine/setup.h"
 #include "tools/sim/feedback.h"
 #include "tools/sim/host.h"
+#include "tools/sim/list_walker.h"
 #include "tools/sim/memory_disk.h"
 #include "tools/sim/path.h"
 #include "tools/sim/world.h"
@@ -49,6 +50,7 @@ class Run {
     std::vector<std::unique_ptr<VirtualSocket>> client_sockets, server_sockets;
     VirtualFeedback feedback;
     MemoryDisk source, target;
+    ListWalker walker;
     engine::End *sender = nullptr, *receiver = nullptr;
     // (key, nonce) pairs that sealed two different packets; must stay 0.
     std::uint64_t nonces_reused = 0;

@@ -84,7 +84,7 @@ class Swarm {
     }
 
     void wrong(std::string what) { result_.wrong.push_back(std::move(what)); }
-    std::string place(const PlannedFile& file) const { return plan_.target.path_of(file.name); }
+    std::string place(const PlannedFile& file) const { return plan_.target.of(file.name).text(); }
 
     // ---- what goes wrong
 

@@ -21,8 +21,9 @@ class PlainDisk : public ports::Disk {
     explicit PlainDisk(ports::Disk& disk) : disk_(disk) {}
     std::uint32_t slot_count() const override { return disk_.slot_count(); }
     ByteSpan slot(std::uint32_t index) override { return disk_.slot(index); }
-    void open_source(ports::DiskTag tag, const std::string& path, std::uint64_t grain) override {
-        disk_.open_source(tag, path, grain);
+    void open_source(ports::DiskTag tag, const ports::SourceFile& file,
+                     std::uint64_t grain) override {
+        disk_.open_source(tag, file, grain);
     }
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) override {
@@ -34,9 +35,9 @@ class PlainDisk : public ports::Disk {
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) override {
         disk_.find_partials(tag, path, below);
     }
-    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size,
+    void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,
                        Keep keep) override {
-        disk_.create_target(tag, path, size, std::move(keep));
+        disk_.create_target(tag, name, size, std::move(keep));
     }
     void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
               std::vector<std::byte> image) override {
@@ -49,6 +50,9 @@ class PlainDisk : public ports::Disk {
     void commit(ports::DiskTag tag, ports::DiskFile file,
                 const ports::FileMetadata& metadata) override {
         disk_.commit(tag, file, metadata);
+    }
+    void make_entry(ports::DiskTag tag, ports::Making making) override {
+        disk_.make_entry(tag, std::move(making));
     }
     void close(ports::DiskFile file) override { disk_.close(file); }
     void submit() override { disk_.submit(); }

@@ -9,11 +9,12 @@ void ZeroDisk::end(ports::DiskEvent event) {
     owner_.set(world_.now());
 }
 
-void ZeroDisk::open_source(ports::DiskTag tag, const std::string&, std::uint64_t) {
+void ZeroDisk::open_source(ports::DiskTag tag, const ports::SourceFile&, std::uint64_t) {
     ports::DiskEvent event{.tag = tag};
     event.size = file_bytes_;
     event.mode = 0644;
     event.data = {{0, file_bytes_}};
+    if (file_bytes_ < ports::kSmallFile) event.content.emplace(file_bytes_);
     end(std::move(event));
 }
 
@@ -35,7 +36,7 @@ void ZeroDisk::find_partials(ports::DiskTag tag, const std::string&, bool) {
     end(ports::DiskEvent{.tag = tag});
 }
 
-void ZeroDisk::create_target(ports::DiskTag tag, const std::string&, std::uint64_t, Keep) {
+void ZeroDisk::create_target(ports::DiskTag tag, const ports::TargetName&, std::uint64_t, Keep) {
     end(ports::DiskEvent{.tag = tag});
 }
 

@@ -24,12 +24,13 @@ class ZeroDisk final : public ports::Disk {
 
     std::uint32_t slot_count() const override { return slots_; }
     ByteSpan slot(std::uint32_t) override { return memory_; }
-    void open_source(ports::DiskTag tag, const std::string& path, std::uint64_t grain) override;
+    void open_source(ports::DiskTag tag, const ports::SourceFile& file,
+                     std::uint64_t grain) override;
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) override;
     void check_source(ports::DiskTag tag, ports::DiskFile file) override;
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) override;
-    void create_target(ports::DiskTag tag, const std::string& path, std::uint64_t size,
+    void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,
                        Keep keep) override;
     void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
               std::vector<std::byte> image) override;
@@ -37,6 +38,7 @@ class ZeroDisk final : public ports::Disk {
                std::size_t at, std::size_t bytes) override;
     void commit(ports::DiskTag tag, ports::DiskFile file,
                 const ports::FileMetadata& metadata) override;
+    void make_entry(ports::DiskTag tag, ports::Making) override { end({.tag = tag}); }
     void close(ports::DiskFile) override {}
     void submit() override {}
     std::span<const ports::DiskEvent> poll() override;

@@ -53,11 +53,11 @@ struct Harness {
         return event;
     }
     DiskEvent open(const std::string& path, std::uint64_t grain = kGrain) {
-        disk->open_source(next_tag, path, grain);
+        disk->open_source(next_tag, {.path = path}, grain);
         return one();
     }
     DiskEvent create(const std::string& path, std::uint64_t size, ports::Disk::Keep keep = {}) {
-        disk->create_target(next_tag, path, size, std::move(keep));
+        disk->create_target(next_tag, {path, {}}, size, std::move(keep));
         return one();
     }
     DiskEvent write(ports::DiskFile file, std::uint64_t offset, std::size_t bytes,
@@ -94,6 +94,12 @@ struct Harness {
     std::string get(const std::string& path) {
         const DiskEvent opened = open(path);
         REQUIRE_FALSE(opened.error);
+        if (opened.content) {
+            std::string whole(reinterpret_cast<const char*>(opened.content->data()),
+                              opened.content->size());
+            whole.resize(opened.size);
+            return whole;
+        }
         std::string content;
         for (std::size_t offset = 0; offset < opened.size; offset += kBlock) {
             const std::size_t bytes = std::min<std::size_t>(kBlock, opened.size - offset);

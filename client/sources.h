@@ -1,0 +1,16 @@
+// Lists of sources and of patterns that stand in files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace lambda::client {
+
+// "-": standard input. Errors are Fault::usage.
+Result<std::string> read_whole_file(const std::string& file);
+// One name a line, or each ended by a NUL where there is one; empty ones are none. Raw bytes.
+std::vector<std::string> names_in(const std::string& content);
+
+}  // namespace lambda::client

@@ -1,0 +1,36 @@
+// Mode, times, and what an archive keeps beside them: owner, group and extended attributes, of
+// which POSIX ACLs are two. Blocking calls: worker threads.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <string>
+
+#include "common/base/result.h"
+#include "common/ports/attributes.h"
+
+namespace lambda::io {
+
+std::int64_t nanoseconds_of(const timespec& time);
+
+// A file or directory by a descriptor of its own, or a link by its directory's and its name in
+// that.
+struct Entry {
+    int descriptor = -1;
+    const char* name = nullptr;  // of a link
+};
+
+// `archive`: with owner and extended attributes. `path` is for messages.
+Result<ports::FileMetadata> metadata_of(const Entry& entry, const struct stat& status, bool archive,
+                                        const std::string& path);
+Result<ports::Archived> archived_of(const Entry& entry, const struct stat& status,
+                                    const std::string& path);
+
+// Sets all but the size; the time last. True: all of it. False: all but the owner, since that takes
+// a right that we do not have. Set-user-id and set-group-id are kept where the owner is, else they
+// would be a stranger's.
+Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata,
+                   const std::string& path);
+
+}  // namespace lambda::io

@@ -1,0 +1,199 @@
+#include "common/io/finisher.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <map>
+
+#include "common/io/machine.h"
+
+namespace lambda::io {
+namespace {
+
+// Fewer are flushed one by one: a whole file system's barrier costs what others wrote, too.
+constexpr std::size_t kFewestShared = 8;
+// Of a new measurement in the smoothed one.
+constexpr double kWeight = 0.25;
+// By how much the barrier's cost is believed less each time that it was not tried.
+constexpr double kForget = 0.9;
+
+double microseconds_since(Time start) {
+    return std::chrono::duration<double, std::micro>(Clock().now() - start).count();
+}
+
+Descriptor readable(const TargetDirectories::Directory& directory) {
+    return Descriptor(::openat(directory.opened.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+int errno_of(int result) {
+    return result == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Made::~Made() {
+    if (!partial.empty()) ::unlinkat(directory->opened.get(), partial.c_str(), 0);
+}
+
+Finisher::Finisher(Done done) : done_(std::move(done)) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Finisher::~Finisher() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    more_.notify_one();
+    thread_.join();
+}
+
+void Finisher::put(Made made) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return waiting_.size() < kMostWaiting; });
+    waiting_.push_back(std::move(made));
+    more_.notify_one();
+}
+
+std::vector<Made> Finisher::take(bool wait) {
+    std::unique_lock lock(mutex_);
+    if (wait) more_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    std::vector<Made> taken = std::exchange(waiting_, {});
+    room_.notify_one();
+    return taken;
+}
+
+void Finisher::run() {
+    while (true) {
+        std::vector<Made> fresh = take(named_.empty());
+        if (fresh.empty() && named_.empty()) return;
+        finish(std::move(fresh));
+    }
+}
+
+void Finisher::finish(std::vector<Made> fresh) {
+    finish_whole(fresh);
+    if (shares(fresh.size() + named_.size())) {
+        shared_barrier(fresh);
+        tell_named();
+        give_names(fresh);
+        return;
+    }
+    const Time start = Clock().now();
+    const auto count = static_cast<double>(fresh.size() + named_.size());
+    flush_files(fresh);
+    give_names(fresh);
+    flush_directories();
+    tell_named();
+    if (count > 0) flush_us_ += kWeight * (microseconds_since(start) / count - flush_us_);
+    barrier_us_ *= kForget;
+}
+
+bool Finisher::shares(std::size_t count) const {
+    return count >= kFewestShared && barrier_us_ < static_cast<double>(count) * flush_us_;
+}
+
+// One flush for each file system, which covers the data of `fresh` and the names of named_.
+void Finisher::shared_barrier(std::vector<Made>& fresh) {
+    const Time start = Clock().now();
+    std::map<dev_t, int> results;
+    // A file's own descriptor first: it was opened before its data were written, so it hears of
+    // every error since.
+    for (const auto* made : {&fresh, &named_}) {
+        for (const Made& each : *made) {
+            if (each.opened && !results.contains(each.directory->device)) {
+                results[each.directory->device] = errno_of(::syncfs(each.opened.get()));
+            }
+        }
+    }
+    for (const auto* made : {&fresh, &named_}) {
+        for (const Made& each : *made) {
+            if (results.contains(each.directory->device)) continue;
+            const Descriptor directory = readable(*each.directory);
+            results[each.directory->device] =
+                directory ? errno_of(::syncfs(directory.get())) : errno;
+        }
+    }
+    barrier_us_ += kWeight * (microseconds_since(start) - barrier_us_);
+    const auto result = [&](const Made& made) { return results.at(made.directory->device); };
+    fail_if(fresh, result, "cannot flush");
+    fail_if(named_, result, "cannot flush");
+}
+
+void Finisher::flush_files(std::vector<Made>& fresh) {
+    fail_if(
+        fresh,
+        [](const Made& made) { return made.opened ? errno_of(::fsync(made.opened.get())) : 0; },
+        "cannot flush");
+}
+
+void Finisher::flush_directories() {
+    std::map<const TargetDirectories::Directory*, int> results;
+    for (const Made& made : named_) {
+        const auto [at, is_new] = results.emplace(made.directory.get(), 0);
+        if (!is_new) continue;
+        const Descriptor directory = readable(*made.directory);
+        // A directory may be writable and yet not readable: then its whole file system.
+        at->second = directory     ? errno_of(::fsync(directory.get()))
+                     : made.opened ? errno_of(::syncfs(made.opened.get()))
+                                   : errno;
+    }
+    fail_if(
+        named_, [&](const Made& made) { return results.at(made.directory.get()); },
+        "cannot flush its directory");
+}
+
+void Finisher::give_names(std::vector<Made>& fresh) {
+    fail_if(
+        fresh,
+        [](Made& made) {
+            if (made.partial.empty()) return 0;
+            const int directory = made.directory->opened.get();
+            const int error =
+                errno_of(::renameat(directory, made.partial.c_str(), directory, made.leaf.c_str()));
+            if (error == 0) made.partial.clear();
+            return error;
+        },
+        "cannot give the file its name");
+    for (Made& made : fresh) named_.push_back(std::move(made));
+}
+
+void Finisher::finish_whole(std::vector<Made>& fresh) {
+    for (Made& made : fresh) {
+        if (made.whole == nullptr) continue;
+        const auto committed = commit(*made.whole, made.metadata);
+        made.unowned = committed && !*committed;
+        // Closed, and its partial file removed after an error, before anybody hears of it.
+        made.whole.reset();
+        done_(made, committed ? std::optional<Error>() : committed.error());
+        made.tag = 0;
+        made.directory.reset();
+    }
+    std::erase_if(fresh, [](const Made& made) { return made.directory == nullptr; });
+}
+
+void Finisher::fail_if(std::vector<Made>& all, const std::function<int(Made&)>& error_number,
+                       const char* what) {
+    std::erase_if(all, [&](Made& made) {
+        const int error = error_number(made);
+        if (error == 0) return false;
+        const Made failed = std::move(made);
+        done_(failed, file_error(what, failed.path, error));
+        return true;
+    });
+}
+
+void Finisher::tell_named() {
+    for (const Made& made : named_) done_(made, std::nullopt);
+    named_.clear();
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,82 @@
+// Makes durable what a Maker made, and gives small files their names: all of a batch share one
+// barrier before the renames and one behind them, and the one behind is the one before of the next
+// batch. A barrier is syncfs(2) where that costs less, as measured, than a flush for each file and
+// directory: it does for large batches, unless others write much to the file system.
+// A thread of its own. Bound: kMostWaiting things that wait.
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/io/open_file.h"
+#include "common/io/target_name.h"
+
+namespace lambda::io {
+
+struct Made {
+    ports::DiskTag tag = 0;
+    std::string path;                                               // for messages
+    std::shared_ptr<const TargetDirectories::Directory> directory;  // that holds it
+    Descriptor opened;    // of the file, or of the directory that it is; none of a link
+    std::string partial;  // a file's name until it gets `leaf`; empty: it has its name
+    std::string leaf;
+    bool unowned = false;
+    // A target that goes its own way: flushed and named by itself.
+    std::shared_ptr<OpenFile> whole;
+    ports::FileMetadata metadata;
+
+    Made() = default;
+    Made(Made&&) = default;
+    Made& operator=(Made&&) = default;
+    ~Made();  // removes the partial file
+};
+
+class Finisher {
+  public:
+    static constexpr std::size_t kMostWaiting = 512;
+
+    using Done = std::function<void(const Made& made, std::optional<Error> error)>;
+    // `done` runs on the finisher's thread.
+    explicit Finisher(Done done);
+    ~Finisher();  // finishes what it has, then ends
+
+    // Waits while too much waits already. One thread.
+    void put(Made made);
+
+  private:
+    void run();
+    std::vector<Made> take(bool wait);
+    void finish(std::vector<Made> fresh);
+    bool shares(std::size_t count) const;
+    void shared_barrier(std::vector<Made>& fresh);
+    void flush_files(std::vector<Made>& fresh);
+    void flush_directories();
+    void give_names(std::vector<Made>& fresh);
+    void finish_whole(std::vector<Made>& fresh);
+    void fail_if(std::vector<Made>& made, const std::function<int(Made&)>& error_number,
+                 const char* what);
+    void tell_named();
+
+    const Done done_;
+    std::vector<Made> named_;  // not durable yet
+    // What was measured, smoothed: a shared barrier, and one flush of many.
+    double barrier_us_ = 0;
+    double flush_us_ = 300;  // the order of things on a solid-state disk, until it is measured
+
+    std::mutex mutex_;
+    std::condition_variable more_, room_;
+    std::vector<Made> waiting_;
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+}  // namespace lambda::io

@@ -1,0 +1,291 @@
+#include "common/io/maker.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "common/io/attributes.h"
+#include "common/io/virtual_file.h"
+
+namespace lambda::io {
+namespace {
+
+using Kind = ports::Making::Kind;
+
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr mode_t kOurs = 0700;  // what it takes to make something in a directory
+
+Error in_the_way(const std::string& path) {
+    return Error{.fault = Fault::file,
+                 .message = "cannot be made: something else stands there",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "remove it"};
+}
+
+Result<void> write_all(int fd, ByteView content, const std::string& path) {
+    for (std::size_t done = 0; done < content.size();) {
+        const ssize_t written =
+            ::pwrite(fd, content.data() + done, content.size() - done, static_cast<off_t>(done));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return file_error("cannot write", path, written < 0 ? errno : EIO);
+        done += static_cast<std::size_t>(written);
+    }
+    return {};
+}
+
+// Whether a file may get this name by a rename: nothing stands there, or a file or a link.
+bool may_rename_over(const TargetDirectories::Place& place) {
+    struct stat status {};
+    if (::fstatat(place.directory->opened.get(), place.leaf.c_str(), &status,
+                  AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT;
+    }
+    return S_ISREG(status.st_mode) || S_ISLNK(status.st_mode);
+}
+
+// The partial file, made by us and locked before anybody else found it. Nothing: not as simple.
+Descriptor fresh_partial(const TargetDirectories::Place& place, const std::string& partial) {
+    const int directory = place.directory->opened.get();
+    Descriptor file(::openat(directory, partial.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    struct stat ours {};
+    struct stat named {};
+    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(file.get(), &ours) != 0 ||
+        ::fstatat(directory, partial.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !same_file(ours, named)) {
+        return {};
+    }
+    return file;
+}
+
+// Nothing, and errno.
+std::shared_ptr<const TargetDirectories::Directory> itself_as_directory(const Descriptor& opened) {
+    auto directory = std::make_shared<TargetDirectories::Directory>();
+    directory->opened = Descriptor(::fcntl(opened.get(), F_DUPFD_CLOEXEC, 0));
+    struct stat status {};
+    if (!directory->opened || ::fstat(opened.get(), &status) != 0) return nullptr;
+    directory->device = status.st_dev;
+    return directory;
+}
+
+}  // namespace
+
+Maker::Maker(const Root& root, std::size_t most_jobs, Done done)
+    : root_(root),
+      done_(std::move(done)),
+      directories_(root),
+      finisher_([this](const Made& made, std::optional<Error> error) {
+          ports::DiskEvent event;
+          event.tag = made.tag;
+          event.error = std::move(error);
+          event.unowned = made.unowned;
+          done_(std::move(event));
+      }),
+      thread_(1, most_jobs) {}
+
+void Maker::make(ports::DiskTag tag, ports::Making making, ByteView content) {
+    thread_.post([this, tag, making = std::move(making), content] {
+        auto outcome = make_one(making, content);
+        if (outcome && *outcome) {
+            (*outcome)->tag = tag;
+            return finisher_.put(**std::move(outcome));
+        }
+        ports::DiskEvent event;
+        event.tag = tag;
+        if (!outcome) event.error = outcome.error();
+        done_(std::move(event));
+    });
+}
+
+Maker::Outcome Maker::make_one(const ports::Making& making, ByteView content) {
+    if (root_.read_only()) {
+        return Error{.fault = Fault::file,
+                     .message = "this account may only read",
+                     .path = making.name.text(),
+                     .side = Side::local,
+                     .remedy = {}};
+    }
+    const auto virtual_one = virtual_file(root_, making.name.text());
+    if (virtual_one && virtual_one->kind == VirtualFile::Kind::null) return std::optional<Made>();
+    switch (making.kind) {
+        case Kind::file:
+            return make_file(making, content);
+        case Kind::directory: {
+            const auto entered = enter_directory(making);
+            if (!entered) return entered.error();
+            return std::optional<Made>();
+        }
+        case Kind::settle:
+            return settle_directory(making);
+        case Kind::link:
+            return make_link(making);
+        case Kind::same:
+            return make_same(making);
+    }
+    return std::optional<Made>();
+}
+
+Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
+    // What the user named may be a link or a device.
+    if (making.name.below.empty()) return make_file_alone(making, content);
+    auto place = directories_.place(making.name);
+    if (!place) return place.error();
+    if (!may_rename_over(*place)) return make_file_alone(making, content);
+    Made made;
+    made.path = making.name.text();
+    made.directory = place->directory;
+    const std::string partial = partial_name(place->leaf);
+    made.opened = fresh_partial(*place, partial);
+    if (!made.opened) return make_file_alone(making, content);
+    made.partial = partial;
+    made.leaf = std::move(place->leaf);
+    const int fd = made.opened.get();
+    if (const auto written = write_all(fd, content, made.path); !written) return written.error();
+    if (content.size() < making.metadata.size &&
+        ::ftruncate(fd, static_cast<off_t>(making.metadata.size)) != 0) {
+        return file_error("cannot set the size", made.path, errno);
+    }
+    const auto applied = apply({.descriptor = fd}, making.metadata, made.path);
+    if (!applied) return applied.error();
+    made.unowned = !*applied;
+    return std::optional(std::move(made));
+}
+
+// As a large file: through links, into devices, past another writer's partial file.
+Maker::Outcome Maker::make_file_alone(const ports::Making& making, ByteView content) {
+    auto target = create_target(root_, making.name, making.metadata.size, {});
+    if (!target) return target.error();
+    Made made;
+    made.path = making.name.text();
+    made.whole = std::move(target->file);
+    made.metadata = making.metadata;
+    if (made.whole->kind != OpenFile::Kind::null) {
+        const auto written = write_all(made.whole->plain.get(), content, made.path);
+        if (!written) return written.error();
+    }
+    return std::optional(std::move(made));
+}
+
+Result<void> Maker::enter_directory(const ports::Making& making) {
+    const std::string path = making.name.text();
+    const mode_t mode = (making.metadata.mode & 0777) | kOurs;
+    int parent = -1;
+    std::string leaf;
+    Root::Place named;
+    TargetDirectories::Place below;
+    if (making.name.below.empty()) {
+        if (root_.open(path.empty() ? "." : path, O_PATH | O_DIRECTORY)) return {};
+        auto place = root_.place(path, true);
+        if (!place) return place.error();
+        named = std::move(*place);
+        parent = named.directory.get();
+        leaf = named.leaf;
+    } else {
+        auto place = directories_.place(making.name);
+        if (!place) return place.error();
+        below = std::move(*place);
+        parent = below.directory->opened.get();
+        leaf = below.leaf;
+    }
+    if (::mkdirat(parent, leaf.c_str(), mode) == 0) return {};
+    if (errno != EEXIST) return file_error("cannot make the directory", path, errno);
+    struct stat status {};
+    if (::fstatat(parent, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return file_error("cannot look at", path, errno);
+    if (!S_ISDIR(status.st_mode)) return in_the_way(path);
+    // Root needs no leave, and nobody else can give himself any in another's directory.
+    if ((status.st_mode & kOurs) == kOurs || status.st_uid != ::geteuid()) return {};
+    const Descriptor opened(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const std::string magic = "/proc/self/fd/" + std::to_string(opened.get());
+    if (!opened || ::chmod(magic.c_str(), (status.st_mode & 07777) | kOurs) != 0)
+        return file_error("cannot open the directory for writing", path, errno);
+    return {};
+}
+
+Maker::Outcome Maker::settle_directory(const ports::Making& making) {
+    Made made;
+    made.path = making.name.text();
+    if (making.name.below.empty()) {
+        auto opened = root_.open(made.path.empty() ? "." : made.path, O_RDONLY | O_DIRECTORY);
+        if (!opened) return opened.error();
+        made.opened = std::move(*opened);
+        auto itself = itself_as_directory(made.opened);
+        if (!itself) return file_error("cannot look at", made.path, errno);
+        made.directory = std::move(itself);
+    } else {
+        const auto place = directories_.place(making.name);
+        if (!place) return place.error();
+        made.opened = Descriptor(
+            ::openat(place->directory->opened.get(), place->leaf.c_str(), kOpenDirectory));
+        if (!made.opened) return file_error("cannot open the directory", made.path, errno);
+        made.directory = place->directory;
+    }
+    const auto applied = apply({.descriptor = made.opened.get()}, making.metadata, made.path);
+    if (!applied) return applied.error();
+    made.unowned = !*applied;
+    return std::optional(std::move(made));
+}
+
+Maker::Outcome Maker::make_link(const ports::Making& making) {
+    const std::string path = making.name.text();
+    if (making.name.below.empty()) return in_the_way(path);
+    const auto place = directories_.place(making.name);
+    if (!place) return place.error();
+    const int directory = place->directory->opened.get();
+    const std::string partial = partial_name(place->leaf);
+    int made = ::symlinkat(making.text.c_str(), directory, partial.c_str());
+    if (made != 0 && errno == EEXIST && ::unlinkat(directory, partial.c_str(), 0) == 0)
+        made = ::symlinkat(making.text.c_str(), directory, partial.c_str());
+    if (made != 0) return file_error("cannot make the link", path, errno);
+    const auto applied =
+        apply({.descriptor = directory, .name = partial.c_str()}, making.metadata, path);
+    if (!applied) {
+        ::unlinkat(directory, partial.c_str(), 0);
+        return applied.error();
+    }
+    return name_link(making.name, *place, partial, !*applied);
+}
+
+Maker::Outcome Maker::make_same(const ports::Making& making) {
+    const std::string path = making.name.text();
+    if (making.name.below.empty() || making.first.below.empty()) return in_the_way(path);
+    const auto first = directories_.place(making.first);
+    if (!first) return first.error();
+    const auto place = directories_.place(making.name);
+    if (!place) return place.error();
+    const int directory = place->directory->opened.get();
+    const std::string partial = partial_name(place->leaf);
+    const auto link = [&] {
+        return ::linkat(first->directory->opened.get(), first->leaf.c_str(), directory,
+                        partial.c_str(), 0);
+    };
+    int made = link();
+    if (made != 0 && errno == EEXIST && ::unlinkat(directory, partial.c_str(), 0) == 0)
+        made = link();
+    if (made != 0)
+        return file_error("cannot make it another name of " + making.first.text(), path, errno);
+    return name_link(making.name, *place, partial, false);
+}
+
+Maker::Outcome Maker::name_link(const ports::TargetName& name,
+                                const TargetDirectories::Place& place, const std::string& partial,
+                                bool unowned) {
+    const int directory = place.directory->opened.get();
+    const int renamed = ::renameat(directory, partial.c_str(), directory, place.leaf.c_str());
+    const int error_number = errno;
+    // Where both were names of one file already, the rename left both.
+    ::unlinkat(directory, partial.c_str(), 0);
+    if (renamed != 0) return file_error("cannot give it its name", name.text(), error_number);
+    Made made;
+    made.path = name.text();
+    made.directory = place.directory;
+    made.leaf = place.leaf;
+    made.unowned = unowned;
+    return std::optional(std::move(made));
+}
+
+}  // namespace lambda::io

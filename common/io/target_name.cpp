@@ -1,0 +1,104 @@
+#include "common/io/target_name.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "common/io/open_file.h"
+
+namespace lambda::io {
+namespace {
+
+constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+// -1 and errno.
+int open_unfollowed(int directory, const std::string& below) {
+    open_how how{};
+    how.flags = kDirectory;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+    return static_cast<int>(::syscall(SYS_openat2, directory, below.c_str(), &how, sizeof how));
+}
+
+std::pair<std::string, std::string> split(const std::string& below) {
+    const std::size_t slash = below.rfind('/');
+    if (slash == std::string::npos) return {std::string(), below};
+    return {below.substr(0, slash), below.substr(slash + 1)};
+}
+
+Error directory_error(const std::string& path, int error_number) {
+    if (error_number == ELOOP) {
+        return Error{.fault = Fault::file,
+                     .message = "cannot reach its directory: a link stands in its place",
+                     .path = path,
+                     .side = Side::local,
+                     .remedy = "remove the link, or name what it shows as the destination"};
+    }
+    return file_error("cannot reach its directory", path, error_number);
+}
+
+// The directory `below` the open one; -errno.
+int directory_below(int base, const std::string& below, bool make) {
+    if (below.empty()) return ::fcntl(base, F_DUPFD_CLOEXEC, 0);
+    int opened = open_unfollowed(base, below);
+    if (opened >= 0) return opened;
+    if (errno != ENOENT || !make) return -errno;
+    const auto [outer, leaf] = split(below);
+    const Descriptor parent(directory_below(base, outer, true));
+    if (!parent) return -ENOENT;
+    if (::mkdirat(parent.get(), leaf.c_str(), 0777) != 0 && errno != EEXIST) return -errno;
+    opened = open_unfollowed(parent.get(), leaf);
+    return opened >= 0 ? opened : -errno;
+}
+
+Result<Descriptor> open_base(const Root& root, const std::string& base, bool make) {
+    const std::string name = base.empty() ? "." : base;
+    auto opened = root.open(name, kDirectory);
+    if (opened || !make) return opened;
+    if (const auto place = root.place(name, true); place) {
+        if (::mkdirat(place->directory.get(), place->leaf.c_str(), 0777) != 0 && errno != EEXIST) {
+            return file_error("cannot make the directory", base, errno);
+        }
+    }
+    return root.open(name, kDirectory);
+}
+
+}  // namespace
+
+Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bool make) {
+    if (name.below.empty()) return root.place(name.base, make);
+    const auto base = open_base(root, name.base, make);
+    if (!base) return base.error();
+    auto [parent, leaf] = split(name.below);
+    const int directory = directory_below(base->get(), parent, make);
+    if (directory < 0) return directory_error(name.text(), -directory);
+    return Root::Place{Descriptor(directory), std::move(leaf)};
+}
+
+Result<TargetDirectories::Place> TargetDirectories::place(const ports::TargetName& name) {
+    LAMBDA_ASSERT(!name.below.empty());
+    auto [parent, leaf] = split(name.below);
+    const bool same_base = base_ && base_name_ == name.base;
+    if (same_base && last_ && last_name_ == parent) return Place{last_, std::move(leaf)};
+    if (!same_base) {
+        last_.reset();
+        auto base = open_base(root_, name.base, true);
+        if (!base) return base.error();
+        base_ = std::move(*base);
+        base_name_ = name.base;
+    }
+    const int opened = directory_below(base_.get(), parent, true);
+    if (opened < 0) return directory_error(name.text(), -opened);
+    auto directory = std::make_shared<Directory>();
+    directory->opened = Descriptor(opened);
+    struct stat status {};
+    if (::fstat(opened, &status) != 0) return file_error("cannot look at", name.text(), errno);
+    directory->device = status.st_dev;
+    last_ = std::move(directory);
+    last_name_ = std::move(parent);
+    return Place{last_, std::move(leaf)};
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,43 @@
+// From a target's name to the directory that holds it. `base` is resolved as the user meant it,
+// links and all (within the jail, where there is one); what lies below came from a peer or from a
+// walk: there no link is followed, whoever put it there and whenever. Blocking calls: worker
+// threads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/io/root.h"
+#include "common/ports/disk.h"
+
+namespace lambda::io {
+
+// Missing directories are made (0777 & ~umask) where `make` is set.
+Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bool make);
+
+// Directories of targets, opened once for those that follow each other. One thread.
+class TargetDirectories {
+  public:
+    explicit TargetDirectories(const Root& root) : root_(root) {}
+
+    struct Directory {
+        Descriptor opened;  // O_PATH
+        dev_t device = 0;
+    };
+    struct Place {
+        std::shared_ptr<const Directory> directory;
+        std::string leaf;
+    };
+    // As place_of(), making what is missing. `name.below` is not empty.
+    Result<Place> place(const ports::TargetName& name);
+
+  private:
+    const Root& root_;
+    std::string base_name_;
+    Descriptor base_;
+    std::string last_name_;
+    std::shared_ptr<const Directory> last_;
+};
+
+}  // namespace lambda::io

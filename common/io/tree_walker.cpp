@@ -1,0 +1,344 @@
+#include "common/io/tree_walker.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "common/io/attributes.h"
+#include "common/io/directory_names.h"
+#include "common/io/log.h"
+#include "common/io/open_file.h"
+#include "common/io/virtual_file.h"
+
+namespace lambda::io {
+namespace {
+
+using ports::Found;
+using Kind = Found::Kind;
+
+constexpr int kReadDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+std::string joined(const std::string& directory, const std::string& leaf) {
+    if (directory.empty() || directory == ".") return leaf;
+    return directory.back() == '/' ? directory + leaf : directory + "/" + leaf;
+}
+
+const char* special(mode_t mode) {
+    switch (mode & S_IFMT) {
+        case S_IFIFO:
+            return "it is a pipe";
+        case S_IFSOCK:
+            return "it is a socket";
+        case S_IFCHR:
+        case S_IFBLK:
+            return "it is a device";
+        default:
+            return "it is no file, directory or link";
+    }
+}
+
+}  // namespace
+
+TreeWalker::TreeWalker(Root root, Reactor& reactor) : root_(std::move(root)), reactor_(reactor) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TreeWalker::~TreeWalker() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    more_.notify_one();
+    room_.notify_one();
+    thread_.join();
+}
+
+// ---- engine thread
+
+void TreeWalker::set_options(ports::WalkOptions options) {
+    const std::lock_guard lock(mutex_);
+    LAMBDA_ASSERT(roots_.empty());
+    options_ = std::move(options);
+}
+
+bool TreeWalker::add(ports::WalkRoot root) {
+    const std::lock_guard lock(mutex_);
+    LAMBDA_ASSERT(!roots_end_);
+    if (roots_.size() >= kMostRoots) return false;
+    roots_.push_back(std::move(root));
+    more_.notify_one();
+    return true;
+}
+
+void TreeWalker::no_more() {
+    const std::lock_guard lock(mutex_);
+    roots_end_ = true;
+    more_.notify_one();
+}
+
+void TreeWalker::take(std::vector<Found>& out, std::size_t most) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t count = std::min(most, found_.size());
+    std::move(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(count),
+              std::back_inserter(out));
+    found_.erase(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(count));
+    engine_waits_ = found_.empty();
+    if (count > 0 && found_.size() <= kMostFound / 2) room_.notify_one();
+}
+
+bool TreeWalker::ended() const {
+    const std::lock_guard lock(mutex_);
+    return ended_ && found_.empty();
+}
+
+// ---- the walking thread
+
+void TreeWalker::run() {
+    while (true) {
+        ports::WalkRoot root;
+        {
+            std::unique_lock lock(mutex_);
+            more_.wait(lock, [this] { return stopping_ || !roots_.empty() || roots_end_; });
+            if (stopping_) return;
+            if (roots_.empty()) {
+                ended_ = true;
+                reactor_.wake();
+                return;
+            }
+            root = std::move(roots_.front());
+            roots_.pop_front();
+        }
+        if (root.pattern) {
+            walk_pattern(root);
+        } else {
+            walk_root(root);
+        }
+        // More roots may be waited with for room.
+        reactor_.wake();
+    }
+}
+
+bool TreeWalker::stopping() const {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+}
+
+void TreeWalker::emit(Found found) {
+    std::unique_lock lock(mutex_);
+    if (found_.size() >= kMostFound) {
+        room_.wait(lock, [this] { return stopping_ || found_.size() <= kMostFound / 2; });
+    }
+    if (stopping_) return;
+    found_.push_back(std::move(found));
+    if (!std::exchange(engine_waits_, false)) return;
+    lock.unlock();
+    reactor_.wake();
+}
+
+void TreeWalker::fail(const std::string& path, const std::string& name, Error error) {
+    Found found{.kind = Kind::failed, .path = path, .name = name};
+    found.error = std::move(error);
+    emit(std::move(found));
+}
+
+void TreeWalker::skip(const std::string& path, const std::string& name, std::string why) {
+    emit({.kind = Kind::skipped, .path = path, .name = name, .text = std::move(why)});
+}
+
+bool TreeWalker::excluded(const std::string& name, bool directory) const {
+    return options_.excluded && name != "." && options_.excluded(name, directory);
+}
+
+// What a user named: a link there is followed.
+void TreeWalker::walk_root(const ports::WalkRoot& root) {
+    const std::string path = root.path.empty() ? "." : root.path;
+    if (virtual_file(root_, path)) {
+        emit({.kind = Kind::file, .path = path, .name = root.name});
+        return;
+    }
+    const auto status = root_.stat(path, true);
+    if (!status) return fail(path, root.name, status.error());
+    if (root.name == "." && !S_ISDIR(status->st_mode)) {
+        return fail(path, path, file_error("cannot read", path, ENOTDIR));
+    }
+    visit(nullptr, path, root.name, *status, true);
+}
+
+void TreeWalker::walk_pattern(const ports::WalkRoot& root) {
+    if (root_.stat(root.path, false)) {
+        return walk_root(
+            {.path = root.path,
+             .name = root.name == "." ? "." : root.path.substr(root.path.rfind('/') + 1)});
+    }
+    if (expand(root.path.starts_with('/') ? "/" : "", root.path, root) > 0) return;
+    fail(root.path, root.path,
+         Error{.fault = Fault::file,
+               .message = "nothing there matches the pattern",
+               .path = root.path,
+               .side = Side::local,
+               .remedy = {}});
+}
+
+std::size_t TreeWalker::expand(const std::string& prefix, std::string_view rest,
+                               const ports::WalkRoot& root) {
+    rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
+    if (rest.empty()) {
+        const bool contents = root.name == ".";
+        walk_root({.path = prefix, .name = contents ? "." : prefix.substr(prefix.rfind('/') + 1)});
+        return 1;
+    }
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    const std::string component(rest.substr(0, end));
+    rest.remove_prefix(end);
+    if (component.find_first_of("*?[") == std::string::npos) {
+        const std::string path = joined(prefix, component);
+        return root_.stat(path, true) ? expand(path, rest, root) : 0;
+    }
+    const auto directory = root_.open(prefix.empty() ? "." : prefix, kReadDirectory);
+    if (!directory) return 0;
+    std::size_t matched = 0;
+    DirectoryNames names(directory->get(), prefix);
+    for (auto portion = names.next(); portion && !portion->empty(); portion = names.next()) {
+        for (const std::string& leaf : *portion) {
+            if (stopping()) return matched;
+            if (::fnmatch(component.c_str(), leaf.c_str(), FNM_PERIOD) != 0) continue;
+            const std::string path = joined(prefix, leaf);
+            const bool deeper = rest.find_first_not_of('/') != std::string_view::npos;
+            if (deeper && !root_.open(path, O_PATH | O_DIRECTORY)) continue;
+            matched += expand(path, rest, root);
+        }
+    }
+    return matched;
+}
+
+void TreeWalker::visit(const Level* outer, const std::string& path, const std::string& name,
+                       const struct stat& status, bool followed) {
+    const bool directory = S_ISDIR(status.st_mode);
+    if (excluded(name, directory)) return;
+    if (directory) return enter(outer, path, name, followed);
+    if (!S_ISREG(status.st_mode)) return skip(path, name, special(status.st_mode));
+    if (!followed && says_same(name, status)) return;
+    Found found{.kind = Kind::file, .path = path, .name = name};
+    found.metadata.size = static_cast<std::uint64_t>(status.st_size);
+    found.follow = followed;
+    emit(std::move(found));
+}
+
+void TreeWalker::enter(const Level* outer, const std::string& path, const std::string& name,
+                       bool followed) {
+    auto opened = outer != nullptr && !followed
+                      ? Result<Descriptor>(Descriptor(::openat(outer->directory,
+                                                               path.c_str() + path.rfind('/') + 1,
+                                                               kReadDirectory | O_NOFOLLOW)))
+                      : root_.open(path, kReadDirectory);
+    if (opened && !*opened) opened = file_error("cannot open the directory", path, errno);
+    if (!opened) return fail(path, name, opened.error());
+    struct stat status {};
+    if (::fstat(opened->get(), &status) != 0)
+        return fail(path, name, file_error("cannot look at", path, errno));
+    for (const Level* around = outer; around != nullptr; around = around->outer) {
+        if (around->device != status.st_dev || around->inode != status.st_ino) continue;
+        Error error = file_error("cannot follow the link", path, ELOOP);
+        error.message = "the link leads back to a directory that it lies in";
+        return fail(path, name, std::move(error));
+    }
+    Level level{.outer = outer,
+                .directory = opened->get(),
+                .device = status.st_dev,
+                .inode = status.st_ino,
+                .path = path,
+                .name = name};
+    walk_directory(*std::move(opened), status, std::move(level));
+}
+
+void TreeWalker::walk_directory(Descriptor opened, const struct stat& status, Level level) {
+    auto metadata = metadata_of({.descriptor = opened.get()}, status, options_.archive, level.path);
+    if (!metadata) {
+        fail(level.path, level.name, metadata.error());
+        metadata = metadata_of({.descriptor = opened.get()}, status, false, level.path);
+    }
+    Found entered{.kind = Kind::directory, .path = level.path, .name = level.name};
+    entered.metadata = *std::move(metadata);
+    emit(std::move(entered));
+    DirectoryNames names(opened.get(), level.path);
+    while (!stopping()) {
+        const auto portion = names.next();
+        if (!portion) fail(level.path, level.name, portion.error());
+        if (!portion || portion->empty()) break;
+        for (const std::string& leaf : *portion) {
+            walk_entry(level, leaf);
+            if (stopping()) return;
+        }
+    }
+    emit({.kind = Kind::leave});
+}
+
+void TreeWalker::walk_entry(const Level& level, const std::string& leaf) {
+    const std::string path = joined(level.path, leaf);
+    const std::string name = joined(level.name, leaf);
+    struct stat status {};
+    if (::fstatat(level.directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        // It went between the reading of the directory and now: then it is not there to be sent.
+        if (errno == ENOENT) return;
+        return fail(path, name, file_error("cannot look at", path, errno));
+    }
+    if (S_ISLNK(status.st_mode)) return visit_link(level, leaf, path, name, status);
+    visit(&level, path, name, status, false);
+}
+
+void TreeWalker::visit_link(const Level& level, const std::string& leaf, const std::string& path,
+                            const std::string& name, const struct stat& status) {
+    if (options_.links == ports::Links::skip) return;
+    if (options_.links == ports::Links::follow) {
+        const auto shown = root_.stat(path, true);
+        if (!shown) return excluded(name, false) ? void() : fail(path, name, shown.error());
+        return visit(&level, path, name, *shown, true);
+    }
+    if (excluded(name, false) || says_same(name, status)) return;
+    std::array<char, 4096> text;
+    const ssize_t length = ::readlinkat(level.directory, leaf.c_str(), text.data(), text.size());
+    if (length <= 0 || static_cast<std::size_t>(length) == text.size()) {
+        return fail(path, name,
+                    file_error("cannot read the link", path, length < 0 ? errno : ENAMETOOLONG));
+    }
+    auto metadata = metadata_of({.descriptor = level.directory, .name = leaf.c_str()}, status,
+                                options_.archive, path);
+    if (!metadata) return fail(path, name, metadata.error());
+    Found found{.kind = Kind::link, .path = path, .name = name};
+    found.text.assign(text.data(), static_cast<std::size_t>(length));
+    found.metadata = *std::move(metadata);
+    emit(std::move(found));
+}
+
+// Whether it is another name of what was found before, and was said so.
+bool TreeWalker::says_same(const std::string& name, const struct stat& status) {
+    if (status.st_nlink < 2) return false;
+    const auto key = std::make_pair(status.st_dev, status.st_ino);
+    const auto known = shared_.find(key);
+    if (known == shared_.end()) {
+        if (shared_.size() < kMostShared) {
+            shared_.emplace(key, Shared{name, status.st_nlink - 1});
+        } else if (!std::exchange(said_full_, true)) {
+            log_warning("more than " + std::to_string(kMostShared) +
+                        " files with further names elsewhere: those met from here on are sent as "
+                        "files of their own");
+        }
+        return false;
+    }
+    emit({.kind = Kind::same, .name = name, .text = known->second.first});
+    if (--known->second.left == 0) shared_.erase(known);
+    return true;
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,72 @@
+// The seam to the names of a sender: trees, walked in order and ahead of what is sent, never more
+// of them in memory than a bound that the walker states. Engine thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/ports/attributes.h"
+
+namespace lambda::ports {
+
+enum class Links : std::uint8_t {
+    keep = 0,    // as links
+    follow = 1,  // what they show, in their place
+    skip = 2,    // not at all
+};
+
+struct WalkOptions {
+    Links links = Links::keep;
+    bool archive = false;  // owners and extended attributes are read too
+    // Whether an entry (its name for the receiver) is left out, with all below it. Empty: none is.
+    // Called from the walker's thread.
+    std::function<bool(const std::string& name, bool directory)> excluded{};
+};
+
+// Where a walk begins.
+struct WalkRoot {
+    std::string path;
+    std::string name;      // for the receiver: of what stands there; ".": its contents alone
+    bool pattern = false;  // `path` may have wildcards (* ? [..], not across '/'); then `name` is
+                           // of each what stands there
+};
+
+// One entry. A directory comes before what it holds, its `leave` behind it; siblings come in the
+// order of their bytes.
+struct Found {
+    enum class Kind {
+        file,
+        directory,
+        leave,    // of the innermost directory; nothing else is set
+        link,     // `text` is what it shows
+        same,     // another name of an entry before, whose name is `text`
+        skipped,  // `text` says why
+        failed,   // `error`
+    };
+    Kind kind = Kind::file;
+    std::string path{};  // where it is read
+    std::string name{};  // for the receiver: relative, '/'-separated; ".": the target itself
+    std::string text{};
+    FileMetadata metadata{};  // directory, link: all of it; file: the size that it had
+    bool follow = true;       // file: a link at its end is followed
+    Error error{};
+};
+
+class Walker {
+  public:
+    virtual ~Walker() = default;
+    // Before the first add().
+    virtual void set_options(WalkOptions options) = 0;
+    // False: too many wait, try later.
+    virtual bool add(WalkRoot root) = 0;
+    virtual void no_more() = 0;
+    // Up to `most` entries, in order, to the back of `out`. Wakes the engine when there are more.
+    virtual void take(std::vector<Found>& out, std::size_t most) = 0;
+    // no_more() was said, and everything was taken.
+    virtual bool ended() const = 0;
+};
+
+}  // namespace lambda::ports

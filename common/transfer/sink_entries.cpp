@@ -1,0 +1,133 @@
+// Sink: entries from their announcement to their end; the blocks between are in sink.cpp.
+#include "common/base/assert.h"
+#include "common/transfer/sink.h"
+
+namespace lambda::transfer {
+
+std::optional<bool> Sink::handle_tree(const Record& record) {
+    if (const auto* directory = std::get_if<DirectoryRecord>(&record)) {
+        if (!announces(directory->entry)) return false;
+        current_name_ = directory->name;
+        tree_.enter(*directory);
+        return true;
+    }
+    if (const auto* leave = std::get_if<LeaveRecord>(&record)) return tree_.leave(*leave);
+    if (const auto* link = std::get_if<LinkRecord>(&record)) {
+        if (!announces(link->entry)) return false;
+        tree_.link(*link);
+        return true;
+    }
+    if (const auto* same = std::get_if<SameRecord>(&record)) {
+        if (!announces(same->entry)) return false;
+        tree_.same(*same, in_hand(same->first));
+        return true;
+    }
+    return std::nullopt;
+}
+
+// A new entry may begin, under that number.
+bool Sink::announces(FileNumber number) {
+    if (number != next_file_ || finish_files_ || files_.size() + tree_.in_hand() >= kMaxInHand) {
+        return false;
+    }
+    ++next_file_;
+    return true;
+}
+
+std::optional<FileNumber> Sink::in_hand(const std::string& name) const {
+    for (const auto& [number, file] : files_) {
+        if (file.record.name == name) return number;
+    }
+    return std::nullopt;
+}
+
+void Sink::queue(FileNumber number, File& file, const Write& write) {
+    if (file.step == File::Step::whole) {
+        file.content = write;
+        file.to_write -= write.extent.bytes;
+        return;
+    }
+    ++file.writes_in_flight;
+    if (file.step == File::Step::creating) {
+        waiting_[number].push_back(write);
+    } else {
+        to_write_.push_back(write);
+    }
+}
+
+void Sink::maybe_commit(FileNumber number) {
+    File& file = files_.at(number);
+    const bool open = file.step == File::Step::open || file.step == File::Step::whole;
+    const bool whole = file.close && file.to_write == 0 && file.to_compare == 0;
+    if (file.failed || !open || !whole || disk_has(number, file)) return;
+    if (!file.digest.complete() || file.digest.finish() != file.close->digest) {
+        fail(number,
+             Error{.fault = Fault::integrity,
+                   .message = "the digests of the two ends differ",
+                   .path = file.record.name,
+                   .side = Side::local,
+                   .remedy = "send the file again"},
+             true);
+        return;
+    }
+    const ports::DiskTag tag = next_tag_++;
+    committing_.emplace(tag, number);
+    const bool small = file.step == File::Step::whole;
+    file.step = File::Step::committing;
+    const ports::FileMetadata metadata{file.record.size, file.close->mtime_ns, file.record.mode,
+                                       file.record.archived};
+    if (!small) return disk_.commit(tag, file.disk_file, metadata);
+    ports::Making making{.kind = ports::Making::Kind::file,
+                         .name = target_.of(file.record.name),
+                         .metadata = metadata};
+    if (file.content) {
+        making.slot = blocks_.at(file.content->block).slot;
+        making.at = file.content->extent.at;
+        making.bytes = file.content->extent.bytes;
+    }
+    disk_.make_entry(tag, std::move(making));
+}
+
+// A small file's content is written, or will not be: its block is one write nearer its end.
+void Sink::give_up_content(File& file) {
+    if (!file.content) return;
+    const std::uint64_t block = file.content->block;
+    file.content.reset();
+    write_ended(block);
+}
+
+void Sink::handle_committed(const ports::DiskEvent& event) {
+    const FileNumber number = committing_.extract(event.tag).mapped();
+    File& file = files_.at(number);
+    file.step = File::Step::creating;  // the disk let go of it
+    give_up_content(file);
+    if (file.failed) return forget_failed(number);
+    if (event.error) return fail(number, *event.error, true);
+    if (event.unowned) ++totals_.unowned;
+    stream_.put(DoneRecord{number, file.close->digest});
+    ++totals_.files_done;
+    if (names_done_ && file.record.name.find('/') == std::string::npos)
+        names_done_->push_back(file.record.name);
+    ++totals_.verified;
+    if (!file.record.data.empty()) by_place_.erase(file.record.place);
+    end(files_.find(number));
+}
+
+void Sink::end(std::map<FileNumber, File>::iterator at) {
+    const FileNumber number = at->first;
+    const std::optional<FileNumber> directory = at->second.directory;
+    unsynced_.erase(number);
+    files_.erase(at);
+    tree_.file_ended(number, directory);
+}
+
+Sink::Totals Sink::totals() const {
+    Totals all = totals_;
+    all.failed += tree_.totals().failed;
+    all.links_done = tree_.totals().links_done;
+    all.directories_done = tree_.totals().directories_done;
+    all.unowned += tree_.totals().unowned;
+    return all;
+}
+
+}  // namespace lambda::transfer

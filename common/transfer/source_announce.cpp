@@ -1,0 +1,248 @@
+// Source: from what the walker finds to the records that announce it.
+#include <algorithm>
+
+#include "common/base/assert.h"
+#include "common/transfer/journal.h"
+#include "common/transfer/source.h"
+
+namespace lambda::transfer {
+namespace {
+
+using Kind = ports::Found::Kind;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+std::uint64_t total(const std::vector<Range>& ranges) {
+    std::uint64_t sum = 0;
+    for (const Range& range : ranges) sum += range.length();
+    return sum;
+}
+
+std::size_t extended_bytes(const std::optional<ports::Archived>& archived) {
+    std::size_t bytes = 0;
+    if (archived) {
+        for (const auto& [name, value] : archived->extended) bytes += name.size() + value.size();
+    }
+    return bytes;
+}
+
+// What the records could not carry.
+std::optional<Error> too_much(const ports::Found& found, const ports::FileMetadata& metadata) {
+    Error error{
+        .fault = Fault::file, .message = {}, .path = found.path, .side = Side::local, .remedy = {}};
+    if (found.name.size() > kMaxNameBytes) {
+        error.message = "its name in the tree has more than 4096 bytes";
+        error.remedy = "send the tree in parts";
+    } else if (extended_bytes(metadata.archived) > kMaxExtendedBytes ||
+               (metadata.archived && metadata.archived->extended.size() > kMaxExtended)) {
+        error.message = "its extended attributes have more than 192 KiB";
+        error.remedy = "send it without --archive";
+    } else {
+        return std::nullopt;
+    }
+    return error;
+}
+
+}  // namespace
+
+// Entries from the walker, and opens for the files among them.
+void Source::look_ahead() {
+    if (ahead_.size() < kFoundAhead / 2) {
+        found_.clear();
+        walker_.take(found_, kFoundAhead - ahead_.size());
+        for (ports::Found& found : found_) ahead_.push_back({.found = std::move(found)});
+    }
+    for (; ahead_unopened_ < ahead_.size() && opens_pending_ < kOpensAhead; ++ahead_unopened_) {
+        Ahead& ahead = ahead_[ahead_unopened_];
+        if (ahead.found.kind != Kind::file) continue;
+        if (open_files_ + opens_pending_ >= kMostOpen) return;
+        const ports::DiskTag tag = next_tag_++;
+        opening_.emplace(tag, ahead_first_ + ahead_unopened_);
+        ++opens_pending_;
+        ahead.step = Ahead::Step::opening;
+        disk_.open_source(
+            tag, {.path = ahead.found.path, .follow = ahead.found.follow, .archive = archive_},
+            kLeafBytes);
+    }
+}
+
+void Source::handle_opened(const ports::DiskEvent& event) {
+    const std::uint64_t entry = opening_.extract(event.tag).mapped();
+    Ahead& ahead = ahead_[entry - ahead_first_];
+    ahead.opened = event;
+    ahead.step = Ahead::Step::opened;
+}
+
+// In the walker's order, as far as there is room.
+void Source::announce() {
+    const auto room = [this] { return stream_.has_room() && in_hand() < kMostInHand; };
+    announce_stuck_ = !room();
+    while (!ahead_.empty() && !(announce_stuck_ = !room())) {
+        if (!announce(ahead_.front())) return;
+        ahead_.pop_front();
+        ++ahead_first_;
+        if (ahead_unopened_ > 0) --ahead_unopened_;
+    }
+}
+
+// Announced and not done, but for directories that are still entered.
+std::size_t Source::in_hand() const {
+    const std::size_t all = files_.size() + entries_.size();
+    return all - std::min(all, entered_.size());
+}
+
+bool Source::announce(Ahead& ahead) {
+    ports::Found& found = ahead.found;
+    switch (found.kind) {
+        case Kind::file:
+            return announce_file(ahead);
+        case Kind::leave:
+            LAMBDA_ASSERT(!entered_.empty());
+            stream_.put(LeaveRecord{entered_.back()});
+            entered_.pop_back();
+            return true;
+        case Kind::skipped:
+            stream_.put(SkipRecord{found.name, found.text});
+            listener_.on_skip({found.name, found.text});
+            return true;
+        case Kind::failed:
+            tell_failed(found.name, found.error);
+            return true;
+        case Kind::directory:
+        case Kind::link:
+        case Kind::same:
+            announce_entry(found);
+            return true;
+    }
+    return true;
+}
+
+void Source::announce_entry(ports::Found& found) {
+    if (const auto error = too_much(found, found.metadata)) {
+        tell_failed(found.name, *error);
+        // It is entered all the same, with what can be said of it, so that it can be left.
+        if (found.kind != Kind::directory) return;
+        found.metadata.archived.reset();
+    }
+    const FileNumber number = next_file_++;
+    current_name_ = found.name;
+    if (found.kind == Kind::directory) {
+        stream_.put(DirectoryRecord{number, found.metadata, found.name});
+        entered_.push_back(number);
+    } else if (found.kind == Kind::link) {
+        stream_.put(LinkRecord{number, found.metadata, found.name, found.text});
+    } else {
+        stream_.put(SameRecord{number, found.name, found.text});
+    }
+    entries_.emplace(number, Entry{std::move(found.name), found.kind == Kind::directory});
+}
+
+void Source::tell_failed(const std::string& name, const Error& error) {
+    // A failure is a record of its own: it needs room like any other.
+    stream_.put(FailRecord{name, error.fault, error.message, error.remedy});
+    listener_.on_failure({name, error});
+}
+
+// False: not yet.
+bool Source::announce_file(Ahead& ahead) {
+    if (ahead.step != Ahead::Step::opened) return false;
+    ports::DiskEvent& opened = ahead.opened;
+    auto error = opened.error;
+    if (!error) error = too_much(ahead.found, {.archived = opened.archived});
+    if (error) {
+        --opens_pending_;
+        if (!opened.error && !opened.content) disk_.close(opened.file);
+        tell_failed(ahead.found.name, *error);
+        return true;
+    }
+    File file;
+    file.path = ahead.found.path;
+    file.name = ahead.found.name;
+    file.follow = ahead.found.follow;
+    file.size = opened.size;
+    file.mtime_ns = opened.mtime_ns;
+    file.digest = FileDigest(file.size);
+    const bool laid =
+        opened.content ? lay_small(std::move(file), opened) : lay_large(std::move(file), opened);
+    if (laid) --opens_pending_;
+    return laid;
+}
+
+// Its content is here, checked: it goes into the packed block, FILE and CLOSE into the stream.
+bool Source::lay_small(File file, ports::DiskEvent& opened) {
+    const std::vector<std::byte>& content = *opened.content;
+    if (content.empty()) {
+        file.digest.add_zeros(0, file.size);
+        file.place = next_place_;
+        opened.data.clear();
+    } else {
+        LAMBDA_ASSERT(content.size() == file.size);
+        SendBlock* block = room_to_pack(file.size);
+        if (block == nullptr) return false;
+        file.place = next_place_;
+        next_place_ += file.size;
+        const auto at = static_cast<std::uint32_t>(file.place % block_bytes_);
+        const auto bytes = static_cast<std::uint32_t>(file.size);
+        const ByteSpan slot = disk_.slot(block->slot).subspan(at, bytes);
+        std::copy(content.begin(), content.end(), slot.begin());
+        const Digest digest = leaf_digest(slot);
+        file.digest.add_leaf(0, digest);
+        block->extents.push_back({next_file_, 0, at, bytes});
+        block->leaves.push_back({at, at + bytes, digest});
+        block->unresolved += bytes;
+        opened.data = {{0, file.size}};
+        totals_.bytes_known += bytes;
+    }
+    const FileNumber number = next_file_++;
+    put_file_record(number, file, opened);
+    file.final_digest = file.digest.finish();
+    file.closed = true;
+    stream_.put(CloseRecord{number, file.size, file.mtime_ns, file.final_digest});
+    files_.emplace(number, std::move(file));
+    return true;
+}
+
+bool Source::lay_large(File file, ports::DiskEvent& opened) {
+    if (packed_) flush_packed();
+    file.disk_file = opened.file;
+    file.open = true;
+    ++open_files_;
+    file.data = std::move(opened.data);
+    if (file.data.size() > kMaxDataRanges) file.data = {{0, file.size}};
+    file.place = round_up(next_place_, block_bytes_);
+    next_place_ = round_up(file.place + file.size, block_bytes_);
+    std::uint64_t at = 0;
+    for (const Range& range : file.data) {
+        file.digest.add_zeros(at, range.first);
+        at = range.last;
+    }
+    if (at < file.size) file.digest.add_zeros(at, file.size);
+    file.unread = total(file.data);
+    file.awaiting = keeps_journal(file.size) && !nothing_kept_ && !file.data.empty();
+    totals_.bytes_known += file.unread;
+    opened.data = file.data;
+    const FileNumber number = next_file_++;
+    put_file_record(number, file, opened);
+    const auto at_file = files_.emplace(number, std::move(file)).first;
+    to_plan_.push_back(number);
+    maybe_check(number, at_file->second);
+    return true;
+}
+
+void Source::put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened) {
+    stream_.put(FileRecord{.file = number,
+                           .place = file.place,
+                           .size = file.size,
+                           .mtime_ns = file.mtime_ns,
+                           .mode = opened.mode,
+                           .id = opened.id,
+                           .archived = std::move(opened.archived),
+                           .name = file.name,
+                           .data = std::move(opened.data)});
+    ++totals_.files_known;
+    current_name_ = file.name;
+}
+
+}  // namespace lambda::transfer

@@ -1,0 +1,163 @@
+#include "common/transfer/tree_sink.h"
+
+#include <algorithm>
+
+#include "common/base/assert.h"
+
+namespace lambda::transfer {
+namespace {
+
+std::size_t hash_of(const std::string& name) {
+    return std::hash<std::string>{}(name);
+}
+
+}  // namespace
+
+TreeSink::TreeSink(ports::Disk& disk, StreamSender& stream, const Target& target,
+                   ports::DiskTag& next_tag, OnFailure on_failure)
+    : disk_(disk),
+      stream_(stream),
+      target_(target),
+      next_tag_(next_tag),
+      on_failure_(std::move(on_failure)) {}
+
+TreeSink::Entry& TreeSink::begin(FileNumber number, Kind kind, const std::string& name) {
+    const std::optional<FileNumber> parent = begin_file();
+    Entry& entry = entries_[number];
+    entry.kind = kind;
+    entry.name = name;
+    entry.parent = parent;
+    return entry;
+}
+
+void TreeSink::enter(const DirectoryRecord& record) {
+    begin(record.entry, Kind::directory, record.name).metadata = record.metadata;
+    entered_.push_back(record.entry);
+    make(record.entry, ports::Making::Kind::directory);
+}
+
+bool TreeSink::leave(const LeaveRecord& record) {
+    if (entered_.empty() || entered_.back() != record.entry) return false;
+    entered_.pop_back();
+    entries_.at(record.entry).left = true;
+    maybe_settle(record.entry);
+    return true;
+}
+
+void TreeSink::link(const LinkRecord& record) {
+    Entry& entry = begin(record.entry, Kind::link, record.name);
+    entry.metadata = record.metadata;
+    entry.text = record.shows;
+    make(record.entry, ports::Making::Kind::link);
+}
+
+void TreeSink::same(const SameRecord& record, std::optional<FileNumber> first_in_hand) {
+    begin(record.entry, Kind::same, record.name).text = record.first;
+    if (!first_in_hand) {
+        for (const auto& [number, entry] : entries_) {
+            if (entry.kind == Kind::link && entry.name == record.first) first_in_hand = number;
+        }
+    }
+    if (first_in_hand) {
+        waiting_.emplace(*first_in_hand, record.entry);
+    } else {
+        make_same(record.entry);
+    }
+}
+
+void TreeSink::make_same(FileNumber number) {
+    const Entry& entry = entries_.at(number);
+    const bool gone =
+        failed_names_.size() >= kMaxFailedNames || failed_names_.contains(hash_of(entry.text));
+    if (!gone) return make(number, ports::Making::Kind::same);
+    fail(number, Error{.fault = Fault::file,
+                       .message = "the file that it is another name of failed",
+                       .path = entry.name,
+                       .side = Side::local,
+                       .remedy = {}});
+    end(number);
+}
+
+void TreeSink::make(FileNumber number, ports::Making::Kind kind) {
+    const Entry& entry = entries_.at(number);
+    const ports::DiskTag tag = next_tag_++;
+    making_.emplace(tag, number);
+    ports::Making making{.kind = kind,
+                         .name = target_.of(entry.name),
+                         .metadata = entry.metadata,
+                         .text = entry.text};
+    if (kind == ports::Making::Kind::same) making.first = target_.of(entry.text);
+    disk_.make_entry(tag, std::move(making));
+}
+
+std::optional<FileNumber> TreeSink::begin_file() {
+    if (entered_.empty()) return std::nullopt;
+    ++entries_.at(entered_.back()).inside;
+    return entered_.back();
+}
+
+void TreeSink::file_ended(FileNumber number, std::optional<FileNumber> parent) {
+    const auto [first, last] = waiting_.equal_range(number);
+    std::vector<FileNumber> others;
+    for (auto at = first; at != last; ++at) others.push_back(at->second);
+    waiting_.erase(first, last);
+    for (const FileNumber other : others) make_same(other);
+    one_less(parent);
+}
+
+void TreeSink::note_failed(const std::string& name) {
+    if (failed_names_.size() < kMaxFailedNames) failed_names_.insert(hash_of(name));
+}
+
+bool TreeSink::handle(const ports::DiskEvent& event) {
+    const auto making = making_.extract(event.tag);
+    if (making.empty()) return false;
+    made(making.mapped(), event);
+    return true;
+}
+
+void TreeSink::made(FileNumber number, const ports::DiskEvent& event) {
+    Entry& entry = entries_.at(number);
+    const bool entering = entry.kind == Kind::directory && entry.making;
+    entry.making = false;
+    if (event.error) fail(number, *event.error);
+    if (event.unowned) ++totals_.unowned;
+    if (entering) return maybe_settle(number);
+    if (!entry.failed) done(number);
+    end(number);
+}
+
+// Deepest first: a directory's own metadata when all that lies in it is done.
+void TreeSink::maybe_settle(FileNumber number) {
+    const Entry& entry = entries_.at(number);
+    if (entry.making || !entry.left || entry.inside > 0) return;
+    if (entry.failed) return end(number);
+    make(number, ports::Making::Kind::settle);
+}
+
+void TreeSink::fail(FileNumber number, const Error& error) {
+    Entry& entry = entries_.at(number);
+    entry.failed = true;
+    ++totals_.failed;
+    note_failed(entry.name);
+    stream_.put(RefuseRecord{number, error.fault, error.message, error.remedy});
+    on_failure_(entry.name, error);
+}
+
+void TreeSink::done(FileNumber number) {
+    stream_.put(DoneRecord{number, {}});
+    ++(entries_.at(number).kind == Kind::directory ? totals_.directories_done : totals_.links_done);
+}
+
+void TreeSink::end(FileNumber number) {
+    const auto node = entries_.extract(number);
+    file_ended(number, node.mapped().parent);
+}
+
+void TreeSink::one_less(std::optional<FileNumber> parent) {
+    if (!parent) return;
+    --entries_.at(*parent).inside;
+    maybe_settle(*parent);
+}
+
+}  // namespace lambda::transfer

@@ -1,0 +1,246 @@
+"""Trees: both ways, as rsync sees them; what is left out; what must never happen."""
+
+import os
+import shutil
+import socket
+import subprocess
+
+from harness import FILE_FAILED, Case, Settings, need, need_isolation, need_program
+
+
+def nasty(root, archive):
+    """A small tree with everything that a name or an entry can be."""
+    def path(*parts):
+        return os.path.join(os.fsencode(root), *parts)
+
+    def write(at, content=b"x"):
+        with open(at, "wb") as file:
+            file.write(content)
+        return at
+
+    os.makedirs(path(b"empty/deeper"))
+    os.makedirs(path(*[b"d%d" % level for level in range(40)]))
+    for name in (b"new\nline", b"\xff\xfe not text", b" spaces  ", b"-rf", b"--", b"n" * 255, b"*?[a]", b"back\\slash",
+                 b".hidden", "schön".encode()):
+        write(path(name))
+    write(path(b"zero"), b"")
+    write(path(b"small"), os.urandom(65535))
+    write(path(b"block"), os.urandom(65536))
+    write(path(b"large"), os.urandom(3_000_001))
+    os.symlink("no/where", path(b"dangling"))
+    os.symlink("/etc/passwd", path(b"absolute"))
+    os.symlink(b"\xff\n", path(b"odd link"))
+    os.symlink("empty", path(b"to a directory"))
+    os.link(path(b"small"), path(b"empty/small again"))
+    os.link(path(b"large"), path(b"a large again"))
+    with open(path(b"holes"), "wb") as file:
+        file.truncate(9_000_000)
+        file.seek(5_000_000)
+        file.write(b"data")
+    with open(path(b"small hole"), "wb") as file:
+        file.truncate(9_000)
+    for number, mode in enumerate((0o000, 0o400, 0o777, 0o1755) + ((0o4755, 0o2750, 0o6711) if archive else ())):
+        os.chmod(write(path(b"mode %d" % number)), mode)
+    os.makedirs(path(b"read only/inside"))
+    write(path(b"read only/file"))
+    os.utime(path(b"zero"), ns=(0, -1_234_567_890_123_456_789))
+    os.utime(path(b"block"), ns=(0, 1_600_000_000_000_000_001))
+    os.utime(path(b"dangling"), ns=(0, 999_999_999), follow_symlinks=False)
+    os.utime(path(b"empty"), ns=(0, 77))
+    if archive:
+        os.chown(write(path(b"owned")), 12345, 54321)
+        os.lchown(path(b"absolute"), 1, 2)
+        os.setxattr(path(b"small"), "user.test", b"\x00value")
+        os.setxattr(path(b"empty"), "user.folder", b"of")
+        if shutil.which("setfacl"):
+            subprocess.run(["setfacl", "-m", "u:1234:rw", path(b"owned")], check=True)
+            subprocess.run(["setfacl", "-d", "-m", "g:99:rx", path(b"empty")], check=True)
+    os.chmod(path(b"read only"), 0o555)
+
+
+class Trees(Case):
+    def setUp(self):
+        super().setUp()
+        # xattrs and holes of a real file system; /tmp may be one in memory.
+        self.daemon = self.server(root=self.folder("root"))
+
+    def differences(self, source, copy, *options):
+        rsync = need_program("rsync")
+        return subprocess.run([rsync, "-anHi", *options, "--checksum", "--delete", os.path.join(source, ""),
+                               os.path.join(copy, "")], capture_output=True, check=True).stdout
+
+    def both_ways(self, source, options, archive):
+        put = self.client("put", *options, source, self.daemon.url("copy"))
+        self.assertEqual(put.code, 0, str(put))
+        back = os.path.join(self.scratch, "back")
+        get = self.client("get", *options, self.daemon.url("copy"), back)
+        self.assertEqual(get.code, 0, str(get))
+        kept = ("-AX",) if archive else ("--no-owner", "--no-group")
+        self.assertEqual(self.differences(source, self.daemon.path("copy").decode(), *kept), b"")
+        self.assertEqual(self.differences(source, back, *kept), b"")
+        self.assertEqual(self.daemon.parts(), [])
+        for name in ("zero", "block", "dangling", "empty", "read only"):
+            self.assertEqual(os.lstat(os.path.join(back, name)).st_mtime_ns,
+                             os.lstat(os.path.join(source, name)).st_mtime_ns, name)
+        self.assertLess(os.stat(os.path.join(back, "holes")).st_blocks * 512, 4_000_000)
+        # Again, over what is there.
+        put = self.client("put", *options, source + "/", self.daemon.url("copy"))
+        self.assertEqual(put.code, 0, str(put))
+        self.assertEqual(self.differences(source, self.daemon.path("copy").decode(), *kept), b"")
+        return put
+
+    def test_a_nasty_tree_both_ways(self):
+        source = os.path.join(self.scratch, "source")
+        nasty(source, archive=False)
+        self.both_ways(source, [], archive=False)
+
+    def test_an_archive_of_it(self):
+        need_isolation()
+        source = os.path.join(self.scratch, "source")
+        nasty(source, archive=True)
+        self.both_ways(source, ["--archive"], archive=True)
+
+    def test_where_trees_land(self):
+        source = self.folder("tree")
+        self.random_file("f", 10, "tree")
+        os.mkdir(self.daemon.path("there"))
+        for arguments, lands in (((source, "new/name"), "new/name/f"), ((source, "there"), "there/tree/f"),
+                                 ((source, "slash/"), "slash/tree/f"), ((source + "/", "there"), "there/f"),
+                                 ((source + "/", "contents"), "contents/f"),
+                                 ((source, os.path.join(source, "f"), "several"), "several/tree/f")):
+            with self.subTest(arguments=arguments):
+                *sources, target = arguments
+                result = self.client("put", *sources, self.daemon.url(target))
+                self.assertEqual(result.code, 0, str(result))
+                self.assertTrue(os.path.exists(self.daemon.path(lands)))
+        for remote, local, lands in (("new/name", "g1", "g1/f"), ("new/name/", "g2", "g2/f"), ("there", "g3/", "g3/there/f"),
+                                     ("sl*/t*/f", "g4", "g4/f"), ("th*/tree", "g5", "g5/tree/f")):
+            with self.subTest(remote=remote):
+                target = os.path.join(self.scratch, local)
+                result = self.client("get", f"{self.daemon.url()}{remote}", target)
+                self.assertEqual(result.code, 0, str(result))
+                self.assertTrue(os.path.exists(os.path.join(self.scratch, lands)), lands)
+
+    def test_lists_of_names(self):
+        names = [self.random_file(name, 100) for name in ("a b", "new\nline", "-c")]
+        listing = self.file_with(os.path.join(self.scratch, "names"), b"\0".join(names) + b"\0")
+        result = self.client("put", "--from-file", listing, self.daemon.url("to"))
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(sorted(os.listdir(self.daemon.path("to"))), [b"-c", b"a b", b"new\nline"])
+
+    def test_special_files_are_skipped_and_said(self):
+        source = self.folder("tree")
+        os.mkfifo(os.path.join(source, "pipe"))
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(os.path.join(source, "socket"))
+        self.random_file("f", 10, "tree")
+        result = self.client("put", source, self.daemon.url("to"))
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("pipe", result.stderr)
+        self.assertEqual(result.summary["skipped"], 2)
+        self.assertEqual(os.listdir(self.daemon.path("to")), [b"f"])
+
+    def test_patterns_as_rsync_takes_them(self):
+        rsync = need_program("rsync")
+        source = self.folder("src")
+        for name in ("a.o", "a.c", "lib/a.o", "lib/deep/b.o", "lib/deep/x.c", "foo/bar/baz", "bar/baz", "foo/x", "tmp/y",
+                     "sub/tmp/z", "core", "sub/core/in", "[x]", "b\\c", ".git/config", "sub/.git/head"):
+            os.makedirs(os.path.dirname(os.path.join(source, name)), exist_ok=True)
+            self.file_with(os.path.join(source, name), b"")
+        cases = [["--exclude=*.o"], ["--exclude=/src/a.o"], ["--exclude=/lib/"], ["--exclude=lib/"], ["--exclude=core/"],
+                 ["--exclude=bar/baz"], ["--exclude=foo/**"], ["--exclude=**/baz"], ["--exclude=foo/***"],
+                 ["--include=*/", "--include=*.c", "--exclude=*"], ["--exclude=[[]x]"], ["--exclude=b\\c"],
+                 ["--exclude=?.o"], ["--exclude=[!a].o"], ["--exclude=lib/*/b.o"], ["--exclude=/*/lib/**.o"],
+                 ["--exclude=**/.git/"], ["--exclude=- x", "--exclude=+ a.o", "--exclude=*.o"], ["--exclude=src"],
+                 ["--exclude=/src/lib", "--include=lib"], ["--exclude=l[a-k]b"], ["--exclude=deep/b*"]]
+        for number, options in enumerate(cases):
+            for slash in ("", "/"):
+                if slash and number % 3:
+                    continue
+                with self.subTest(options=options, slash=slash):
+                    theirs, ours = self.folder("theirs"), f"ours-{number}{'c' if slash else ''}"
+                    shutil.rmtree(theirs)
+                    subprocess.run([rsync, "-r", *options, source + slash, theirs + "/"], check=True)
+                    result = self.client("put", *options, source + slash, self.daemon.url(ours) + "/")
+                    self.assertEqual(result.code, 0, str(result))
+                    self.assertEqual(self.names_below(self.daemon.path(ours)), self.names_below(theirs))
+
+    @staticmethod
+    def names_below(folder):
+        folder = os.fsencode(folder)
+        return sorted(os.path.relpath(os.path.join(where, name), folder)
+                      for where, folders, names in os.walk(folder) for name in folders + names)
+
+    def test_never_out_of_the_root(self):
+        outside = self.folder("outside")
+        self.file_with(os.path.join(outside, "victim"), b"safe")
+        source = self.folder("tree")
+        os.makedirs(os.path.join(source, "sub"))
+        self.random_file("sub/f", 10, "tree")
+        self.random_file("sub/big", 200_000, "tree")
+        os.makedirs(self.daemon.path("to"))
+        for target in (outside, "../outside", "."):
+            with self.subTest(target=target):
+                if os.path.islink(self.daemon.path("to/sub")):
+                    os.unlink(self.daemon.path("to/sub"))
+                os.symlink(target, self.daemon.path("to/sub"))
+                result = self.client("put", source + "/", self.daemon.url("to"))
+                self.assertEqual(result.code, FILE_FAILED, str(result))
+                self.assertEqual(os.listdir(outside), ["victim"])
+                self.assertEqual(os.listdir(self.daemon.path("to")), [b"sub"])
+        # Nor does a sender follow links out of its root, whatever it was asked for.
+        os.symlink(outside, self.daemon.path("to/way"))
+        back = os.path.join(self.scratch, "back")
+        result = self.client("get", "--links", "follow", self.daemon.url("to"), back)
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        self.assertFalse(os.path.exists(os.path.join(back, "way/victim")))
+        self.assertEqual(self.client("get", self.daemon.url("to/way/victim"), back).code, FILE_FAILED)
+
+    def test_what_fails_fails_alone(self):
+        need_isolation()
+        source = self.folder("tree")
+        for name in ("a", "sub/b", "sub/c", "z"):
+            os.makedirs(os.path.dirname(os.path.join(source, name)), exist_ok=True)
+            self.random_file(name, 5000, "tree")
+        os.makedirs(self.daemon.path("to/sub/b"))
+        result = self.client("put", source + "/", self.daemon.url("to"))
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        self.assertEqual(result.summary["files"], 3, str(result))
+        self.assertEqual(len(result.errors), 1, str(result))
+        for name in ("a", "sub/c", "z"):
+            self.assert_same(os.path.join(source, name), self.daemon.path("to/" + name))
+
+
+class LargeTrees(Case):
+    scratch_in = "/var/tmp"
+
+    def setUp(self):
+        need(Settings.long, "takes many minutes: --long")
+        super().setUp()
+
+    def test_usr_both_ways(self):
+        need_isolation()
+        rsync = need_program("rsync")
+        daemon = self.server()
+        back = os.path.join(self.scratch, "back")
+        for arguments, copy in ((("put", "--archive", "/usr", daemon.url("usr")), daemon.path("usr").decode()),
+                                (("get", "--archive", daemon.url("usr"), back), back)):
+            result = self.client(*arguments, seconds=1200)
+            self.assertEqual(result.code, 0, str(result))
+            compared = subprocess.run([rsync, "-anHAXi", "--checksum", "--delete", "/usr/", copy + "/"],
+                                      capture_output=True, check=True)
+            self.assertEqual(compared.stdout, b"")
+
+    def test_a_million_names(self):
+        source = self.folder("many")
+        for folder in range(1000):
+            os.mkdir(os.path.join(source, str(folder)))
+            for number in range(1000):
+                os.close(os.open(os.path.join(source, str(folder), str(number)), os.O_CREAT | os.O_WRONLY))
+        daemon = self.server()
+        result = self.client("put", source, daemon.url("many"), seconds=1800)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.summary["files"], 1_000_000)
+        self.assertLess(result.peak_mib, 400)
+        self.assertLess(daemon.peak_now_mib(), 400)
+

@@ -1,0 +1,195 @@
+// What is made whole: small files, directories, links, further names.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/unit/io/disk_harness.h"
+
+using namespace lambda;
+using namespace lambda::io;
+using namespace lambda::io::testing;
+using Kind = ports::Making::Kind;
+
+namespace {
+
+struct Entries : Harness {
+    explicit Entries(const std::string& base, Root root = Root::machine())
+        : Harness(true, std::move(root)), base_(base) {}
+
+    ports::Making of(Kind kind, const std::string& below) const {
+        ports::Making making;
+        making.kind = kind;
+        making.name = {base_, below};
+        making.metadata = {0, 1'000'000'000'000'000'007, 0750};
+        return making;
+    }
+    DiskEvent make(ports::Making making) {
+        disk->make_entry(next_tag, std::move(making));
+        return one();
+    }
+    DiskEvent file(const std::string& below, const std::string& content) {
+        ports::Making making = of(Kind::file, below);
+        std::memcpy(disk->slot(1).data() + 77, content.data(), content.size());
+        making.slot = 1;
+        making.at = 77;
+        making.bytes = static_cast<std::uint32_t>(content.size());
+        making.metadata.size = content.size();
+        return make(std::move(making));
+    }
+    DiskEvent link(const std::string& below, const std::string& shows) {
+        ports::Making making = of(Kind::link, below);
+        making.text = shows;
+        return make(std::move(making));
+    }
+    DiskEvent same(const std::string& below, const std::string& first) {
+        ports::Making making = of(Kind::same, below);
+        making.first = {base_, first};
+        return make(std::move(making));
+    }
+
+  private:
+    const std::string base_;
+};
+
+struct stat status_of(const std::string& path) {
+    struct stat status {};
+    REQUIRE(::lstat(path.c_str(), &status) == 0);
+    return status;
+}
+
+}  // namespace
+
+TEST_CASE("entries: a small tree with its modes and times") {
+    const Folder folder;
+    Entries disk(folder / "new/target");
+    REQUIRE_FALSE(disk.make(disk.of(Kind::directory, "")).error);
+    REQUIRE_FALSE(disk.make(disk.of(Kind::directory, "d")).error);
+    REQUIRE_FALSE(disk.file("d/f", "content").error);
+    REQUIRE_FALSE(disk.file("d/empty", "").error);
+    REQUIRE_FALSE(disk.link("d/l", "no/where").error);
+    REQUIRE_FALSE(disk.same("d/f2", "d/f").error);
+    ports::Making settle = disk.of(Kind::settle, "d");
+    settle.metadata.mode = 0511;
+    REQUIRE_FALSE(disk.make(settle).error);
+
+    const std::string d = folder / "new/target/d";
+    CHECK(read_file(d + "/f") == "content");
+    CHECK(std::filesystem::read_symlink(d + "/l") == "no/where");
+    CHECK(status_of(d + "/f").st_ino == status_of(d + "/f2").st_ino);
+    CHECK((status_of(d).st_mode & 07777) == 0511);
+    for (const char* name : {"", "/f", "/empty", "/l"}) {
+        CHECK(status_of(d + name).st_mtim.tv_sec == 1'000'000'000);
+        CHECK(status_of(d + name).st_mtim.tv_nsec == 7);
+    }
+    CHECK(names_in(d) == std::vector<std::string>{"empty", "f", "f2", "l"});
+
+    // Once more, over what stands there.
+    REQUIRE_FALSE(disk.make(disk.of(Kind::directory, "d")).error);
+    REQUIRE_FALSE(disk.file("d/f", "new").error);
+    REQUIRE_FALSE(disk.file("d/l", "a file now").error);
+    REQUIRE_FALSE(disk.link("d/empty", "x").error);
+    REQUIRE_FALSE(disk.same("d/f2", "d/f").error);
+    REQUIRE_FALSE(disk.same("d/f2", "d/f").error);
+    CHECK(read_file(d + "/f2") == "new");
+    CHECK(read_file(d + "/l") == "a file now");
+    CHECK(std::filesystem::is_symlink(d + "/empty"));
+    CHECK(names_in(d) == std::vector<std::string>{"empty", "f", "f2", "l"});
+}
+
+TEST_CASE("entries: a batch of small files in many directories") {
+    const Folder folder;
+    Entries disk(folder.path());
+    constexpr int kFiles = 300;
+    for (int i = 0; i < kFiles; ++i) {
+        ports::Making making =
+            disk.of(Kind::file, "d" + std::to_string(i % 7) + "/f" + std::to_string(i));
+        making.metadata.size = 1000;  // the rest is a hole
+        making.bytes = 10;
+        disk.disk->make_entry(disk.next_tag++, std::move(making));
+    }
+    for (const DiskEvent& event : disk.wait_for(kFiles)) CHECK_FALSE(event.error);
+    for (int i = 0; i < kFiles; ++i) {
+        const std::string path = folder / ("d" + std::to_string(i % 7) + "/f" + std::to_string(i));
+        CHECK(std::filesystem::file_size(path) == 1000);
+    }
+    CHECK(names_in(folder / "d1").front() == "f1");
+}
+
+TEST_CASE("entries: no link below the target is followed, wherever it leads") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "target/inside");
+    std::filesystem::create_directories(folder / "outside");
+    write_file(folder / "outside/victim", "safe");
+    for (const char* shows : {"inside", "../outside", "/tmp"}) {
+        INFO(shows);
+        std::filesystem::remove(folder / "target/link");
+        std::filesystem::create_symlink(shows, folder / "target/link");
+        Entries disk(folder / "target");
+        CHECK(disk.file("link/f", "x").error);
+        CHECK(disk.make(disk.of(Kind::directory, "link")).error);
+        CHECK(disk.make(disk.of(Kind::directory, "link/sub")).error);
+        CHECK(disk.make(disk.of(Kind::settle, "link")).error);
+        CHECK(disk.link("link/l", "x").error);
+        CHECK(disk.same("stolen", "link/victim").error);
+        disk.disk->create_target(disk.next_tag, {folder / "target", "link/big"}, 1 << 20, {});
+        CHECK(disk.one().error);
+    }
+    CHECK(names_in(folder / "outside") == std::vector<std::string>{"victim"});
+    CHECK(names_in(folder / "target/inside").empty());
+    CHECK(names_in(folder / "target") == std::vector<std::string>{"inside", "link"});
+    // What the user named may be a link.
+    std::filesystem::remove(folder / "target/link");
+    std::filesystem::create_symlink("../outside", folder / "target/link");
+    Entries named(folder / "target/link");
+    CHECK_FALSE(named.file("f", "x").error);
+    CHECK(read_file(folder / "outside/f") == "x");
+}
+
+TEST_CASE("entries: what cannot be made says why and leaves nothing") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "t/directory");
+    write_file(folder / "t/file", "x");
+    Entries disk(folder / "t");
+    CHECK(disk.file("directory", "x").error);
+    CHECK(disk.link("directory", "x").error);
+    CHECK(disk.make(disk.of(Kind::directory, "file")).error);
+    CHECK(disk.file("file/below", "x").error);
+    CHECK(disk.same("other", "nothing").error);
+    CHECK(names_in(folder / "t") == std::vector<std::string>{"directory", "file"});
+
+    Entries reader(".", Root::jail(folder / "t", true, false).value());
+    CHECK(reader.file("f", "x").error);
+    CHECK(reader.make(reader.of(Kind::directory, "d")).error);
+    CHECK(names_in(folder / "t") == std::vector<std::string>{"directory", "file"});
+}
+
+TEST_CASE("entries: an archive keeps owners and attributes, and set-user-id with them") {
+    const Folder folder;
+    Entries disk(folder.path());
+    ports::Making making = disk.of(Kind::file, "f");
+    making.metadata.mode = 04755;
+    making.metadata.archived.emplace();
+    making.metadata.archived->owner = {::geteuid(), ::getegid()};
+    making.metadata.archived->extended = {{"user.colour", "blue"}};
+    const DiskEvent made = disk.make(making);
+    if (made.error && made.error->message.find("supported") != std::string::npos) return;
+    REQUIRE_FALSE(made.error);
+    CHECK_FALSE(made.unowned);
+    CHECK((status_of(folder / "f").st_mode & 07777) == 04755);
+    char value[16];
+    CHECK(::getxattr((folder / "f").c_str(), "user.colour", value, sizeof value) == 4);
+
+    disk.disk->open_source(disk.next_tag, {.path = folder / "f", .archive = true}, kGrain);
+    const DiskEvent opened = disk.one();
+    REQUIRE(opened.archived);
+    CHECK(opened.archived->extended == making.metadata.archived->extended);
+    if (::geteuid() == 0) {
+        making.metadata.archived->owner = {4321, 1234};
+        REQUIRE_FALSE(disk.make(making).error);
+        CHECK(status_of(folder / "f").st_uid == 4321);
+        CHECK((status_of(folder / "f").st_mode & 07777) == 04755);
+    }
+}

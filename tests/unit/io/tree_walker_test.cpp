@@ -1,0 +1,151 @@
+#include "common/io/tree_walker.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "common/io/directory_names.h"
+#include "tests/unit/io/disk_harness.h"
+
+using namespace lambda;
+using namespace lambda::io;
+using namespace lambda::io::testing;
+using ports::Found;
+
+namespace {
+
+std::vector<Found> walk(Root root, const ports::WalkRoot& start, ports::WalkOptions options = {}) {
+    auto reactor = std::move(Reactor::make().value());
+    TreeWalker walker(std::move(root), *reactor);
+    walker.set_options(std::move(options));
+    REQUIRE(walker.add(start));
+    walker.no_more();
+    std::vector<Found> all;
+    const Time limit = Clock().now() + 20s;
+    while (!walker.ended() && Clock().now() < limit) {
+        const std::size_t before = all.size();
+        walker.take(all, 7);
+        if (all.size() == before && !walker.ended()) reactor->wait(limit);
+    }
+    REQUIRE(walker.ended());
+    return all;
+}
+
+// "d NAME", "f NAME", ...; "." for a leave.
+std::vector<std::string> words(const std::vector<Found>& all) {
+    std::vector<std::string> texts;
+    for (const Found& found : all) {
+        const char letter = "fd.l=s!"[static_cast<int>(found.kind)];
+        texts.push_back(std::string(1, letter) +
+                        (found.kind == Found::Kind::leave ? "" : " " + found.name) +
+                        (found.text.empty() ? "" : " > " + found.text));
+    }
+    return texts;
+}
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("walk: a tree in the order of its bytes, links and further names as they are") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "src/b/deep");
+    std::filesystem::create_directories(folder / "src/a.d");
+    write_file(folder / "src/a", "1");
+    write_file(folder / "src/b/\n\xff", "2");
+    write_file(folder / "src/-z", "3");
+    std::filesystem::create_symlink("/no/where", folder / "src/b/link");
+    std::filesystem::create_hard_link(folder / "src/a", folder / "src/b/same");
+    REQUIRE(::mkfifo((folder / "src/pipe").c_str(), 0600) == 0);
+    const auto found = walk(Root::machine(), {.path = folder / "src", .name = "src"});
+    CHECK(words(found) == Words{"d src", "f src/-z", "f src/a", "d src/a.d", ".", "d src/b",
+                                "f src/b/\n\xff", "d src/b/deep", ".", "l src/b/link > /no/where",
+                                "= src/b/same > src/a", ".", "s src/pipe > it is a pipe", "."});
+    CHECK(found[1].path == folder / "src/-z");
+    CHECK(found[1].metadata.size == 1);
+    const auto contents = walk(Root::machine(), {.path = folder / "src/b", .name = "."});
+    CHECK(words(contents) ==
+          Words{"d .", "f \n\xff", "d deep", ".", "l link > /no/where", "f same", "."});
+    CHECK(words(walk(Root::machine(), {.path = folder / "src/a", .name = "a"})) == Words{"f a"});
+    CHECK(words(walk(Root::machine(), {.path = folder / "none", .name = "none"})) ==
+          Words{"! none"});
+}
+
+TEST_CASE("walk: links followed or left out, and circles found") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "src/d");
+    write_file(folder / "src/d/f", "1");
+    std::filesystem::create_symlink("d", folder / "src/to");
+    std::filesystem::create_symlink("..", folder / "src/d/up");
+    std::filesystem::create_symlink("nowhere", folder / "src/none");
+    ports::WalkOptions options{.links = ports::Links::follow};
+    CHECK(words(walk(Root::machine(), {.path = folder / "src", .name = "s"}, options)) ==
+          Words{"d s", "d s/d", "f s/d/f", "! s/d/up", ".", "! s/none", "d s/to", "f s/to/f",
+                "! s/to/up", ".", "."});
+    options.links = ports::Links::skip;
+    CHECK(words(walk(Root::machine(), {.path = folder / "src", .name = "s"}, options)) ==
+          Words{"d s", "d s/d", "f s/d/f", ".", "."});
+    // A jail is never left, whoever asks for it.
+    std::filesystem::create_symlink(folder / "src/d", folder / "src/d/absolute");
+    std::filesystem::create_symlink("../../src/d/f", folder / "src/d/out");
+    options.links = ports::Links::follow;
+    Root jail = std::move(Root::jail(folder / "src/d", false, false).value());
+    CHECK(words(walk(std::move(jail), {.path = "/", .name = "."}, options)) ==
+          Words{"d .", "! absolute", "f f", "! out", "! up", "."});
+}
+
+TEST_CASE("walk: what is left out is not entered") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "src/no");
+    write_file(folder / "src/no/f", "1");
+    write_file(folder / "src/yes", "1");
+    std::vector<std::string> asked;
+    ports::WalkOptions options;
+    options.excluded = [&](const std::string& name, bool directory) {
+        asked.push_back(name);
+        return directory && name == "s/no";
+    };
+    CHECK(words(walk(Root::machine(), {.path = folder / "src", .name = "s"}, options)) ==
+          Words{"d s", "f s/yes", "."});
+    CHECK(asked == Words{"s", "s/no", "s/yes"});
+}
+
+TEST_CASE("walk: patterns find what stands there") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "one/in");
+    std::filesystem::create_directories(folder / "other");
+    write_file(folder / "one/in/x.c", "1");
+    write_file(folder / "one/a.c", "1");
+    write_file(folder / "one/.c", "1");
+    write_file(folder / "other/b.c", "1");
+    const auto jail = [&] { return std::move(Root::jail(folder.path(), true, false).value()); };
+    CHECK(words(walk(jail(), {.path = "o*/[ab].c", .name = {}, .pattern = true})) ==
+          Words{"f a.c", "f b.c"});
+    CHECK(words(walk(jail(), {.path = "/on?", .name = {}, .pattern = true})) ==
+          Words{"d one", "f one/.c", "f one/a.c", "d one/in", "f one/in/x.c", ".", "."});
+    CHECK(words(walk(jail(), {.path = "../*", .name = {}, .pattern = true})).front()[0] == '!');
+    CHECK(words(walk(jail(), {.path = "*.none", .name = {}, .pattern = true})) ==
+          Words{"! *.none"});
+}
+
+TEST_CASE("walk: a large directory in portions is in order, and whole") {
+    const Folder folder;
+    Words wanted;
+    for (int i = 0; i < 2000; ++i) {
+        const std::string name = "name-" + std::to_string(i * 7919 % 10007);
+        write_file(folder / name, "");
+        wanted.push_back(name);
+    }
+    std::sort(wanted.begin(), wanted.end());
+    const Descriptor opened(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY));
+    for (const std::size_t bytes : {std::size_t{1000}, std::size_t{10'000}, std::size_t{1} << 20}) {
+        DirectoryNames names(opened.get(), folder.path(), bytes);
+        Words all;
+        for (auto portion = names.next(); portion && !portion->empty(); portion = names.next()) {
+            all.insert(all.end(), portion->begin(), portion->end());
+        }
+        CHECK(all == wanted);
+    }
+}
