@@ -59,7 +59,9 @@ void Sink::maybe_commit(FileNumber number) {
     File& file = files_.at(number);
     const bool open = file.step == File::Step::open || file.step == File::Step::whole;
     const bool whole = file.close && file.to_write == 0 && file.to_compare == 0;
-    if (file.failed || !open || !whole || disk_has(number, file)) return;
+    if (file.failed || !open || !whole) return;
+    // The disk knows nothing of a small one yet.
+    if (file.step == File::Step::open && disk_has(number, file)) return;
     if (!file.digest.complete() || file.digest.finish() != file.close->digest) {
         fail(number,
              Error{.fault = Fault::integrity,
