@@ -28,8 +28,8 @@ constexpr double kLeastPackets = 20;  // a second
 constexpr double kLossPackets = 200;  // that a share of loss needs
 
 constexpr double kStartGain = 2.4;
-// Who yields wholly lets TCP, which doubles, through its own start first: one that meets a queue there
-// takes half a minute to fill a long path.
+// Who yields wholly lets TCP, which doubles, through its own start first: one that meets a queue
+// there takes half a minute to fill a long path.
 constexpr double kYieldingStartGain = 1.5;
 constexpr double kYieldingStart = 10e6 / 8;  // bytes a second
 constexpr double kStartFate = 0.85;
