@@ -43,14 +43,18 @@ void MemoryDisk::open_source(ports::DiskTag tag, const ports::SourceFile& file,
         event.id = at->second.id;
         if (event.size < ports::kSmallFile) {
             if (on_read) on_read(path, 0);
+            const MemoryFile& now = files.at(path);
             if (fail_read.contains(path)) {
                 event.error = disk_error(path, EIO);
-                return event;
+            } else if (now.bytes.size() != event.size || now.mtime_ns != event.mtime_ns) {
+                event.error = Error{.fault = Fault::file,
+                                    .message = "the file changed while it was read",
+                                    .path = path,
+                                    .side = Side::local,
+                                    .remedy = {}};
             }
-            // After on_read: the second look is behind it.
-            event.content = files.at(path).bytes;
-            event.size = event.content->size();
-            event.mtime_ns = files.at(path).mtime_ns;
+            if (event.error) return event;
+            event.content = now.bytes;
             if (event.size > 0) event.data = {{0, event.size}};
             return event;
         }
@@ -208,7 +212,7 @@ ports::DiskEvent MemoryDisk::made(const ports::Making& making) {
         event.error = disk_error(path, EACCES);
     } else if (making.kind == Kind::directory || making.kind == Kind::settle) {
         directories[path] = making.metadata;
-    } else if (full || fail_write.contains(path)) {
+    } else if (making.bytes > 0 && (full || fail_write.contains(path))) {
         event.error = disk_error(path, ENOSPC);
     } else if (fail_commit.contains(path)) {
         event.error = disk_error(path, EROFS);

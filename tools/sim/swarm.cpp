@@ -28,7 +28,7 @@ const char* reason(FileFault fault) {
             return "Input/output error";
         case FileFault::shrinks:
         case FileFault::changes:
-            return "while it was sent";
+            return "while it was";
         case FileFault::create:
             return "Permission denied";
         case FileFault::write:
