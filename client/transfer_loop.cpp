@@ -131,7 +131,10 @@ void TransferLoop::hear_server() {
         if (answered_ || (*reply)->preliminary()) continue;
         answered_ = true;
         if ((*reply)->code == 226) {
-            if (!finished_) end_by(now() + kEndTimeout);
+            if (!finished_) {
+                mover_->peer_ended();
+                end_by(now() + kEndTimeout);
+            }
             continue;
         }
         Error cut = refusal(**reply, Fault::cut, {});

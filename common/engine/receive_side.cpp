@@ -355,7 +355,7 @@ void ReceiveSide::maybe_end() {
         count_time();
     }
     // Not when all connections are gone: who did not hear the end would wait for it in vain.
-    const bool told = set_.out().all_consumed() ||
+    const bool told = peer_ended_ || set_.out().all_consumed() ||
                       (setup_.says_goodbye && links_.any_alive() && !set_.out().has_piece());
     done_ = told || now_ - ended_ > kLastWords;
 }

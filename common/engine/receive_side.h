@@ -22,6 +22,7 @@ class ReceiveSide final : public End, private Links::Handler {
 
     Time turn(Time now) override;
     bool done() const override { return done_; }
+    void peer_ended() override { peer_ended_ = true; }
     void cut(const Error& why) override;
     Progress progress() const override;
     const Outcome& outcome() override;
@@ -91,6 +92,7 @@ class ReceiveSide final : public End, private Links::Handler {
     Time last_progress_;
     Time ended_ = kNever;  // SET_DONE was put
     bool done_ = false;
+    bool peer_ended_ = false;
     Outcome outcome_;
 };
 

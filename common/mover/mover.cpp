@@ -61,6 +61,7 @@ struct Mover::State {
     std::unique_ptr<engine::End> end;  // engine thread, and after it
     std::thread thread;
     std::atomic<bool> stopping{false};
+    std::atomic<bool> peer_ended{false};
     std::atomic<bool> joined{false};
     std::atomic<unsigned> failed_dials{0};
     mutable std::mutex mutex;  // of the three below
@@ -158,6 +159,7 @@ void Mover::State::run() {
             end->cut(*stop_reason);
             break;
         }
+        if (peer_ended.load(std::memory_order_relaxed)) end->peer_ended();
         const Time next = end->turn(now);
         if (now >= publish_at) {
             publish();
@@ -193,6 +195,11 @@ void Mover::failed_dial(std::uint16_t, std::uint32_t, Error error) {
     // Once a stripe stood, the engine waits for it to come back, and the control session knows of a
     // server that is gone.
     if (!state_->joined && ++state_->failed_dials >= kMostFailedDials) stop(std::move(error));
+}
+
+void Mover::peer_ended() {
+    state_->peer_ended.store(true, std::memory_order_relaxed);
+    state_->reactor->wake();
 }
 
 void Mover::stop(Error why) {

@@ -79,6 +79,8 @@ class Mover {
     void join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream);
     // Client: the dial of a stripe failed; a refusal that repeating cannot mend ends the transfer.
     void failed_dial(std::uint16_t stripe, std::uint32_t epoch, Error error);
+    // Client: the server's last reply says that nothing is left to do.
+    void peer_ended();
     // Ends the transfer soon, with `why` as Outcome::cut. A repeated call changes nothing.
     void stop(Error why);
 

@@ -250,6 +250,32 @@ TEST_CASE("a receiver that takes its leave by itself does not wait to be heard")
     CHECK(there != kNever);
 }
 
+TEST_CASE("a receiver that the control session tells of the end needs no connection for it") {
+    Options given = options(session::Direction::get);
+    given.feedback_delay = 50ms;
+    One one(given, 1000);
+    Time there = kNever;
+    std::function<void()> watch = [&] {
+        if (!one.run.target.files.contains("out.bin")) return one.run.world.after(1ms, watch);
+        there = one.run.world.now();
+        // SET_DONE is on its way when every connection goes, for good.
+        one.run.world.after(2ms, [&] {
+            one.run.feedback.refuse = true;
+            for (std::uint16_t i = 0; i < 4; ++i) one.run.feedback.stall(i);
+            for (std::uint16_t i = 0; i < 4; ++i) one.run.feedback.cut(i);
+        });
+        one.run.world.after(5s, [&] {
+            CHECK_FALSE(one.run.receiver->done());
+            one.run.receiver->peer_ended();
+        });
+        one.run.world.after(7s, [&] { CHECK(one.run.receiver->done()); });
+    };
+    one.run.world.after(1ms, watch);
+    one.run.run();
+    CHECK(there != kNever);
+    CHECK_FALSE(one.run.receiver->outcome().cut);
+}
+
 TEST_CASE("a first hop that shrinks is told by the kernel and costs no law a loss") {
     Options given = options();
     given.terms.stripes = 1;
