@@ -13,8 +13,8 @@ class End {
     // Returns when to come again; earlier is always right.
     virtual Time turn(Time now) = 0;
     virtual bool done() const = 0;
-    // The other end says by the control session that nothing is left to do. Who has still to tell it
-    // so need not.
+    // The other end says by the control session that nothing is left to do. Who has still to tell
+    // it so need not.
     virtual void peer_ended() {}
     // Ends the transfer as it stands.
     virtual void cut(const Error& why) = 0;
