@@ -1,6 +1,7 @@
 #include "client/transfers.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "client/destination.h"
@@ -92,6 +93,18 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .finished = {}};
 }
 
+// A tree that becomes the target itself makes a directory of that name, and a next try must not
+// land in it: what the tree holds goes there.
+void become_contents(Plan& plan, const session::Agreement& agreement) {
+    if (plan.direction != session::Direction::put || agreement.into_directory) return;
+    std::error_code unknown;
+    for (Item& item : plan.items) {
+        if (!std::filesystem::is_directory(item.path, unknown)) continue;
+        item.name = ".";
+        plan.several = true;
+    }
+}
+
 // `token`: of the try before, whose place this one takes; then its own.
 Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::string& token,
                                 Report& report) {
@@ -118,6 +131,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     mover::Setup setup =
         make_setup(plan, *agreement, **connection, arguments.settings, arguments.walk);
     setup.secret = *secret;
+    become_contents(plan, *agreement);
     auto loop = TransferLoop::make(**connection, std::move(setup), agreement->token, report);
     if (!loop) return loop.error();
     return (*loop)->run();
@@ -147,10 +161,17 @@ std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome)
     return sources;
 }
 
-// What a next try has to do: what is neither done nor failed.
+// What a next try has to do: what is neither done nor failed. What came out of a tree tells nothing
+// of an item that has the same name, nor of the tree as a whole: such are tried again from the
+// beginning.
 void drop_settled(Plan& plan, const mover::Outcome& outcome) {
     std::set<std::string> settled(outcome.done.begin(), outcome.done.end());
     for (const mover::FileFailure& failure : outcome.failures) settled.insert(failure.name);
+    const auto of_tree = [](const std::string& name) { return name.find('/') != name.npos; };
+    if (std::any_of(plan.items.begin(), plan.items.end(),
+                    [](const Item& item) { return item.name == "." || item.pattern; }) ||
+        std::any_of(settled.begin(), settled.end(), of_tree))
+        return;
     std::erase_if(plan.items, [&](const Item& item) {
         return settled.contains(item.name) || settled.contains(item.path);
     });

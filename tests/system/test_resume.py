@@ -186,6 +186,19 @@ class Resume(Case):
         self.assertLess(result.summary["bytes"], 31 * MIB + 2 * 16 * MIB)
         self.assertIsNone(result.summary["left_over"])
 
+    def test_a_tree_is_tried_again_in_its_own_place(self):
+        server = self.server()
+        tree = self.folder("tree")
+        source = self.file_with(os.path.join(os.fsencode(tree), b"file"), self.random.randbytes(30 * MIB))
+        self.file_with(os.path.join(os.fsencode(tree), b"small"), b"x")
+        client = self.start("put", *self.SLOWLY, "--retry-for", "1min", tree, server.url("new"))
+        self.until_durable(server.root, client, 8 * MIB)
+        server.kill()
+        server = self.again(server)
+        self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+        self.assertEqual(sorted(os.listdir(server.path("new"))), [b"file", b"small"])
+        self.assert_same(source, server.path(b"new/file"))
+
     def test_the_time_for_dialling_again_is_over(self):
         server = self.server()
         sources = [self.random_file("small", 1000), self.random_file("file", 30 * MIB)]
