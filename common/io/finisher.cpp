@@ -1,6 +1,7 @@
 #include "common/io/finisher.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,11 @@ Descriptor readable(const TargetDirectories::Directory& directory) {
 
 int errno_of(int result) {
     return result == 0 ? 0 : errno;
+}
+
+dev_t device_of(const Made& made) {
+    struct stat status {};
+    return ::fstat(made.opened.get(), &status) == 0 ? status.st_dev : made.directory->device;
 }
 
 }  // namespace
@@ -109,9 +115,10 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
     // every error since.
     for (const auto* made : {&fresh, &named_}) {
         for (const Made& each : *made) {
-            if (each.opened && !results.contains(each.directory->device)) {
-                results[each.directory->device] = errno_of(::syncfs(each.opened.get()));
-            }
+            if (!each.opened) continue;
+            // A directory may be a mount point, on another file system than the one that holds it.
+            const dev_t device = device_of(each);
+            if (!results.contains(device)) results[device] = errno_of(::syncfs(each.opened.get()));
         }
     }
     for (const auto* made : {&fresh, &named_}) {
@@ -123,7 +130,10 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
         }
     }
     barrier_us_ += kWeight * (microseconds_since(start) - barrier_us_);
-    const auto result = [&](const Made& made) { return results.at(made.directory->device); };
+    const auto result = [&](const Made& made) {
+        const int holder = results.at(made.directory->device);
+        return holder != 0 || !made.opened ? holder : results.at(device_of(made));
+    };
     fail_if(fresh, result, "cannot flush");
     fail_if(named_, result, "cannot flush");
 }
