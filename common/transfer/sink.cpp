@@ -83,8 +83,15 @@ bool Sink::handle(const Record& record) {
     return handle_tree(record).value_or(false);
 }
 
+// Where a file may lie: a small one within a block, others from a block's beginning.
+bool Sink::well_placed(const FileRecord& record) const {
+    if (record.data.empty()) return true;
+    const std::uint64_t in_block = record.place % block_bytes_;
+    return record.size < ports::kSmallFile ? in_block + record.size <= block_bytes_ : in_block == 0;
+}
+
 bool Sink::handle_file(const FileRecord& record) {
-    if (record.place < frontier_ || !announces(record.file)) return false;
+    if (record.place < frontier_ || !well_placed(record) || !announces(record.file)) return false;
     const std::uint64_t described_before = frontier_ / block_bytes_;
     // One that is all hole has a place and takes none.
     frontier_ = record.place + (record.data.empty() ? 0 : record.size);

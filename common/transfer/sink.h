@@ -129,6 +129,7 @@ class Sink {
         bool spare = false;  // in a spare slot, and no credit was taken for it
     };
 
+    bool well_placed(const FileRecord& record) const;
     bool handle_file(const FileRecord& record);
     bool handle_close(const CloseRecord& record);
     bool handle_drop(const DropRecord& record);
