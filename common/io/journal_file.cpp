@@ -42,7 +42,7 @@ bool any_partial(Descriptor start) {
         }
         const std::string_view name = entry->d_name;
         if (name == "." || name == "..") continue;
-        if (name.starts_with(".lambda-") && name.ends_with(kPartialEnd)) return true;
+        if (name.ends_with(kPartialEnd) && ports::is_partial_name(name)) return true;
         // The partial file of a link's target lies beside that.
         if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) return true;
         if (entry->d_type != DT_DIR) continue;

@@ -43,6 +43,25 @@ const char* special(mode_t mode) {
     }
 }
 
+constexpr const char* kPartial = "it is what a transfer that was cut left, no file of its own";
+
+Error partial(const std::string& path) {
+    return Error{.fault = Fault::file,
+                 .message = std::string("cannot be sent: ") + kPartial,
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "give it another name first"};
+}
+
+// Not entered: below it no name is shorter.
+Error too_long(const std::string& path) {
+    return Error{.fault = Fault::file,
+                 .message = "its name in the tree has more than 4096 bytes",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "send the tree in parts"};
+}
+
 }  // namespace
 
 TreeWalker::TreeWalker(Root root, Reactor& reactor) : root_(std::move(root)), reactor_(reactor) {
@@ -167,6 +186,7 @@ void TreeWalker::walk_root(const ports::WalkRoot& root) {
         emit({.kind = Kind::file, .path = path, .name = root.name});
         return;
     }
+    if (ports::is_partial_name(root.name)) return fail(path, root.name, partial(path));
     const auto status = root_.stat(path, true);
     if (!status) return fail(path, root.name, status.error());
     if (root.name == "." && !S_ISDIR(status->st_mode)) {
@@ -287,6 +307,8 @@ void TreeWalker::walk_directory(Descriptor opened, const struct stat& status, Le
 void TreeWalker::walk_entry(const Level& level, const std::string& leaf) {
     const std::string path = joined(level.path, leaf);
     const std::string name = joined(level.name, leaf);
+    if (ports::is_partial_name(leaf)) return skip(path, name, kPartial);
+    if (name.size() > ports::kLongestName) return fail(path, name, too_long(path));
     struct stat status {};
     if (::fstatat(level.directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         // It went between the reading of the directory and now: then it is not there to be sent.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/cursor.h"
@@ -51,6 +52,19 @@ struct DiskEvent {
     // hole.
     std::vector<Range> data{};
 };
+
+// Whether a disk gives such a name to what it keeps beside a target while it is received
+// (".lambda-HASH.part", ".lambda-HASH.journal"). Nothing that is moved may be called so: it would
+// land in the place of another file's parts.
+inline bool is_partial_name(std::string_view leaf) {
+    constexpr std::string_view kBegin = ".lambda-";
+    constexpr std::size_t kHash = 32;
+    if (!leaf.starts_with(kBegin) || leaf.size() < kBegin.size() + kHash) return false;
+    const std::string_view end = leaf.substr(kBegin.size() + kHash);
+    return (end == ".part" || end == ".journal") &&
+           leaf.substr(kBegin.size(), kHash).find_first_not_of("0123456789abcdef") ==
+               std::string_view::npos;
+}
 
 struct SourceFile {
     std::string path;

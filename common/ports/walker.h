@@ -2,6 +2,7 @@
 // of them in memory than a bound that the walker states. Engine thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -25,6 +26,8 @@ struct WalkOptions {
     // Called from the walker's thread.
     std::function<bool(const std::string& name, bool directory)> excluded{};
 };
+
+constexpr std::size_t kLongestName = 4096;  // bytes of a Found's name
 
 // Where a walk begins.
 struct WalkRoot {

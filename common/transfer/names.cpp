@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/ports/disk.h"
 #include "common/transfer/record.h"
 
 namespace lambda::transfer {
@@ -12,7 +13,8 @@ bool acceptable_name(std::string_view name) {
     while (start <= name.size()) {
         const std::size_t end = std::min(name.find('/', start), name.size());
         const std::string_view part = name.substr(start, end - start);
-        if (part.empty() || part == "." || part == "..") return false;
+        if (part.empty() || part == "." || part == ".." || ports::is_partial_name(part))
+            return false;
         start = end + 1;
     }
     return true;

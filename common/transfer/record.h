@@ -19,7 +19,7 @@ namespace lambda::transfer {
 // Of files, directories and links alike, in the order in which they are announced.
 using FileNumber = std::uint32_t;
 
-constexpr std::size_t kMaxNameBytes = 4096;
+constexpr std::size_t kMaxNameBytes = ports::kLongestName;
 constexpr std::size_t kMaxDataRanges = 16384;
 constexpr std::size_t kMaxRecordBytes = 512 * 1024;
 // Names and values of one entry's extended attributes; a sender fails an entry that has more.

@@ -32,11 +32,8 @@ std::size_t extended_bytes(const std::optional<ports::Archived>& archived) {
 std::optional<Error> too_much(const ports::Found& found, const ports::FileMetadata& metadata) {
     Error error{
         .fault = Fault::file, .message = {}, .path = found.path, .side = Side::local, .remedy = {}};
-    if (found.name.size() > kMaxNameBytes) {
-        error.message = "its name in the tree has more than 4096 bytes";
-        error.remedy = "send the tree in parts";
-    } else if (extended_bytes(metadata.archived) > kMaxExtendedBytes ||
-               (metadata.archived && metadata.archived->extended.size() > kMaxExtended)) {
+    if (extended_bytes(metadata.archived) > kMaxExtendedBytes ||
+        (metadata.archived && metadata.archived->extended.size() > kMaxExtended)) {
         error.message = "its extended attributes have more than 192 KiB";
         error.remedy = "send it without --archive";
     } else {

@@ -198,7 +198,11 @@ class Rights(Case):
         source = self.random_file("source", 1000)
         self.assert_failed(self.client("put", source, server.url("target")), FILE_FAILED)
         self.assertTrue(os.path.isdir(server.path("target/source")))
-        self.assert_failed(self.client("get", server.url("target"), self.folder("back")), FILE_FAILED)
+        here = self.folder("here")
+        os.makedirs(os.path.join(here, "source"))
+        self.file_with(server.path("source"), b"x")
+        self.assert_failed(self.client("get", server.url("source"), here), FILE_FAILED)
+        self.assertTrue(os.path.isdir(os.path.join(here, "source")))
 
     def test_a_file_is_in_the_way_of_a_directory(self):
         server = self.server()

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 
-from harness import FILE_FAILED, Case, Settings, need, need_isolation, need_program
+from harness import DONE, FILE_FAILED, Case, Settings, need, need_isolation, need_program
 
 
 def nasty(root, archive):
@@ -139,6 +139,18 @@ class Trees(Case):
         self.assertIn("pipe", result.stderr)
         self.assertEqual(result.summary["skipped"], 2)
         self.assertEqual(os.listdir(self.daemon.path("to")), [b"f"])
+
+    def test_what_a_cut_transfer_left_is_not_sent(self):
+        server = self.server()
+        tree = self.folder("tree")
+        partial = b".lambda-" + b"0123456789abcdef" * 2 + b".part"
+        for name in (partial, b"file"):
+            with open(os.path.join(os.fsencode(tree), name), "wb") as file:
+                file.write(name)
+        result = self.client("put", tree, server.url("there"))
+        self.assertEqual(result.code, DONE, str(result))
+        self.assertIn("a transfer that was cut", result.stderr)
+        self.assertEqual(os.listdir(os.fsencode(server.path("there"))), [b"file"])
 
     def test_patterns_as_rsync_takes_them(self):
         rsync = need_program("rsync")

@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "common/io/directory_names.h"
+#include "common/io/open_file.h"
 #include "tests/unit/io/disk_harness.h"
 
 using namespace lambda;
@@ -48,6 +50,37 @@ std::vector<std::string> words(const std::vector<Found>& all) {
 using Words = std::vector<std::string>;
 
 }  // namespace
+
+TEST_CASE("walk: what a cut transfer left in a tree is skipped, and none of its own") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "src");
+    const std::string partial = partial_name("b");
+    write_file(folder / ("src/" + partial), "old");
+    write_file(folder / ("src/" + journal_name(partial)), "old");
+    write_file(folder / "src/b", "new");
+    const std::string why = " > it is what a transfer that was cut left, no file of its own";
+    CHECK(words(walk(Root::machine(), {.path = folder / "src", .name = "src"})) ==
+          Words{"d src", "s src/" + journal_name(partial) + why, "s src/" + partial + why,
+                "f src/b", "."});
+    CHECK(words(walk(Root::machine(), {.path = folder / ("src/" + partial), .name = partial})) ==
+          Words{"! " + partial});
+}
+
+TEST_CASE("walk: a directory whose name is too long for the tree is not entered") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "src");
+    Descriptor at(::open((folder / "src").c_str(), O_RDONLY | O_DIRECTORY));
+    const std::string leaf(250, 'x');
+    for (int i = 0; i < 18; ++i) {
+        REQUIRE(::mkdirat(at.get(), leaf.c_str(), 0755) == 0);
+        at = Descriptor(::openat(at.get(), leaf.c_str(), O_RDONLY | O_DIRECTORY));
+    }
+    const auto all = walk(Root::machine(), {.path = folder / "src", .name = "src"});
+    const auto entered = [](const Found& found) { return found.kind == Found::Kind::directory; };
+    CHECK(std::count_if(all.begin(), all.end(), entered) == 17);
+    CHECK(std::count_if(all.begin(), all.end(),
+                        [](const Found& found) { return found.kind == Found::Kind::failed; }) == 1);
+}
 
 TEST_CASE("walk: a tree in the order of its bytes, links and further names as they are") {
     const Folder folder;

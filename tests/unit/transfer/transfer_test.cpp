@@ -87,6 +87,13 @@ TEST_CASE("names that could leave the target are refused in a record") {
         CHECK_FALSE(survives(file_record(name)));
     }
     CHECK_FALSE(survives(file_record(std::string("a\0b", 3))));
+    // What a disk keeps beside other files while they are received.
+    const std::string hash = "0123456789abcdef0123456789abcdef";
+    CHECK_FALSE(survives(file_record(".lambda-" + hash + ".part")));
+    CHECK_FALSE(survives(file_record("a/.lambda-" + hash + ".journal")));
+    CHECK_FALSE(survives(file_record(".lambda-" + hash + ".part/b")));
+    CHECK(survives(file_record(".lambda-" + hash.substr(1) + ".part")));
+    CHECK(survives(file_record(".lambda-" + hash + ".parts")));
     CHECK_FALSE(survives(file_record(std::string(4097, 'a'))));
 }
 
