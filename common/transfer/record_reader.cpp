@@ -1,0 +1,290 @@
+// Records from the bytes of a peer: nothing malformed passes.
+#include <cstring>
+
+#include "common/transfer/record.h"
+#include "common/transfer/record_type.h"
+
+namespace lambda::transfer {
+namespace {
+
+Fault read_fault(ByteReader& reader) {
+    const std::uint8_t value = reader.u8();
+    // A fault that a later version added is a failed file here.
+    return value > static_cast<std::uint8_t>(Fault::unsupported) ? Fault::file
+                                                                 : static_cast<Fault>(value);
+}
+
+Digest read_digest(ByteReader& reader) {
+    Digest digest{};
+    const ByteView bytes = reader.bytes(digest.size());
+    if (bytes.size() == digest.size()) std::memcpy(digest.data(), bytes.data(), digest.size());
+    return digest;
+}
+
+// False: malformed.
+bool read_archived(ByteReader& reader, std::optional<ports::Archived>& into) {
+    const std::uint8_t there = reader.u8();
+    if (there == 0) return reader.ok();
+    ports::Archived archived;
+    archived.owner.user = reader.u32();
+    archived.owner.group = reader.u32();
+    const std::size_t count = reader.u16();
+    if (there != 1 || !reader.ok() || count > kMaxExtended) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+        ports::ExtendedAttribute attribute;
+        attribute.name = reader.string16();
+        const ByteView value = reader.bytes(reader.u32());
+        if (!reader.ok() || attribute.name.empty() ||
+            attribute.name.find('\0') != std::string::npos) {
+            return false;
+        }
+        attribute.value.assign(reinterpret_cast<const char*>(value.data()), value.size());
+        archived.extended.push_back(std::move(attribute));
+    }
+    into = std::move(archived);
+    return true;
+}
+
+bool read_metadata(ByteReader& reader, ports::FileMetadata& into) {
+    into.mtime_ns = reader.i64();
+    into.mode = reader.u32();
+    return read_archived(reader, into.archived);
+}
+
+// Ascending, not overlapping, from leaf bound to leaf bound; the last may end at `size`.
+bool valid(const std::vector<Range>& ranges, std::uint64_t size) {
+    std::uint64_t end = 0;
+    for (const Range& range : ranges) {
+        if (range.empty() || range.first % kLeafBytes != 0 || range.first < end) return false;
+        if (range.last > size || (range.last % kLeafBytes != 0 && range.last != size)) return false;
+        end = range.last;
+    }
+    return true;
+}
+
+bool valid(const FileRecord& r) {
+    return acceptable_name(r.name) && r.size <= INT64_MAX && r.place <= INT64_MAX &&
+           valid(r.data, r.size);
+}
+
+// The rest of a record: a count, and so many ranges.
+bool read_ranges(ByteReader& reader, std::vector<Range>& ranges) {
+    const std::uint32_t count = reader.u32();
+    if (!reader.ok() || count > kMaxDataRanges || reader.left() != std::size_t{count} * 16)
+        return false;
+    ranges.resize(count);
+    for (Range& range : ranges) {
+        range.first = reader.u64();
+        range.last = reader.u64();
+    }
+    return true;
+}
+
+std::optional<Record> parse_file(ByteReader& reader) {
+    FileRecord r;
+    r.file = reader.u32();
+    r.place = reader.u64();
+    r.size = reader.u64();
+    r.mtime_ns = reader.i64();
+    r.mode = reader.u32();
+    r.id = reader.u64();
+    if (!read_archived(reader, r.archived)) return std::nullopt;
+    r.name = reader.string16();
+    if (!read_ranges(reader, r.data) || !valid(r)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_directory(ByteReader& reader) {
+    DirectoryRecord r;
+    r.entry = reader.u32();
+    if (!read_metadata(reader, r.metadata)) return std::nullopt;
+    r.name = reader.string16();
+    if (r.name != "." && !acceptable_name(r.name)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_link(ByteReader& reader) {
+    LinkRecord r;
+    r.entry = reader.u32();
+    if (!read_metadata(reader, r.metadata)) return std::nullopt;
+    r.name = reader.string16();
+    r.shows = reader.string16();
+    const bool sound = acceptable_name(r.name) && !r.shows.empty() &&
+                       r.shows.size() <= kMaxNameBytes && r.shows.find('\0') == std::string::npos;
+    if (!sound) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_same(ByteReader& reader) {
+    SameRecord r;
+    r.entry = reader.u32();
+    r.name = reader.string16();
+    r.first = reader.string16();
+    if (!acceptable_name(r.name) || !acceptable_name(r.first)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_walk(ByteReader& reader) {
+    WalkRecord r;
+    const std::uint8_t links = reader.u8();
+    r.archive = reader.u8() != 0;
+    const std::size_t count = reader.u16();
+    if (links > static_cast<std::uint8_t>(ports::Links::skip) || count > kMaxRules) {
+        return std::nullopt;
+    }
+    r.links = static_cast<ports::Links>(links);
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        const bool include = reader.u8() != 0;
+        r.rules.push_back({include, reader.string16()});
+    }
+    return r;
+}
+
+std::optional<Record> parse(RecordType type, ByteReader& reader) {
+    switch (type) {
+        case RecordType::file:
+            return parse_file(reader);
+        case RecordType::void_: {
+            VoidRecord r;
+            r.file = reader.u32();
+            r.offsets.first = reader.u64();
+            r.offsets.last = reader.u64();
+            r.fault = read_fault(reader);
+            r.message = reader.string16();
+            return r;
+        }
+        case RecordType::close: {
+            CloseRecord r;
+            r.file = reader.u32();
+            r.size = reader.u64();
+            r.mtime_ns = reader.i64();
+            r.digest = read_digest(reader);
+            return r;
+        }
+        case RecordType::fail: {
+            FailRecord r;
+            r.name = reader.string16();
+            r.fault = read_fault(reader);
+            r.message = reader.string16();
+            r.remedy = reader.string16();
+            return r;
+        }
+        case RecordType::finish:
+            return FinishRecord{reader.u64()};
+        case RecordType::drop:
+            return DropRecord{reader.u64()};
+        case RecordType::leaf: {
+            LeafRecord r;
+            r.file = reader.u32();
+            r.offset = reader.u64();
+            r.digest = read_digest(reader);
+            if (r.offset % kLeafBytes != 0) return std::nullopt;
+            return r;
+        }
+        case RecordType::nothing:
+            return NothingRecord{};
+        case RecordType::have: {
+            HaveRecord r;
+            r.file = reader.u32();
+            // Where the file ends is for who knows it to check.
+            if (!read_ranges(reader, r.offsets)) return std::nullopt;
+            if (!r.offsets.empty() && !valid(r.offsets, r.offsets.back().last)) return std::nullopt;
+            return r;
+        }
+        case RecordType::compared:
+            return ComparedRecord{};
+        case RecordType::want: {
+            WantRecord r;
+            r.name = reader.string16();
+            const std::uint8_t flags = reader.u8();
+            r.pattern = (flags & 1) != 0;
+            r.contents = (flags & 2) != 0;
+            if (r.name.empty() || r.name.size() > kMaxNameBytes) return std::nullopt;
+            return r;
+        }
+        case RecordType::want_end:
+            return WantEndRecord{};
+        case RecordType::again: {
+            AgainRecord r;
+            r.file = reader.u32();
+            r.offset = reader.u64();
+            if (r.offset % kLeafBytes != 0) return std::nullopt;
+            return r;
+        }
+        case RecordType::done: {
+            DoneRecord r;
+            r.file = reader.u32();
+            r.digest = read_digest(reader);
+            return r;
+        }
+        case RecordType::refuse: {
+            RefuseRecord r;
+            r.file = reader.u32();
+            r.fault = read_fault(reader);
+            r.message = reader.string16();
+            r.remedy = reader.string16();
+            return r;
+        }
+        case RecordType::set_done: {
+            SetDoneRecord r;
+            r.done = reader.u64();
+            r.failed = reader.u64();
+            r.unowned = reader.u64();
+            return r;
+        }
+        case RecordType::directory:
+            return parse_directory(reader);
+        case RecordType::leave:
+            return LeaveRecord{reader.u32()};
+        case RecordType::link:
+            return parse_link(reader);
+        case RecordType::same:
+            return parse_same(reader);
+        case RecordType::frontier: {
+            const FrontierRecord r{reader.u64()};
+            if (r.place > INT64_MAX) return std::nullopt;
+            return r;
+        }
+        case RecordType::skip: {
+            SkipRecord r;
+            r.name = reader.string16();
+            r.why = reader.string16();
+            return r;
+        }
+        case RecordType::walk:
+            return parse_walk(reader);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+void RecordReader::put(ByteView bytes) {
+    if (broken_) return;
+    buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(consumed_));
+    consumed_ = 0;
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+std::optional<Record> RecordReader::next() {
+    if (broken_) return std::nullopt;
+    ByteReader header(ByteView(buffer_).subspan(consumed_));
+    const std::uint8_t type = header.u8();
+    const std::size_t length = header.u24();
+    if (!header.ok()) return std::nullopt;
+    if (length > kMaxRecordBytes) {
+        broken_ = true;
+        return std::nullopt;
+    }
+    if (header.left() < length) return std::nullopt;
+    ByteReader body(header.bytes(length));
+    consumed_ += kRecordHeader + length;
+    std::optional<Record> record = parse(static_cast<RecordType>(type), body);
+    if (!record || !body.finished()) {
+        broken_ = true;
+        return std::nullopt;
+    }
+    return record;
+}
+
+}  // namespace lambda::transfer

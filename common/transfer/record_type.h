@@ -1,0 +1,38 @@
+// The types of the set stream's records as numbers, docs/protocol.md §7, and their header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lambda::transfer {
+
+enum class RecordType : std::uint8_t {
+    file = 0x10,
+    void_ = 0x11,
+    close = 0x12,
+    fail = 0x13,
+    finish = 0x14,
+    drop = 0x15,
+    leaf = 0x16,
+    directory = 0x17,
+    leave = 0x18,
+    link = 0x19,
+    same = 0x1a,
+    skip = 0x1b,
+    frontier = 0x1c,
+    want = 0x20,
+    want_end = 0x21,
+    done = 0x22,
+    refuse = 0x23,
+    set_done = 0x24,
+    again = 0x25,
+    nothing = 0x26,
+    have = 0x27,
+    compared = 0x28,
+    walk = 0x29,
+};
+
+// Type and length before each body.
+constexpr std::size_t kRecordHeader = 4;
+
+}  // namespace lambda::transfer
