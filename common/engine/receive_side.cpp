@@ -76,6 +76,7 @@ Time ReceiveSide::turn(Time now) {
     sink_.turn(now);
     setup_.disk->submit();
     if (setup_.is_client && !want_end_sent_) ask();
+    tell_credit();
     for (const auto& stripe : stripes_) {
         greet(*stripe);
         acknowledge(*stripe);
@@ -215,9 +216,20 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
     frame_.clear();
     const std::vector<Range>& naks = stripe.flow.take_naks(now_);
     if (!naks.empty()) sabul::append_nak(frame_, naks);
-    if (stripe.flow.ack_due(now_))
-        sabul::append_ack(frame_, stripe.flow.take_ack(now_, sink_.credit()));
+    if (stripe.flow.ack_due(now_)) {
+        credit_told_ = sink_.credit();
+        credit_told_at_ = now_;
+        sabul::append_ack(frame_, stripe.flow.take_ack(now_, credit_told_));
+    }
     if (!frame_.empty()) links_.send(stripe.index, frame_);
+}
+
+void ReceiveSide::tell_credit() {
+    if (sink_.credit() == credit_told_ || now_ < credit_told_at_ + setup_.terms.syn) return;
+    credit_told_at_ = now_;
+    const auto ready = std::find_if(stripes_.begin(), stripes_.end(),
+                                    [this](const auto& s) { return links_.ready(s->index); });
+    if (ready != stripes_.end()) (*ready)->flow.ack_at_once();
 }
 
 // ---- packets
@@ -366,6 +378,8 @@ Time ReceiveSide::next_time() {
         if (links_.alive(stripe->index)) next = std::min(next, stripe->flow.next_time());
         if (setup_.is_client) next = std::min(next, stripe->hello_at);
     }
+    if (sink_.credit() != credit_told_ && links_.any_alive())
+        next = std::min(next, credit_told_at_ + setup_.terms.syn);
     if (ended_ != kNever) next = std::min(next, ended_ + kLastWords);
     return std::max(std::min(next, now_ + std::chrono::seconds(1)), now_);
 }

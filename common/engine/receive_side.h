@@ -67,6 +67,9 @@ class ReceiveSide final : public End, private Links::Handler {
     void send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text, const Address& to);
     void greet(Stripe& stripe);
     void acknowledge(Stripe& stripe);
+    // A sender out of credit sends nothing that would be acknowledged: one stripe tells it of new
+    // room.
+    void tell_credit();
     void handle_records();
     void ask();
     Time next_time();
@@ -88,6 +91,8 @@ class ReceiveSide final : public End, private Links::Handler {
     std::vector<ports::Arrival> arrivals_;
     std::vector<std::byte> frame_;
     std::vector<std::byte> bitmap_;
+    std::uint64_t credit_told_ = 0;
+    Time credit_told_at_{};
     Time first_data_ = kNever;
     Time last_progress_;
     Time ended_ = kNever;  // SET_DONE was put

@@ -21,10 +21,12 @@ namespace lambda::ports {
 
 // Direct I/O moves whole pages; slots and the room behind the last byte of a file allow for it.
 constexpr std::size_t kDiskAlignment = 4096;
-// A block is read and written in pieces, so that the disk has several at once even where blocks
-// come one by one.
+// A block is read in pieces, so that the disk has several at once even where blocks come one by
+// one; and written in larger ones: a disk with many blocks to write has enough of them, and each
+// costs.
 constexpr std::uint32_t kDiskPieceBytes = 256 * 1024;
-static_assert(kDiskPieceBytes % kDiskAlignment == 0);
+constexpr std::uint32_t kDiskWriteBytes = 1024 * 1024;
+static_assert(kDiskPieceBytes % kDiskAlignment == 0 && kDiskWriteBytes % kDiskAlignment == 0);
 // Smaller files are read and made whole, many at a time.
 constexpr std::uint64_t kSmallFile = 64 * 1024;
 

@@ -259,8 +259,8 @@ void Sink::complete(std::uint64_t index, Block& block) {
         File& file = files_.at(extent.file);
         totals_.bytes_complete += extent.bytes;
         file.missing.erase({extent.offset, extent.offset + extent.bytes});
-        for (std::uint32_t done = 0; done < extent.bytes; done += ports::kDiskPieceBytes) {
-            const std::uint32_t bytes = std::min(ports::kDiskPieceBytes, extent.bytes - done);
+        for (std::uint32_t done = 0; done < extent.bytes; done += ports::kDiskWriteBytes) {
+            const std::uint32_t bytes = std::min(ports::kDiskWriteBytes, extent.bytes - done);
             const Write piece{index, {extent.file, extent.offset + done, extent.at + done, bytes}};
             ++block.writes_left;
             queue(extent.file, file, piece);

@@ -459,3 +459,15 @@ TEST_CASE("no link ever: the transfer ends with the reason") {
     REQUIRE(one.run.sender->outcome().cut);
     CHECK(one.run.sender->outcome().cut->fault == Fault::cut);
 }
+
+TEST_CASE("a sender without credit hears at once of room that a slow disk made") {
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        Options given = options(direction);
+        given.slots = 8;
+        One one(given, 32 * kMiB);
+        one.run.target.latency = 50ms;  // a ring of blocks at a time: 200 ms for all, and the way
+        const Time begin = one.run.world.now();
+        one.expect_identical();
+        CHECK(seconds(one.run.world.now() - begin) < 0.75);
+    }
+}
