@@ -49,7 +49,7 @@ class Life(Case):
             self.assert_same(sources[number], server.path(f"file-{number}"))
 
     def test_one_data_port(self):
-        server = self.server(data_ports="51234-51234")
+        server = self.server(data_ports="31234-31234")
         source = self.random_file("source", 24 * MIB)
         target = os.path.join(self.folder("back"), "file")
         for stripes in ("1", "4"):
@@ -59,7 +59,7 @@ class Life(Case):
             self.assert_same(source, target)
 
     def test_no_data_port_is_free(self):
-        server = self.server(data_ports="51234-51234")
+        server = self.server(data_ports="31234-31234")
         source = self.random_file("source", 24 * MIB)
         client = self.start("put", "--rate-limit", "40Mbit/s", source, server.url("file"))
         self.wait_for_part(server.root, client)

@@ -10,7 +10,7 @@ import sys
 from harness import DONE, MIB, Case, Process, need_isolation, sanitized, wait_for
 from network import Capture, Path, inside
 
-DATA_PORTS = (51100, 51199)
+DATA_PORTS = (30100, 30199)  # below those that the kernel gives to clients
 AMPLIFICATION = 3
 MOST_GROWTH_MIB = 24
 ETH_P_ALL = 3
