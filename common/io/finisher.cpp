@@ -33,6 +33,33 @@ int errno_of(int result) {
     return result == 0 ? 0 : errno;
 }
 
+// errno, or 0. Without the right that AT_EMPTY_PATH needs (before Linux 6.10) by /proc.
+int link_opened(int file, int directory, const std::string& name) {
+    if (::linkat(file, "", directory, name.c_str(), AT_EMPTY_PATH) == 0) return 0;
+    if (errno != ENOENT) return errno;
+    const std::string magic = "/proc/self/fd/" + std::to_string(file);
+    return errno_of(::linkat(AT_FDCWD, magic.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW));
+}
+
+// errno, or 0.
+int give_name(Made& made) {
+    const int directory = made.directory->opened.get();
+    if (made.nameless) {
+        const int named = link_opened(made.opened.get(), directory, made.leaf);
+        if (named != EEXIST) return named;
+        // Somebody was faster: over that, by a rename.
+        std::string partial = partial_name(made.leaf);
+        const int error = link_opened(made.opened.get(), directory, partial);
+        if (error != 0) return error;
+        made.partial = std::move(partial);
+    }
+    if (made.partial.empty()) return 0;
+    const int error =
+        errno_of(::renameat(directory, made.partial.c_str(), directory, made.leaf.c_str()));
+    if (error == 0) made.partial.clear();
+    return error;
+}
+
 dev_t device_of(const Made& made) {
     struct stat status {};
     return ::fstat(made.opened.get(), &status) == 0 ? status.st_dev : made.directory->device;
@@ -162,17 +189,7 @@ void Finisher::flush_directories() {
 }
 
 void Finisher::give_names(std::vector<Made>& fresh) {
-    fail_if(
-        fresh,
-        [](Made& made) {
-            if (made.partial.empty()) return 0;
-            const int directory = made.directory->opened.get();
-            const int error =
-                errno_of(::renameat(directory, made.partial.c_str(), directory, made.leaf.c_str()));
-            if (error == 0) made.partial.clear();
-            return error;
-        },
-        "cannot give the file its name");
+    fail_if(fresh, give_name, "cannot give the file its name");
     for (Made& made : fresh) named_.push_back(std::move(made));
 }
 

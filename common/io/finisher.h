@@ -26,8 +26,9 @@ struct Made {
     ports::DiskTag tag = 0;
     std::string path;                                               // for messages
     std::shared_ptr<const TargetDirectories::Directory> directory;  // that holds it
-    Descriptor opened;    // of the file, or of the directory that it is; none of a link
-    std::string partial;  // a file's name until it gets `leaf`; empty: it has its name
+    Descriptor opened;      // of the file, or of the directory that it is; none of a link
+    std::string partial;    // a file's name until it gets `leaf`; empty: it has its name, or none
+    bool nameless = false;  // a file that has no name until it gets `leaf`
     std::string leaf;
     bool unowned = false;
     // A target that goes its own way: flushed and named by itself.

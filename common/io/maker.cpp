@@ -37,14 +37,21 @@ Result<void> write_all(int fd, ByteView content, const std::string& path) {
     return {};
 }
 
-// Whether a file may get this name by a rename: nothing stands there, or a file or a link.
-bool may_rename_over(const TargetDirectories::Place& place) {
+enum class Standing { nothing, replaceable, other };  // replaceable: a file or a link
+
+Standing standing(int directory, const std::string& name) {
     struct stat status {};
-    if (::fstatat(place.directory->opened.get(), place.leaf.c_str(), &status,
-                  AT_SYMLINK_NOFOLLOW) != 0) {
-        return errno == ENOENT;
-    }
-    return S_ISREG(status.st_mode) || S_ISLNK(status.st_mode);
+    if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? Standing::nothing : Standing::other;
+    return S_ISREG(status.st_mode) || S_ISLNK(status.st_mode) ? Standing::replaceable
+                                                              : Standing::other;
+}
+
+// A file that nobody can find before it is whole, which spares its directory a second change.
+// Nothing: the file system can't, or somebody's partial file stands there.
+Descriptor nameless_file(int directory, const std::string& partial) {
+    if (standing(directory, partial) != Standing::nothing) return {};
+    return Descriptor(::openat(directory, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
 }
 
 // The partial file, made by us and locked before anybody else found it. Nothing: not as simple.
@@ -134,14 +141,20 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
     if (making.name.below.empty()) return make_file_alone(making, content);
     auto place = directories_.place(making.name);
     if (!place) return place.error();
-    if (!may_rename_over(*place)) return make_file_alone(making, content);
+    const int directory = place->directory->opened.get();
+    const Standing there = standing(directory, place->leaf);
+    if (there == Standing::other) return make_file_alone(making, content);
     Made made;
     made.path = making.name.text();
     made.directory = place->directory;
     const std::string partial = partial_name(place->leaf);
-    made.opened = fresh_partial(*place, partial);
-    if (!made.opened) return make_file_alone(making, content);
-    made.partial = partial;
+    if (there == Standing::nothing) made.opened = nameless_file(directory, partial);
+    made.nameless = static_cast<bool>(made.opened);
+    if (!made.opened) {
+        made.opened = fresh_partial(*place, partial);
+        if (!made.opened) return make_file_alone(making, content);
+        made.partial = partial;
+    }
     made.leaf = std::move(place->leaf);
     const int fd = made.opened.get();
     if (const auto written = write_all(fd, content, made.path); !written) return written.error();

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
+#include "common/io/open_file.h"
 #include "tests/unit/io/disk_harness.h"
 
 using namespace lambda;
@@ -97,6 +99,25 @@ TEST_CASE("entries: a small tree with its modes and times") {
     CHECK(read_file(d + "/l") == "a file now");
     CHECK(std::filesystem::is_symlink(d + "/empty"));
     CHECK(names_in(d) == std::vector<std::string>{"empty", "f", "f2", "l"});
+}
+
+TEST_CASE(
+    "entries: two small files of one name at once, and one beside an abandoned partial file") {
+    const Folder folder;
+    Entries disk(folder.path());
+    for (const std::uint32_t bytes : {1u, 2u}) {
+        ports::Making making = disk.of(Kind::file, "f");
+        making.metadata.size = making.bytes = bytes;
+        disk.disk->make_entry(disk.next_tag++, std::move(making));
+    }
+    for (const DiskEvent& event : disk.wait_for(2)) CHECK_FALSE(event.error);
+    CHECK(std::filesystem::file_size(folder / "f") == 2);
+    CHECK(names_in(folder.path()) == std::vector<std::string>{"f"});
+
+    std::ofstream(folder / partial_name("g")) << "left behind";
+    REQUIRE_FALSE(disk.file("g", "whole").error);
+    CHECK(read_file(folder / "g") == "whole");
+    CHECK(names_in(folder.path()) == std::vector<std::string>{"f", "g"});
 }
 
 TEST_CASE("entries: a batch of small files in many directories") {
