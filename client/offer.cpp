@@ -46,34 +46,4 @@ session::Offer make_offer(const Plan& plan, const config::ClientSettings& settin
     return offer;
 }
 
-Result<void> check_agreement(const session::Terms& offered, const session::Terms& agreed) {
-    const char* wrong = nullptr;
-    if (agreed.direction != offered.direction) wrong = "direction";
-    if (agreed.protection != offered.protection) wrong = "protection";
-    if (agreed.cipher != offered.cipher) wrong = "cipher";
-    if (agreed.congestion != offered.congestion) wrong = "congestion";
-    if (agreed.stripes > offered.stripes) wrong = "stripes";
-    if (agreed.payload > offered.payload) wrong = "payload";
-    if (agreed.block > offered.block) wrong = "block";
-    if (agreed.memory > offered.memory) wrong = "memory";
-    if (wrong == nullptr) return {};
-    return Error{
-        .fault = Fault::protocol,
-        .message = std::string("the server agreed to something that was not offered: ") + wrong,
-        .path = {},
-        .side = Side::remote,
-        .remedy = {}};
-}
-
-Result<std::array<std::byte, 32>> transfer_secret(const Connection& connection,
-                                                  const session::Offer& offer,
-                                                  const session::Agreement& agreement) {
-    std::vector<std::byte> context;
-    ByteWriter writer(context);
-    writer.u64(agreement.transfer);
-    writer.bytes(offer.nonce);
-    writer.bytes(agreement.nonce);
-    return connection.export_key("EXPORTER-lambda-ftp-1", context);
-}
-
 }  // namespace lambda::client

@@ -130,11 +130,6 @@ std::optional<Place> parse_short(std::string_view text) {
 
 }  // namespace
 
-std::string Server::endpoint() const {
-    const bool brackets = host.find(':') != std::string::npos;
-    return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
 std::string Server::known_hosts_key() const {
     return "[" + host + "]:" + std::to_string(port);
 }

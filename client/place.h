@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "common/base/result.h"
+#include "common/dialling/dial.h"
 
 namespace lambda::client {
 
@@ -21,8 +22,9 @@ struct Server {
     std::string host;  // lower case, without brackets
     std::uint16_t port = kControlPort;
 
+    dialling::HostPort host_port() const { return {host, port}; }
     // "host:2811", "[::1]:2811"
-    std::string endpoint() const;
+    std::string endpoint() const { return host_port().text(); }
     // "[host]:2811": the key in known_hosts
     std::string known_hosts_key() const;
     bool operator==(const Server&) const = default;

@@ -34,7 +34,7 @@ ProgressLine::ProgressLine(Report& report, Time now)
     samples_.push_back({.at = now});
 }
 
-void ProgressLine::show(const mover::Progress& progress, Time now) {
+void ProgressLine::look(const mover::Progress& progress, Time now) {
     if (now < next_) return;
     next_ = now + interval_;
     samples_.push_back({now, progress.bytes, progress.sent_packets, progress.lost_packets});

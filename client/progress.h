@@ -6,17 +6,19 @@
 
 #include "client/report.h"
 #include "common/base/time.h"
+#include "common/dialling/transfer_loop.h"
 #include "common/mover/mover.h"
 
 namespace lambda::client {
 
-class ProgressLine {
+class ProgressLine final : public dialling::TransferWatch {
   public:
     ProgressLine(Report& report, Time now);
 
-    // When show() is worth calling next; kNever where nothing is shown.
-    Time next() const { return next_; }
-    void show(const mover::Progress& progress, Time now);
+    void note(const std::string& text) override { report_.note(text); }
+    Time next_look() const override { return next_; }
+    void look(const mover::Progress& progress, Time now) override;
+    void ended() override { report_.live(""); }
 
   private:
     struct Sample {

@@ -37,8 +37,8 @@ Result<RemoteSession> RemoteSession::of_places(const std::vector<std::string>& o
 }
 
 Result<void> RemoteSession::open(const Arguments& arguments, Report& report) {
-    auto connection = Connection::open(server_, arguments.access(),
-                                       [&](const std::string& text) { report.note(text); });
+    auto connection = open_connection(server_, arguments.access(),
+                                      [&](const std::string& text) { report.note(text); });
     if (!connection) return connection.error();
     connection_ = *std::move(connection);
     return {};

@@ -7,46 +7,18 @@
 #include "client/destination.h"
 #include "client/left_over.h"
 #include "client/offer.h"
+#include "client/progress.h"
 #include "client/retry.h"
 #include "client/sources.h"
-#include "client/transfer_loop.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
+#include "common/dialling/agreement.h"
+#include "common/dialling/transfer_loop.h"
 #include "common/io/machine.h"
 #include "common/sabul/congestion/registry.h"
 
 namespace lambda::client {
 namespace {
-
-Fault fault_of_refusal(int code) {
-    switch (code) {
-        case 501:
-        case 504:
-            return Fault::usage;
-        case 530:
-            return Fault::session;
-        case 550:
-        case 553:
-            return Fault::file;
-        default:
-            return Fault::cut;  // 425, 450: later it may do
-    }
-}
-
-Result<session::Agreement> agree(Connection& connection, const Plan& plan,
-                                 const session::Offer& offer, Report& report) {
-    const auto reply = connection.exchange("XFER", session::format_offer(offer));
-    if (connection.logged_in()) report.session_stands();
-    if (!reply) return reply.error();
-    if (reply->code != 150) {
-        return refusal(*reply, fault_of_refusal(reply->code), plan.remote_target);
-    }
-    auto agreement = session::parse_agreement(reply->text());
-    if (!agreement) return agreement;
-    const auto checked = check_agreement(offer.terms, agreement->terms);
-    if (!checked) return checked.error();
-    return agreement;
-}
 
 // What stands at the server under a name with wildcards is meant by it; else it is a pattern, and
 // what it finds lands in DESTINATION.
@@ -118,21 +90,24 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
             return error;
         }
     }
-    auto connection = Connection::open(
+    auto connection = open_connection(
         plan.server, arguments.access(), [&](const std::string& text) { report.note(text); },
         offer.terms.stripes);
     if (!connection) return connection.error();
     if (const auto settled = settle_patterns(**connection, plan); !settled) return settled.error();
-    const auto agreement = agree(**connection, plan, offer, report);
+    const auto agreement = dialling::agree(**connection, offer, plan.remote_target);
+    if ((*connection)->logged_in()) report.session_stands();
     if (!agreement) return agreement.error();
     token = agreement->token;
-    const auto secret = transfer_secret(**connection, offer, *agreement);
+    const auto secret = dialling::transfer_secret(**connection, offer, *agreement);
     if (!secret) return secret.error();
     mover::Setup setup =
         make_setup(plan, *agreement, **connection, arguments.settings, arguments.walk);
     setup.secret = *secret;
     become_contents(plan, *agreement);
-    auto loop = TransferLoop::make(**connection, std::move(setup), agreement->token, report);
+    ProgressLine progress(report, now());
+    auto loop =
+        dialling::TransferLoop::make(**connection, std::move(setup), agreement->token, progress);
     if (!loop) return loop.error();
     return (*loop)->run();
 }
@@ -205,7 +180,7 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
         all->cut = lost;
         if (!pause) return *all;
         report.note(lost.sentence() + "; trying again in " + format_duration(*pause));
-        pollfd user{.fd = interruption_fd(), .events = POLLIN, .revents = 0};
+        pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, now() + *pause);
         if (!interrupted()) continue;
         all->cut = interruption_error();

@@ -4,16 +4,17 @@
 
 #include <string>
 
-#include "client/dial.h"
 #include "common/base/result.h"
 #include "common/base/time.h"
+#include "common/dialling/dial.h"
 #include "common/io/tls.h"
 
-namespace lambda::client {
+namespace lambda::dialling {
 
 // The handshake is done on return; nothing behind it has been read. Errors: Fault::session, and
 // Fault::cut when interrupted.
 Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& context,
-                                const std::string& host, Time deadline);
+                                const std::string& host, Time deadline,
+                                const Interruption& interruption);
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "client/place.h"
 #include "common/base/address.h"
 #include "common/base/result.h"
 #include "common/base/time.h"
@@ -22,7 +21,7 @@
 #include "common/io/tls.h"
 #include "common/session/reply.h"
 
-namespace lambda::client {
+namespace lambda::dialling {
 
 class Joins {
   public:
@@ -94,4 +93,4 @@ class Joins {
     std::vector<std::unique_ptr<Attempt>> attempts_;
 };
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

@@ -1,4 +1,4 @@
-#include "client/auth_tls.h"
+#include "common/dialling/auth_tls.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -7,10 +7,9 @@
 #include <array>
 #include <cerrno>
 
-#include "client/waiting.h"
 #include "common/session/reply.h"
 
-namespace lambda::client {
+namespace lambda::dialling {
 namespace {
 
 Error failed(std::string message, std::string remedy = {}) {
@@ -21,8 +20,14 @@ Error failed(std::string message, std::string remedy = {}) {
                  .remedy = std::move(remedy)};
 }
 
-Result<void> wait(int fd, short events, Time deadline) {
-    switch (wait_for(fd, events, deadline)) {
+// How long the handshake may take, and who may end it.
+struct Patience {
+    Time deadline;
+    const Interruption& interruption;
+};
+
+Result<void> wait(int fd, short events, const Patience& patience) {
+    switch (wait_for(fd, events, patience.deadline, patience.interruption)) {
         case Wait::ready:
             return {};
         case Wait::late:
@@ -47,13 +52,13 @@ Result<std::string> client_hello(io::TlsStream& stream, const io::Descriptor& fa
     }
 }
 
-Result<void> send_all(int fd, std::string_view bytes, Time deadline) {
+Result<void> send_all(int fd, std::string_view bytes, const Patience& patience) {
     while (!bytes.empty()) {
         const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (sent > 0) {
             bytes.remove_prefix(static_cast<std::size_t>(sent));
         } else if (errno == EAGAIN) {
-            if (auto ready = wait(fd, POLLOUT, deadline); !ready) return ready;
+            if (auto ready = wait(fd, POLLOUT, patience); !ready) return ready;
         } else if (errno != EINTR) {
             return errno_error(Fault::session, "cannot send", {}, errno);
         }
@@ -62,14 +67,14 @@ Result<void> send_all(int fd, std::string_view bytes, Time deadline) {
 }
 
 // One reply, and not a byte beyond it.
-Result<session::Reply> read_plain_reply(int fd, Time deadline) {
+Result<session::Reply> read_plain_reply(int fd, const Patience& patience) {
     session::ReplyParser parser;
     std::array<char, 4096> chunk{};
     for (;;) {
         const ssize_t seen = ::recv(fd, chunk.data(), chunk.size(), MSG_PEEK);
         if (seen == 0) return failed("the server ended the connection");
         if (seen < 0 && errno == EAGAIN) {
-            if (auto ready = wait(fd, POLLIN, deadline); !ready) return ready.error();
+            if (auto ready = wait(fd, POLLIN, patience); !ready) return ready.error();
             continue;
         }
         if (seen < 0 && errno == EINTR) continue;
@@ -84,8 +89,8 @@ Result<session::Reply> read_plain_reply(int fd, Time deadline) {
     }
 }
 
-Result<void> expect(int code, int fd, Time deadline) {
-    const auto reply = read_plain_reply(fd, deadline);
+Result<void> expect(int code, int fd, const Patience& patience) {
+    const auto reply = read_plain_reply(fd, patience);
     if (!reply) return reply.error();
     if (reply->code == code) return {};
     return failed("the server refuses the session: " + std::to_string(reply->code) + " " +
@@ -95,7 +100,9 @@ Result<void> expect(int code, int fd, Time deadline) {
 }  // namespace
 
 Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& context,
-                                const std::string& host, Time deadline) {
+                                const std::string& host, Time deadline,
+                                const Interruption& interruption) {
+    const Patience patience{deadline, interruption};
     // OpenSSL writes a ClientHello and reads on at once, which would swallow the plain replies that
     // come before the ServerHello. So the hello goes into a pipe of our own; the connection takes
     // the place of that pipe's end then.
@@ -113,11 +120,11 @@ Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& con
     socket = io::Descriptor();
 
     const int fd = stream.fd();
-    if (auto sent = send_all(fd, "AUTH TLS\r\n" + *hello, deadline); !sent) {
+    if (auto sent = send_all(fd, "AUTH TLS\r\n" + *hello, patience); !sent) {
         return sent.error();
     }
     for (const int code : {220, 234}) {
-        if (auto answered = expect(code, fd, deadline); !answered) return answered.error();
+        if (auto answered = expect(code, fd, patience); !answered) return answered.error();
     }
     for (;;) {
         const io::IoStatus status = stream.handshake();
@@ -125,8 +132,8 @@ Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& con
         if (status == io::IoStatus::closed) return failed("the server ended the TLS handshake");
         if (status == io::IoStatus::failed) return failed(stream.error());
         const short events = status == io::IoStatus::want_read ? POLLIN : POLLOUT;
-        if (auto ready = wait(fd, events, deadline); !ready) return ready.error();
+        if (auto ready = wait(fd, events, patience); !ready) return ready.error();
     }
 }
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

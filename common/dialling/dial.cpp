@@ -1,4 +1,4 @@
-#include "client/dial.h"
+#include "common/dialling/dial.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,9 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "client/waiting.h"
-
-namespace lambda::client {
+namespace lambda::dialling {
 namespace {
 
 // RFC 8305 §5, "Connection Attempt Delay".
@@ -68,15 +66,15 @@ Address from_sockaddr(const sockaddr* generic) {
     return address;
 }
 
-Error no_connection(const Server& server, const std::string& why, std::string remedy) {
+Error no_connection(const HostPort& server, const std::string& why, std::string remedy) {
     return Error{.fault = Fault::session,
-                 .message = "cannot connect to " + server.endpoint() + ": " + why,
+                 .message = "cannot connect to " + server.text() + ": " + why,
                  .path = {},
                  .side = Side::network,
                  .remedy = std::move(remedy)};
 }
 
-Result<std::vector<Address>> resolve(const Server& server) {
+Result<std::vector<Address>> resolve(const HostPort& server, const MayDial& may_dial) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
@@ -91,9 +89,11 @@ Result<std::vector<Address>> resolve(const Server& server) {
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
     std::vector<Address> addresses;
     for (; list != nullptr && addresses.size() < kMostAddresses; list = list->ai_next) {
-        addresses.push_back(from_sockaddr(list->ai_addr));
+        const Address address = from_sockaddr(list->ai_addr);
+        if (!may_dial || may_dial(address)) addresses.push_back(address);
     }
-    return addresses;
+    if (!addresses.empty()) return addresses;
+    return no_connection(server, "its address may not be dialled from here", {});
 }
 
 Dialled standing(io::Descriptor socket, const Address& peer) {
@@ -125,6 +125,11 @@ std::optional<Dialled> collect(std::vector<Attempt>& attempts, std::vector<pollf
 
 }  // namespace
 
+std::string HostPort::text() const {
+    const bool brackets = host.find(':') != std::string::npos;
+    return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
 int connection_error(int fd) {
     int error = 0;
     socklen_t length = sizeof error;
@@ -155,8 +160,9 @@ Result<io::Descriptor> begin_connection(const Address& to) {
     return socket;
 }
 
-Result<Dialled> dial(const Server& server, Time deadline) {
-    const auto addresses = resolve(server);
+Result<Dialled> dial(const HostPort& server, Time deadline, const Interruption& interruption,
+                     const MayDial& may_dial) {
+    const auto addresses = resolve(server, may_dial);
     if (!addresses) return addresses.error();
     std::vector<Attempt> attempts;
     std::string why = "no address";
@@ -182,9 +188,9 @@ Result<Dialled> dial(const Server& server, Time deadline) {
         for (const Attempt& attempt : attempts) {
             sockets.push_back({.fd = attempt.socket.get(), .events = POLLOUT, .revents = 0});
         }
-        sockets.push_back({.fd = interruption_fd(), .events = POLLIN, .revents = 0});
+        sockets.push_back({.fd = interruption.fd(), .events = POLLIN, .revents = 0});
         poll_until(sockets, next < addresses->size() ? std::min(next_at, deadline) : deadline);
-        if (interrupted()) return interruption_error();
+        if (interruption.raised()) return interruption_error();
         int error = 0;
         if (auto dialled = collect(attempts, sockets, error)) return *std::move(dialled);
         if (error != 0) why = std::strerror(error);
@@ -195,4 +201,4 @@ Result<Dialled> dial(const Server& server, Time deadline) {
     }
 }
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

@@ -1,4 +1,4 @@
-#include "client/transfer_loop.h"
+#include "common/dialling/transfer_loop.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "client/waiting.h"
-
-namespace lambda::client {
+namespace lambda::dialling {
 namespace {
 
 // Twice what all stripes can ask for at once: each has one dial in hand.
 constexpr std::size_t kDialsInHand = 2 * session::kMaxStripes;
 // Once one end has ended, for the other to say so.
 constexpr Duration kEndTimeout = std::chrono::seconds(10);
-// After the user interrupted.
+// After an interruption.
 constexpr Duration kStopTimeout = std::chrono::seconds(3);
 // Where nothing else ends a wait.
 constexpr Duration kLongestSleep = std::chrono::seconds(60);
@@ -23,10 +21,11 @@ constexpr Duration kLongestSleep = std::chrono::seconds(60);
 }  // namespace
 
 Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection, mover::Setup setup,
-                                                         const std::string& token, Report& report) {
+                                                         const std::string& token,
+                                                         TransferWatch& watch) {
     io::Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return errno_error(Fault::session, "cannot make an eventfd", {}, errno);
-    std::unique_ptr<TransferLoop> loop(new TransferLoop(connection, report, std::move(wake)));
+    std::unique_ptr<TransferLoop> loop(new TransferLoop(connection, watch, std::move(wake)));
     TransferLoop* self = loop.get();
     const std::uint16_t stripes = setup.terms.stripes;
     setup.dial = [self](std::uint16_t stripe, std::uint32_t epoch) {
@@ -39,7 +38,7 @@ Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection,
     auto mover = mover::Mover::make(std::move(setup));
     if (!mover) return mover.error();
     loop->mover_ = *std::move(mover);
-    for (const std::string& note : loop->mover_->notes()) report.note(note);
+    for (const std::string& note : loop->mover_->notes()) watch.note(note);
     connection.joins().open(
         token, stripes,
         Joins::Handlers{
@@ -54,12 +53,8 @@ Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection,
     return loop;
 }
 
-TransferLoop::TransferLoop(Connection& connection, Report& report, io::Descriptor wake)
-    : connection_(connection),
-      report_(report),
-      wake_(std::move(wake)),
-      dials_(kDialsInHand),
-      progress_(report, now()) {}
+TransferLoop::TransferLoop(Connection& connection, TransferWatch& watch, io::Descriptor wake)
+    : connection_(connection), watch_(watch), wake_(std::move(wake)), dials_(kDialsInHand) {}
 
 TransferLoop::~TransferLoop() {
     mover_.reset();
@@ -80,7 +75,7 @@ const mover::Outcome& TransferLoop::run() {
         turn();
         sleep();
     }
-    report_.live("");
+    watch_.ended();
     return mover_->outcome();
 }
 
@@ -106,11 +101,11 @@ void TransferLoop::turn() {
     begin_dials();
     connection_.joins().advance();
     hear_server();
-    hear_user();
+    hear_interruption();
     const Time time = now();
     if (finished_ && mover_->outcome().cut) abort();
     if (finished_ && !answered_) end_by(time + (stopping_ ? kStopTimeout : kEndTimeout));
-    if (!finished_ && time >= progress_.next()) progress_.show(mover_->progress(), time);
+    if (!finished_ && time >= watch_.next_look()) watch_.look(mover_->progress(), time);
 }
 
 void TransferLoop::begin_dials() {
@@ -144,9 +139,8 @@ void TransferLoop::hear_server() {
     }
 }
 
-void TransferLoop::hear_user() {
-    if (stopping_ || !interrupted()) return;
-    report_.live("");
+void TransferLoop::hear_interruption() {
+    if (stopping_ || !connection_.interruption().raised()) return;
     stop(interruption_error());
     abort();
 }
@@ -172,10 +166,13 @@ void TransferLoop::sleep() {
     if (!session_lost_) {
         sockets.push_back({.fd = connection_.fd(), .events = connection_.events(), .revents = 0});
     }
-    if (!stopping_) sockets.push_back({.fd = interruption_fd(), .events = POLLIN, .revents = 0});
+    if (!stopping_) {
+        const int interruption = connection_.interruption().fd();
+        sockets.push_back({.fd = interruption, .events = POLLIN, .revents = 0});
+    }
     connection_.joins().add_to(sockets);
-    poll_until(sockets, std::min({now() + kLongestSleep, progress_.next(),
+    poll_until(sockets, std::min({now() + kLongestSleep, watch_.next_look(),
                                   connection_.joins().deadline(), give_up_}));
 }
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

@@ -1,24 +1,39 @@
-// One agreed transfer, from its start to its end: the mover moves the data in its own thread; this
-// loop dials its stripes, listens to the control session, shows the progress and hears the user.
+// One agreed transfer, from its start to its end, at the end that dialled: the mover moves the data
+// in its own thread; this loop dials its stripes, listens to the control session, tells the
+// progress and hears who interrupts.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
-#include "client/connection.h"
-#include "client/progress.h"
-#include "client/report.h"
 #include "common/base/mailbox.h"
+#include "common/base/time.h"
+#include "common/dialling/connection.h"
 #include "common/io/root.h"
 #include "common/mover/mover.h"
 
-namespace lambda::client {
+namespace lambda::dialling {
+
+// Who follows a transfer. On the loop's thread.
+class TransferWatch {
+  public:
+    virtual ~TransferWatch() = default;
+    // What should be said once.
+    virtual void note(const std::string& text) = 0;
+    // When look() is worth calling next; kNever: not at all.
+    virtual Time next_look() const = 0;
+    virtual void look(const mover::Progress& progress, Time now) = 0;
+    // No look comes any more.
+    virtual void ended() = 0;
+};
 
 class TransferLoop {
   public:
-    // `setup` without its callbacks. Errors: no memory, no socket.
+    // `setup` without its callbacks. `connection` and `watch` outlive it. Errors: no memory, no
+    // socket.
     static Result<std::unique_ptr<TransferLoop>> make(Connection& connection, mover::Setup setup,
-                                                      const std::string& token, Report& report);
+                                                      const std::string& token,
+                                                      TransferWatch& watch);
     ~TransferLoop();
 
     // Until the mover has done all there was to do; or it was cut, and the server has answered or
@@ -30,7 +45,7 @@ class TransferLoop {
         std::uint16_t stripe = 0;
         std::uint32_t epoch = 0;
     };
-    TransferLoop(Connection& connection, Report& report, io::Descriptor wake);
+    TransferLoop(Connection& connection, TransferWatch& watch, io::Descriptor wake);
 
     // On the mover's thread.
     void request_dial(std::uint16_t stripe, std::uint32_t epoch);
@@ -40,19 +55,18 @@ class TransferLoop {
     void turn();
     void begin_dials();
     void hear_server();
-    void hear_user();
+    void hear_interruption();
     void end_by(Time deadline) { give_up_ = std::min(give_up_, deadline); }
     void stop(Error why);
     void abort();
     void sleep();
 
     Connection& connection_;
-    Report& report_;
+    TransferWatch& watch_;
     io::Descriptor wake_;
     Mailbox<DialRequest> dials_;
     std::atomic<bool> finished_ = false;
     std::unique_ptr<mover::Mover> mover_;
-    ProgressLine progress_;
     bool answered_ = false;  // XFER's final reply came, or will never come
     bool session_lost_ = false;
     bool stopping_ = false;
@@ -60,4 +74,4 @@ class TransferLoop {
     Time give_up_ = kNever;  // when waiting for either end is over
 };
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

@@ -1,13 +1,13 @@
-#include "client/joins.h"
+#include "common/dialling/joins.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "client/dial.h"
-#include "client/waiting.h"
+#include "common/dialling/dial.h"
+#include "common/dialling/waiting.h"
 #include "common/session/command.h"
 
-namespace lambda::client {
+namespace lambda::dialling {
 namespace {
 
 // A SYN lost three times (1 + 2 + 4 s), and the handshake on a long path.
@@ -209,4 +209,4 @@ Result<Joins::Step> Joins::listen(Attempt& attempt) {
                        std::to_string(code) + " " + (*reply)->text());
 }
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

@@ -1,0 +1,65 @@
+#include "common/dialling/agreement.h"
+
+namespace lambda::dialling {
+namespace {
+
+Fault fault_of_refusal(int code) {
+    switch (code) {
+        case 501:
+        case 504:
+            return Fault::usage;
+        case 530:
+            return Fault::session;
+        case 550:
+        case 553:
+            return Fault::file;
+        default:
+            return Fault::cut;  // 425, 450: later it may do
+    }
+}
+
+Result<void> check_agreement(const session::Terms& offered, const session::Terms& agreed) {
+    const char* wrong = nullptr;
+    if (agreed.direction != offered.direction) wrong = "direction";
+    if (agreed.protection != offered.protection) wrong = "protection";
+    if (agreed.cipher != offered.cipher) wrong = "cipher";
+    if (agreed.congestion != offered.congestion) wrong = "congestion";
+    if (agreed.stripes > offered.stripes) wrong = "stripes";
+    if (agreed.payload > offered.payload) wrong = "payload";
+    if (agreed.block > offered.block) wrong = "block";
+    if (agreed.memory > offered.memory) wrong = "memory";
+    if (wrong == nullptr) return {};
+    return Error{
+        .fault = Fault::protocol,
+        .message = std::string("the server agreed to something that was not offered: ") + wrong,
+        .path = {},
+        .side = Side::remote,
+        .remedy = {}};
+}
+
+}  // namespace
+
+Result<session::Agreement> agree(Connection& connection, const session::Offer& offer,
+                                 const std::string& path) {
+    const auto reply = connection.exchange("XFER", session::format_offer(offer));
+    if (!reply) return reply.error();
+    if (reply->code != 150) return refusal(*reply, fault_of_refusal(reply->code), path);
+    auto agreement = session::parse_agreement(reply->text());
+    if (!agreement) return agreement;
+    const auto checked = check_agreement(offer.terms, agreement->terms);
+    if (!checked) return checked.error();
+    return agreement;
+}
+
+Result<mover::TransferSecret> transfer_secret(const Connection& connection,
+                                              const session::Offer& offer,
+                                              const session::Agreement& agreement) {
+    std::vector<std::byte> context;
+    ByteWriter writer(context);
+    writer.u64(agreement.transfer);
+    writer.bytes(offer.nonce);
+    writer.bytes(agreement.nonce);
+    return connection.export_key("EXPORTER-lambda-ftp-1", context);
+}
+
+}  // namespace lambda::dialling

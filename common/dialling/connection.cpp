@@ -1,0 +1,242 @@
+#include "common/dialling/connection.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/base/units.h"
+#include "common/dialling/auth_tls.h"
+
+namespace lambda::dialling {
+namespace {
+
+// TCP's three tries of a SYN (1 + 2 + 4 s) on a bad path, twice, and the handshake.
+constexpr Duration kOpenTimeout = std::chrono::seconds(20);
+// What may be received before the parser has taken it.
+constexpr std::size_t kReadChunk = 16 * 1024;
+
+}  // namespace
+
+struct Connection::Parts {
+    HostPort server;
+    Interruption interruption;
+    io::TlsContext context;
+    io::TlsStream stream;
+    Address local, peer;
+    Joins joins;
+};
+
+Result<std::unique_ptr<Connection>> Connection::open(const Call& call, Interruption interruption) {
+    auto context = io::TlsContext::client(call.trust);
+    if (!context) return context.error();
+    const Time deadline = now() + kOpenTimeout;
+    auto dialled = dial(call.server, deadline, interruption, call.may_dial);
+    if (!dialled) return dialled.error();
+    Joins joins({.peer = dialled->peer, .host = call.server.host}, call.stripes);
+    auto stream =
+        begin_tls(std::move(dialled->socket), *context, call.server.host, deadline, interruption);
+    if (!stream) {
+        Error error = stream.error();
+        if (error.fault == Fault::session) {
+            error.message = "no session with " + call.server.text() + ": " + error.message;
+        }
+        return error;
+    }
+    if (call.check_key) {
+        const auto trusted = call.check_key(stream->peer_fingerprint());
+        if (!trusted) return trusted.error();
+    }
+    std::unique_ptr<Connection> connection(
+        new Connection({call.server, interruption, *std::move(context), *std::move(stream),
+                        dialled->local, dialled->peer, std::move(joins)}));
+    if (auto trusted = connection->trust_stripes(); !trusted) return trusted.error();
+    return connection;
+}
+
+Connection::Connection(Parts parts)
+    : server_(std::move(parts.server)),
+      interruption_(parts.interruption),
+      context_(std::move(parts.context)),
+      stream_(std::move(parts.stream)),
+      local_(parts.local),
+      peer_(parts.peer),
+      joins_(std::move(parts.joins)) {}
+
+// Each shows the key that the control session showed.
+Result<void> Connection::trust_stripes() {
+    io::ClientTrust trust;
+    trust.pinned = stream_.peer_fingerprint();
+    auto context = io::TlsContext::client(trust);
+    if (!context) return context.error();
+    joins_.trust(*std::move(context));
+    return {};
+}
+
+Connection::~Connection() {
+    constexpr std::string_view kQuit = "QUIT\r\n";
+    std::size_t written = 0;
+    stream_.write(std::as_bytes(std::span(kQuit)), written);
+    stream_.shutdown();
+}
+
+Result<void> Connection::send(const std::string& verb, const std::string& argument) {
+    auto line = session::format_command({.verb = verb, .argument = argument});
+    if (!line) return line.error();
+    outgoing_ += *line;
+    return {};
+}
+
+Result<session::Reply> Connection::exchange(const std::string& verb, const std::string& argument) {
+    if (auto queued = send(verb, argument); !queued) return queued.error();
+    return receive();
+}
+
+Result<session::Reply> Connection::receive(Duration timeout) {
+    if (auto login = finish_login(); !login) return login.error();
+    return next_reply(timeout);
+}
+
+Result<session::ReplyLine> Connection::receive_lines(
+    const std::function<void(const session::ReplyLine&)>& take) {
+    if (auto login = finish_login(); !login) return login.error();
+    std::optional<session::ReplyLine> line;
+    const auto ready = [&]() -> Result<bool> {
+        incoming_.erase(0, lines_.feed(incoming_));
+        auto next = lines_.next();
+        if (!next) return lost(next.error().message);
+        line = *std::move(next);
+        return line.has_value();
+    };
+    for (;;) {
+        if (auto waited = wait_until(ready, kReplyTimeout); !waited) return waited.error();
+        if (line->first && line->code == 421) return lost(line->text);
+        if (line->last) return *std::move(line);
+        take(*line);
+    }
+}
+
+Result<std::optional<session::Reply>> Connection::poll() {
+    auto reply = parse_reply();
+    if (!reply || *reply) return reply;
+    if (auto moved = move_bytes(); !moved) return moved.error();
+    return parse_reply();
+}
+
+short Connection::events() const {
+    return static_cast<short>(outgoing_.empty() && !writing_blocked_ ? POLLIN : POLLIN | POLLOUT);
+}
+
+void Connection::expect_login(int replies, std::string remedy) {
+    login_replies_ = replies;
+    login_remedy_ = std::move(remedy);
+}
+
+Result<void> Connection::finish_login() {
+    for (; login_replies_ > 0; --login_replies_) {
+        const auto reply = next_reply(kReplyTimeout);
+        if (!reply) return reply.error();
+        if (!reply->positive() || (login_replies_ == 1 && reply->code >= 300)) {
+            return Error{.fault = Fault::session,
+                         .message = "login refused by " + server_.text() + ": " +
+                                    std::to_string(reply->code) + " " + reply->text(),
+                         .path = {},
+                         .side = Side::remote,
+                         .remedy = login_remedy_};
+        }
+    }
+    logged_in_ = true;
+    return {};
+}
+
+Result<void> Connection::wait_until(const std::function<Result<bool>()>& ready, Duration timeout) {
+    const Time deadline = now() + timeout;
+    for (;;) {
+        const auto there = ready();
+        if (!there) return there.error();
+        if (*there) return {};
+        const std::size_t before = incoming_.size();
+        if (auto moved = move_bytes(); !moved) return moved;
+        if (incoming_.size() != before) continue;
+        std::vector<pollfd> sockets = {{.fd = fd(), .events = events(), .revents = 0},
+                                       {.fd = interruption_.fd(), .events = POLLIN, .revents = 0}};
+        joins_.add_to(sockets);
+        poll_until(sockets, std::min(deadline, joins_.deadline()));
+        if (sockets[1].revents != 0) return interruption_error();
+        joins_.advance();
+        if (sockets[0].revents == 0 && now() >= deadline) {
+            return lost("no answer within " + format_duration(timeout));
+        }
+    }
+}
+
+Result<session::Reply> Connection::next_reply(Duration timeout) {
+    std::optional<session::Reply> reply;
+    const auto ready = [&]() -> Result<bool> {
+        auto parsed = parse_reply();
+        if (!parsed) return parsed.error();
+        reply = *std::move(parsed);
+        return reply.has_value();
+    };
+    if (auto waited = wait_until(ready, timeout); !waited) return waited.error();
+    return *std::move(reply);
+}
+
+Result<std::optional<session::Reply>> Connection::parse_reply() {
+    while (!incoming_.empty()) {
+        incoming_.erase(0, parser_.feed(incoming_));
+        auto reply = parser_.next();
+        if (!reply) return lost(reply.error().message);
+        if (!*reply) continue;
+        if ((*reply)->code == 421) return lost((*reply)->text());
+        return *std::move(reply);
+    }
+    return std::optional<session::Reply>();
+}
+
+Result<void> Connection::move_bytes() {
+    writing_blocked_ = false;
+    while (!outgoing_.empty()) {
+        std::size_t written = 0;
+        const io::IoStatus status = stream_.write(std::as_bytes(std::span(outgoing_)), written);
+        if (status == io::IoStatus::failed || status == io::IoStatus::closed) {
+            return lost(stream_.error());
+        }
+        outgoing_.erase(0, written);
+        if (status != io::IoStatus::ok) {
+            writing_blocked_ = true;
+            break;
+        }
+    }
+    const std::size_t before = incoming_.size();
+    std::array<std::byte, kReadChunk> chunk;
+    while (incoming_.size() < kReadChunk) {
+        std::size_t got = 0;
+        const io::IoStatus status = stream_.read(chunk, got);
+        if (status == io::IoStatus::want_read || status == io::IoStatus::want_write) break;
+        // What came before the end is looked at first; the next call finds the end again.
+        if (status != io::IoStatus::ok && incoming_.size() != before) break;
+        if (status == io::IoStatus::closed) return lost("the server ended the session");
+        if (status == io::IoStatus::failed) return lost(stream_.error());
+        incoming_.append(reinterpret_cast<const char*>(chunk.data()), got);
+    }
+    return {};
+}
+
+Error Connection::lost(const std::string& why) const {
+    return Error{.fault = logged_in_ ? Fault::cut : Fault::session,
+                 .message = "the session with " + server_.text() + " is lost: " + why,
+                 .path = {},
+                 .side = Side::network,
+                 .remedy = logged_in_ ? "run the same command again" : ""};
+}
+
+Error refusal(const session::Reply& reply, Fault fault, const std::string& path) {
+    std::string_view text = reply.text();
+    if (!path.empty() && text.starts_with(path + ": ")) text.remove_prefix(path.size() + 2);
+    return Error{.fault = fault,
+                 .message = std::string(text) + " (" + std::to_string(reply.code) + ")",
+                 .path = path,
+                 .side = Side::remote,
+                 .remedy = {}};
+}
+
+}  // namespace lambda::dialling
