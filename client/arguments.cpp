@@ -32,7 +32,7 @@ constexpr Form kForms[] = {
     {Action::mkdir, "mkdir", 1, kAny, "PLACE...", "make directories"},
     {Action::rm, "rm", 1, kAny, "PLACE...", "remove files"},
     {Action::mv, "mv", 2, 2, "PLACE PLACE", "rename on one server"},
-    {Action::checksum, "checksum", 1, kAny, "PLACE...", "digests of files, here or there"},
+    {Action::checksum, "checksum", 1, kAny, "PLACE...", "checksums of files, here or there"},
     {Action::ping, "ping", 1, 1, "PLACE", "round trips of a session"},
     {Action::version, "version", 0, 0, "", "this program's version"},
     {Action::completion, "completion", 0, 1, "[bash]", "a completion script"},
@@ -125,6 +125,21 @@ void add_tree_options(CLI::App& app, Arguments& into) {
         ->type_name("FILE");
 }
 
+void add_algorithm(CLI::App& app, Arguments& into) {
+    app.add_option_function<std::string>(
+           "--algorithm",
+           [&into](const std::string& text) {
+               const auto algorithm = verify::parse_algorithm(text);
+               if (!algorithm)
+                   throw CLI::ValidationError("--algorithm",
+                                              "allowed: " + verify::algorithm_names());
+               into.algorithm = *algorithm;
+           },
+           "What checksum takes; xxh3-128 is what transfers compare. Against forgery sha256 alone "
+           "holds.")
+        ->type_name(verify::algorithm_names());
+}
+
 std::unique_ptr<CLI::App> make_app(Arguments& into) {
     auto app = std::make_unique<CLI::App>();
     app->set_help_flag();
@@ -143,6 +158,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
     add_path(*app, "--left-over", into.left_over,
              "Where the sources that were not done are written, each ended by a NUL.");
     add_tree_options(*app, into);
+    add_algorithm(*app, into);
     app->add_flag_callback(
         "--no-uring", [&into] { into.settings.io_uring = false; }, "Read and write by threads.");
     app->add_flag_callback(

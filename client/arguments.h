@@ -9,6 +9,7 @@
 #include "client/connection.h"
 #include "common/base/result.h"
 #include "common/transfer/record.h"
+#include "common/verify/hash.h"
 #include "config/client_settings.h"
 
 namespace lambda::client {
@@ -24,6 +25,7 @@ struct Arguments {
     std::string left_over;      // empty: in the state directory
     std::string from_file;      // put, get: further sources stand there; "-": standard input
     transfer::WalkRecord walk;  // put, get: what of trees is taken, and how
+    verify::Algorithm algorithm = verify::Algorithm::xxh3_128;  // checksum
     bool json = false;
     bool quiet = false;
 

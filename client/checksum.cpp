@@ -1,7 +1,6 @@
 #include "client/checksum.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,114 +9,137 @@
 #include "client/remote_session.h"
 #include "client/waiting.h"
 #include "common/io/root.h"
+#include "common/verify/checksum.h"
 
 namespace lambda::client {
 namespace {
 
-constexpr const char* kAlgorithm = "xxh3-128";
 // A server reads the whole file before it answers: a petabyte at 1 GB/s is 12 days.
 constexpr Duration kDigestTimeout = std::chrono::hours(24 * 14);
+// The server takes 64 commands in hand, of which the login has two.
+constexpr std::size_t kInHand = 32;
 
-void show(const std::string& operand, const std::string& digest, Report& report) {
+void show(const std::string& operand, const std::string& digits, const Arguments& arguments,
+          Report& report) {
     report.data(JsonObject()
                     .text("event", "checksum")
                     .text("path", operand)
-                    .text("algorithm", kAlgorithm)
-                    .text("digest", digest),
-                digest + "  " + operand);
+                    .text("algorithm", verify::to_string(arguments.algorithm))
+                    .text("digest", digits),
+                checksum_line(digits, operand));
 }
 
-// Reads until `into` is full or the file ends.
-Result<std::size_t> read_leaf(int fd, ByteSpan into, std::uint64_t offset,
+// The digits in a reply to CKSM.
+Result<std::string> digits_of(const session::Reply& reply, verify::Algorithm algorithm,
                               const std::string& path) {
-    std::size_t filled = 0;
-    while (filled < into.size()) {
-        const ssize_t got = ::pread(fd, into.data() + filled, into.size() - filled,
-                                    static_cast<off_t>(offset + filled));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return errno_error(Fault::file, "cannot read", path, errno);
-        if (got == 0) break;
-        filled += static_cast<std::size_t>(got);
+    if (!reply.positive())
+        return refusal(reply, reply.code == 504 ? Fault::unsupported : Fault::file, path);
+    const std::string& digits = reply.text();
+    if (digits.size() == verify::hex_digits(algorithm) &&
+        digits.find_first_not_of("0123456789abcdef") == std::string::npos) {
+        return digits;
     }
-    return filled;
+    return Error{.fault = Fault::protocol,
+                 .message = "the server's answer is no " +
+                            std::string(verify::to_string(algorithm)) + " checksum",
+                 .path = path,
+                 .side = Side::remote,
+                 .remedy = {}};
 }
 
-void show_local(const std::string& path, Report& report) {
-    const auto digest = local_digest(path);
-    if (!digest) return report.error(digest.error());
-    show(path, transfer::to_hex(*digest), report);
+// Of places at one server, pipelined. False: the session is lost.
+bool show_remote(const std::vector<std::string>& operands, const Arguments& arguments,
+                 Report& report) {
+    auto session = RemoteSession::of_places(operands, {"CKSM"});
+    if (!session) {
+        report.error(session.error());
+        return true;
+    }
+    auto opened = session->open(arguments, report);
+    const std::vector<std::string>& paths = session->paths();
+    std::size_t asked = 0;
+    for (std::size_t answered = 0; opened && answered < paths.size(); ++answered) {
+        for (; opened && asked < std::min(paths.size(), answered + kInHand); ++asked) {
+            opened = session->connection().send(
+                "CKSM", session::format_checksum({.algorithm = to_string(arguments.algorithm),
+                                                  .offset = 0,
+                                                  .length = std::nullopt,
+                                                  .path = paths[asked]}));
+        }
+        if (!opened) break;
+        const auto reply = session->receive(report, kDigestTimeout);
+        if (!reply) {
+            opened = reply.error();
+            break;
+        }
+        const auto digits = digits_of(*reply, arguments.algorithm, paths[answered]);
+        if (digits) {
+            show(operands[answered], *digits, arguments, report);
+        } else {
+            report.error(digits.error());
+        }
+    }
+    if (!opened) report.error(opened.error());
+    return opened.ok();
 }
 
-void show_remote(const std::string& operand, RemoteSession& session, Report& report) {
-    const std::string& path = session.paths().front();
-    const std::string request = session::format_checksum(
-        {.algorithm = kAlgorithm, .offset = 0, .length = std::nullopt, .path = path});
-    if (auto queued = session.connection().send("CKSM", request); !queued) {
-        return report.error(queued.error());
-    }
-    const auto reply = session.receive(report, kDigestTimeout);
-    if (!reply) return report.error(reply.error());
-    if (!reply->positive()) return report.error(refusal(*reply, Fault::file, path));
-    show(operand, reply->text(), report);
+// A name that stands here is meant by it, whatever else it could mean.
+bool is_local(const std::string& operand, const Place& place) {
+    return !place.server || ::access(operand.c_str(), F_OK) == 0;
 }
 
 }  // namespace
 
 void checksum(const Arguments& arguments, Report& report) {
+    std::vector<std::string> waiting;  // at one server
+    std::optional<Server> server;
+    const auto ask = [&] {
+        const std::vector<std::string> asked = std::exchange(waiting, {});
+        return asked.empty() || show_remote(asked, arguments, report);
+    };
     for (const std::string& operand : arguments.operands) {
         const auto place = parse_place(operand);
+        const bool remote = place && !is_local(operand, *place);
+        if (!waiting.empty() && !(remote && place->server == server) && !ask()) return;
         if (!place) {
             report.error(place.error());
-            continue;
+        } else if (remote) {
+            server = place->server;
+            waiting.push_back(operand);
+        } else if (const auto digits = local_checksum(operand, arguments.algorithm)) {
+            show(operand, *digits, arguments, report);
+        } else {
+            report.error(digits.error());
         }
-        if (!place->server || ::access(operand.c_str(), F_OK) == 0) {
-            show_local(operand, report);
-            continue;
-        }
-        auto session = RemoteSession::of_places({operand}, {"CKSM"});
-        if (!session) {
-            report.error(session.error());
-            continue;
-        }
-        if (auto opened = session->open(arguments, report); !opened) {
-            return report.error(opened.error());
-        }
-        show_remote(operand, *session, report);
     }
+    ask();
 }
 
-Result<transfer::Digest> local_digest(const std::string& path) {
-    const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+Result<std::string> local_checksum(const std::string& path, verify::Algorithm algorithm) {
+    const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (!file) return errno_error(Fault::file, "cannot open", path, errno);
-    struct stat status {};
-    if (::fstat(file.get(), &status) != 0) {
-        return errno_error(Fault::file, "cannot look at it", path, errno);
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return Error{.fault = Fault::file,
-                     .message = "is no regular file",
-                     .path = path,
-                     .side = Side::local,
-                     .remedy = {}};
-    }
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    transfer::FileDigest digest(size);
-    std::vector<std::byte> leaf(transfer::kLeafBytes);
-    for (std::uint64_t offset = 0; offset < size; offset += transfer::kLeafBytes) {
-        if (interrupted()) return interruption_error();
-        const std::size_t wanted = std::min<std::uint64_t>(size - offset, leaf.size());
-        const auto got = read_leaf(file.get(), {leaf.data(), wanted}, offset, path);
-        if (!got) return got.error();
-        if (*got != wanted) {
-            return Error{.fault = Fault::file,
-                         .message = "it shrank while it was read",
-                         .path = path,
-                         .side = Side::local,
-                         .remedy = "try again when nobody writes to it"};
+    auto digits =
+        verify::checksum({.fd = file.get(), .path = path, .algorithm = algorithm, .stopped = [] {
+                              return interrupted();
+                          }});
+    if (!digits && digits.error().fault == Fault::cut) return interruption_error();
+    return digits;
+}
+
+std::string checksum_line(const std::string& digits, const std::string& name) {
+    std::string escaped;
+    for (const char c : name) {
+        if (c == '\\') {
+            escaped += "\\\\";
+        } else if (c == '\n') {
+            escaped += "\\n";
+        } else if (c == '\r') {
+            escaped += "\\r";
+        } else {
+            escaped += c;
         }
-        digest.add_leaf(offset, transfer::leaf_digest({leaf.data(), wanted}));
     }
-    return digest.finish();
+    return (escaped == name ? "" : "\\") + digits + "  " + escaped;
 }
 
 }  // namespace lambda::client

@@ -129,18 +129,20 @@ asio::awaitable<void> Session::join(const std::string& argument) {
 void Session::checksum(const std::string& argument) {
     Result<session::ChecksumRequest> request = session::parse_checksum(argument);
     if (!request) return reply(501, request.error().sentence());
-    if (request->algorithm != "xxh3-128") return reply(504, "CKSM knows xxh3-128");
+    const auto algorithm = verify::parse_algorithm(request->algorithm);
+    if (!algorithm) return reply(504, "CKSM knows " + verify::algorithm_names());
     request->path = resolve(place_.directory, request->path);
 
     struct Job {
         session::ChecksumRequest request;
+        verify::Algorithm algorithm;
         io::Root root;
         std::atomic<bool> stop{false};
         std::atomic<std::uint64_t> bytes{0};
-        Job(session::ChecksumRequest r, io::Root where)
-            : request(std::move(r)), root(std::move(where)) {}
+        Job(session::ChecksumRequest r, verify::Algorithm which, io::Root where)
+            : request(std::move(r)), algorithm(which), root(std::move(where)) {}
     };
-    const auto job = std::make_shared<Job>(std::move(*request), root_->duplicate());
+    const auto job = std::make_shared<Job>(std::move(*request), *algorithm, root_->duplicate());
     begin({.cancel = [job] { job->stop = true; },
            .status =
                [job] { return "Checksum: " + std::to_string(job->bytes.load()) + " bytes read"; }});
@@ -149,7 +151,7 @@ void Session::checksum(const std::string& argument) {
         service_.checksums, [self = shared_from_this(), job,
                              guard = asio::make_work_guard(connection_.executor())]() mutable {
             Result<std::string> answer =
-                server::checksum(job->request, job->root, job->stop, job->bytes);
+                server::checksum(job->request, job->algorithm, job->root, job->stop, job->bytes);
             asio::post(guard.get_executor(), [self = std::move(self), answer = std::move(answer)] {
                 if (answer) return self->finish({.code = 213, .lines = {*answer}});
                 if (answer.error().fault != Fault::cut)

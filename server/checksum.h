@@ -1,5 +1,5 @@
-// CKSM: the digest of a file, or of a range of it as if it were a file of its own
-// (docs/protocol.md §7). Blocking, for as long as reading takes: for a worker thread.
+// CKSM: the checksum of a file, or of a range of it as if it were a file of its own
+// (docs/protocol.md §1). Blocking, for as long as reading takes: for a worker thread.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,14 @@
 #include "common/base/result.h"
 #include "common/io/root.h"
 #include "common/session/command.h"
+#include "common/verify/hash.h"
 
 namespace lambda::server {
 
-// 32 hex digits. A read error, an end before the range's, and a size that changed are errors, and
-// so is `stop`, which is asked once a leaf; `bytes_read` counts for those who watch.
-Result<std::string> checksum(const session::ChecksumRequest& request, const io::Root& root,
-                             const std::atomic<bool>& stop, std::atomic<std::uint64_t>& bytes_read);
+// Hex digits; errors as verify::checksum() has them. `algorithm` is that of the request; `stop`
+// ends it; `bytes_read` counts for those who watch.
+Result<std::string> checksum(const session::ChecksumRequest& request, verify::Algorithm algorithm,
+                             const io::Root& root, const std::atomic<bool>& stop,
+                             std::atomic<std::uint64_t>& bytes_read);
 
 }  // namespace lambda::server

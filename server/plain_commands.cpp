@@ -1,6 +1,7 @@
 #include "server/plain_commands.h"
 
 #include "common/session/facts.h"
+#include "common/verify/hash.h"
 
 namespace lambda::server {
 namespace {
@@ -43,9 +44,9 @@ std::optional<Reply> answer_plain_command(const session::Command& command) {
     }
     if (verb == "FEAT") {
         return Reply{.code = 211,
-                     .lines = {"Features", "AUTH TLS", "CKSM xxh3-128", "JOIN", "MDTM",
-                               "MLST type*;size*;modify*;unix.mode*;perm*;", "PBSZ", "PROT", "SIZE",
-                               "TVFS", "UTF8", "XFER 1", "End"}};
+                     .lines = {"Features", "AUTH TLS", "CKSM " + verify::algorithm_names(), "JOIN",
+                               "MDTM", "MLST type*;size*;modify*;unix.mode*;perm*;", "PBSZ", "PROT",
+                               "SIZE", "TVFS", "UTF8", "XFER 1", "End"}};
     }
     if (verb == "HELP") {
         return Reply{.code = 214,

@@ -49,7 +49,7 @@ Result<std::string> digest_of(const io::Root& root, const std::string& path,
     const std::atomic<bool> stop{stopped};
     std::atomic<std::uint64_t> bytes{0};
     return checksum({.algorithm = "xxh3-128", .offset = offset, .length = length, .path = path},
-                    root, stop, bytes);
+                    verify::Algorithm::xxh3_128, root, stop, bytes);
 }
 
 }  // namespace

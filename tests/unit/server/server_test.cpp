@@ -308,7 +308,8 @@ TEST_CASE("a checksum answers while others wait, and can be stopped") {
     CHECK(client.code() == 226);
     CHECK(client.code() == 213);
     CHECK(client.code("CKSM xxh3-128 0 0 huge") == 213);
-    CHECK(client.code("CKSM md5 0 0 huge") == 504);
+    CHECK(client.code("CKSM MD5 0 0 huge") == 213);
+    CHECK(client.code("CKSM sha1 0 0 huge") == 504);
 }
 
 TEST_CASE("bad and impossible transfers are refused") {

@@ -1,0 +1,122 @@
+#include "common/verify/checksum.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace lambda::verify {
+namespace {
+
+Error failed(const ChecksumJob& job, std::string message, std::string remedy = {},
+             Fault fault = Fault::file) {
+    return Error{.fault = fault,
+                 .message = std::move(message),
+                 .path = job.path,
+                 .side = Side::local,
+                 .remedy = std::move(remedy)};
+}
+
+Error changed(const ChecksumJob& job) {
+    return failed(job, "the file changed while it was read", "try again when nobody writes to it");
+}
+
+// Fills `into` from `offset` on.
+Result<void> read_all(const ChecksumJob& job, ByteSpan into, std::uint64_t offset) {
+    while (!into.empty()) {
+        const ssize_t got = ::pread(job.fd, into.data(), into.size(), static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return errno_error(Fault::file, "cannot read", job.path, errno);
+        if (got == 0) return changed(job);
+        into = into.subspan(static_cast<std::size_t>(got));
+        offset += static_cast<std::uint64_t>(got);
+    }
+    return {};
+}
+
+// Readers take pieces in turn, digest them side by side, and join them in order: each waits with
+// its piece until all before it are in, so that one piece a reader is all that is held.
+class Readers {
+  public:
+    Readers(const ChecksumJob& job, std::uint64_t length, std::unique_ptr<Hash> hash)
+        : job_(job), length_(length), hash_(std::move(hash)) {}
+
+    Result<std::string> run() {
+        const std::uint64_t pieces = (length_ + Hash::kPieceBytes - 1) / Hash::kPieceBytes;
+        const std::uint64_t most =
+            std::min<std::uint64_t>({kMostReaders, pieces, std::thread::hardware_concurrency()});
+        std::vector<std::thread> threads;
+        for (std::uint64_t i = 1; i < most; ++i) threads.emplace_back([this] { read(); });
+        read();
+        for (std::thread& thread : threads) thread.join();
+        if (error_) return *error_;
+        return hash_->finish();
+    }
+
+  private:
+    void read() {
+        std::vector<std::byte> piece(std::min(length_, Hash::kPieceBytes));
+        for (std::uint64_t at = next(); at < length_; at = next()) {
+            piece.resize(std::min(length_ - at, Hash::kPieceBytes));
+            const auto got = read_piece(piece, at);
+            const Hash::Part part = got ? hash_->prepare(piece) : Hash::Part{};
+            std::unique_lock lock(mutex_);
+            if (!got && !error_) error_ = got.error();
+            turn_.wait(lock, [&] { return error_.has_value() || joined_ == at; });
+            if (error_) return turn_.notify_all();
+            hash_->add(part, piece);
+            joined_ += piece.size();
+            turn_.notify_all();
+        }
+    }
+
+    std::uint64_t next() { return next_.fetch_add(Hash::kPieceBytes); }
+
+    Result<void> read_piece(ByteSpan piece, std::uint64_t at) {
+        if (job_.stopped()) return failed(job_, "the checksum was stopped", {}, Fault::cut);
+        auto got = read_all(job_, piece, job_.offset + at);
+        if (got && job_.bytes_read != nullptr) *job_.bytes_read += piece.size();
+        return got;
+    }
+
+    const ChecksumJob& job_;
+    const std::uint64_t length_;
+    std::atomic<std::uint64_t> next_{0};
+    std::mutex mutex_;  // of what follows
+    std::condition_variable turn_;
+    const std::unique_ptr<Hash> hash_;  // prepare() alone without the mutex
+    std::uint64_t joined_ = 0;
+    std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<std::string> checksum(const ChecksumJob& job) {
+    struct stat before {};
+    struct stat after {};
+    if (::fstat(job.fd, &before) != 0) {
+        return errno_error(Fault::file, "cannot look at", job.path, errno);
+    }
+    if (!S_ISREG(before.st_mode)) return failed(job, "is no regular file");
+    const auto size = static_cast<std::uint64_t>(before.st_size);
+    if (job.offset > size || job.length.value_or(0) > size - job.offset) {
+        return failed(job, "the range ends behind the file's end", {}, Fault::usage);
+    }
+    const std::uint64_t length = job.length.value_or(size - job.offset);
+    auto hash = Hash::make(job.algorithm, length);
+    if (!hash) return hash.error();
+    auto digits = Readers(job, length, *std::move(hash)).run();
+    if (!digits) return digits;
+    const bool same = ::fstat(job.fd, &after) == 0 && after.st_size == before.st_size &&
+                      after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+                      after.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+    if (!same) return changed(job);
+    return digits;
+}
+
+}  // namespace lambda::verify

@@ -1,0 +1,103 @@
+"""lambda-ftp checksum beside md5sum, sha256sum and zlib, here and at a server."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import zlib
+
+from disks import btrfs, damage
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, Case, need_program, wait_for
+
+DIGESTS = {"md5": lambda content: hashlib.md5(content).hexdigest(),
+           "sha256": lambda content: hashlib.sha256(content).hexdigest(),
+           "adler32": lambda content: f"{zlib.adler32(content):08x}"}
+
+
+def open_files(pid):
+    found = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except FileNotFoundError:
+            pass
+    return found
+
+
+class Checksums(Case):
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.server()
+
+    def test_they_agree_with_others_here_and_there(self):
+        contents = {}
+        for name, size in (("empty", 0), ("small", 10), ("large", 5 * MIB + 7)):
+            path = self.random_file(name, size, folder="root")
+            with open(path, "rb") as file:
+                contents[name] = file.read()
+        local = [os.path.join(self.daemon.root, name) for name in contents]
+        remote = [self.daemon.url(name) for name in contents]
+        for algorithm, digest in DIGESTS.items():
+            wanted = [digest(content) for content in contents.values()] * 2
+            # Places of both kinds on one command, in the order in which they stand.
+            result = self.client("checksum", "--algorithm", algorithm, *remote, *local)
+            self.assertEqual(result.code, DONE, str(result))
+            told = [event for event in result.events if event["event"] == "checksum"]
+            self.assertEqual([event["digest"] for event in told], wanted)
+            self.assertEqual([event["path"] for event in told], remote + local)
+            self.assertEqual({event["algorithm"] for event in told}, {algorithm})
+        plain = self.client("checksum", *remote, *local, json=False)
+        digests = [line.split("  ")[0] for line in plain.stdout.splitlines()]
+        self.assertEqual(digests[:3], digests[3:])
+        self.assertEqual({len(digest) for digest in digests}, {32})
+
+    def test_sha256sum_checks_our_lines(self):
+        folder = self.folder("local")
+        names = ["plain", "with blank", "line\nend", "back\\slash", "-dash"]
+        for name in names:
+            self.random_file(name, 1000)
+        for algorithm, program in (("md5", "md5sum"), ("sha256", "sha256sum")):
+            ours = self.client("checksum", "--algorithm", algorithm, "--", *names, json=False, cwd=folder)
+            self.assertEqual(ours.code, DONE, str(ours))
+            checked = subprocess.run([need_program(program), "--strict", "--check", "-"], cwd=folder,
+                                     input=ours.stdout.encode(), capture_output=True)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            self.assertEqual(checked.stdout.count(b": OK"), len(names))
+
+    def test_one_that_fails_does_not_stop_the_others(self):
+        self.random_file("there", 100, folder="root")
+        result = self.client("checksum", self.daemon.url("missing"), self.daemon.url("there"),
+                             os.path.join(self.daemon.root, "missing"), os.path.join(self.daemon.root, "there"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual(len(result.errors), 2)
+        self.assertEqual(len([event for event in result.events if event["event"] == "checksum"]), 2)
+        self.assert_failed(self.client("checksum", "--algorithm", "sha1", self.daemon.url("there")), USAGE)
+        self.assert_failed(self.client("checksum", self.daemon.root), FILE_FAILED)
+
+    def test_an_unreadable_file_has_none(self):
+        image = btrfs(self)
+        path = os.path.join(image.folder, "broken")
+        with open(path, "wb") as file:
+            file.write(self.random.randbytes(6 * MIB))
+        with open(path, "rb") as file:
+            damage_at = os.pread(file.fileno(), 4096, 3 * MIB)
+        damage(image, damage_at)
+        server = self.server(root=image.folder)
+        for algorithm in ("xxh3-128", "adler32", "sha256"):
+            result = self.client("checksum", "--algorithm", algorithm, server.url("broken"), path)
+            self.assert_failed(result, FILE_FAILED)
+            self.assertEqual(len(result.errors), 2, str(result))
+            self.assertEqual(len(result.events), 3, str(result))
+
+    def test_it_can_be_interrupted(self):
+        huge = os.path.join(self.daemon.root, "huge")
+        with open(huge, "wb") as file:
+            file.truncate(1 << 42)
+        for place in (huge, self.daemon.url("huge")):
+            client = self.start("checksum", "--algorithm", "sha256", place)
+            pid = client.pid if place == huge else self.daemon.pid
+            wait_for(lambda: huge in open_files(pid), "the reading of the file", alive=client.running)
+            client.signal(signal.SIGINT)
+            self.assertIn(client.wait(), (CUT, NO_SESSION), client.stderr)
+        wait_for(lambda: huge not in open_files(self.daemon.pid), "the end of the server's reading")
+        self.assert_serving(self.daemon)
