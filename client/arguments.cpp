@@ -165,7 +165,12 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
         "--background", [&into] { into.settings.congestion = "background"; },
         "Give way to all other traffic: --congestion background.");
     app->add_flag_callback(
-        "-v,--verbose", [&into] { into.settings.log_level = "debug"; }, "--log-level debug");
+        "-v,--verbose",
+        [&into] {
+            into.verbose = true;
+            into.settings.log_level = "debug";
+        },
+        "Tell what held a transfer back, and --log-level debug.");
     app->add_flag("-q,--quiet", into.quiet, "No progress, no notes; errors alone.");
     app->add_flag("--json", into.json, "Objects on stdout, one a line, the last a summary.");
     return app;

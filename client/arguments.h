@@ -28,6 +28,7 @@ struct Arguments {
     verify::Algorithm algorithm = verify::Algorithm::xxh3_128;  // checksum
     bool json = false;
     bool quiet = false;
+    bool verbose = false;
 
     Access access() const {
         return {.ca = settings.ca,

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "client/verdict_json.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
 
@@ -94,6 +95,7 @@ int Report::finish() {
               std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
               " packets lost");
     }
+    if (outcome_ && style_.verbose) print(verdict::judge(outcome_->evidence).sentence());
     if (style_.json) std::puts(summary(run_seconds).c_str());
     if (std::fflush(stdout) != 0) {
         error(errno_error(Fault::file, "cannot write to stdout", {}, errno));
@@ -128,6 +130,7 @@ std::string Report::summary(double run_seconds) const {
         .number("bytes_kept", o.bytes_kept)
         .raw("stripes", stripes_json(o.stripes))
         .number("verified", o.verified)
+        .raw("verdict", verdict_json(o.evidence))
         .raw("left_over", left_over_ ? json_string(*left_over_) : "null")
         .line();
 }

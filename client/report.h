@@ -18,6 +18,7 @@ class Report {
     struct Style {
         bool json = false;
         bool quiet = false;  // errors alone
+        bool verbose = false;
     };
     // `started`: when the process began.
     Report(Style style, Time started);

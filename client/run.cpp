@@ -74,11 +74,13 @@ int run(int count, const char* const* arguments) {
     const std::span words(arguments + 1, static_cast<std::size_t>(count > 0 ? count - 1 : 0));
     const auto understood = understand(words);
     if (!understood) {
-        Report report({.json = wants_json(words), .quiet = false}, started);
+        Report report({.json = wants_json(words)}, started);
         report.error(understood.error());
         return report.finish();
     }
-    Report report({.json = understood->json, .quiet = understood->quiet}, started);
+    Report report(
+        {.json = understood->json, .quiet = understood->quiet, .verbose = understood->verbose},
+        started);
     io::open_log(log_level(understood->settings.log_level));
     perform(*understood, report);
     return report.finish();

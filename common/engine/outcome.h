@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/verdict/verdict.h"
 
 namespace lambda::engine {
 
@@ -49,6 +50,7 @@ struct Outcome {
     std::uint64_t skipped = 0;
     std::vector<std::string> done;  // the names of the files that are, at the client
     std::optional<Error> cut;       // the transfer as a whole ended early, and why
+    verdict::Evidence evidence;     // of what held it back
 
     static constexpr std::size_t kMaxFailures = 1000;
     void add_failure(std::string name, Error error) {

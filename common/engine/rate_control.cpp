@@ -10,6 +10,8 @@ namespace {
 
 // More than this share of what the rate allowed was not sent: the rate was not what held us back.
 constexpr double kUnused = 0.1;
+// Laws come close to the highest rate and stay there.
+constexpr double kAtLimit = 0.97;
 
 }  // namespace
 
@@ -22,6 +24,7 @@ RateControl::RateControl(const session::Terms& terms, std::uint64_t seed, Time n
     const std::size_t count = sabul::governs_transfer(terms.congestion) ? 1 : terms.stripes;
     for (std::size_t i = 0; i < count; ++i) {
         const double share = 1.0 / static_cast<double>(count);
+        highest_.bits_per_second = terms.highest_rate.bits_per_second * share;
         Unit made;
         made.law = sabul::make_law(terms.congestion,
                                    {.initial = BitRate{terms.initial_rate.bits_per_second * share},
@@ -116,6 +119,11 @@ std::size_t RateControl::budget(std::uint16_t stripe, Time now, std::size_t pack
 Time RateControl::ready_at(std::uint16_t stripe, Time now) const {
     const Unit& asking = unit(stripe);
     return std::max(asking.pacer.ready_at(now), asking.law->frozen_until());
+}
+
+bool RateControl::at_limit(std::uint16_t stripe) const {
+    return highest_.bits_per_second > 0 &&
+           rate(stripe).bits_per_second >= kAtLimit * highest_.bits_per_second;
 }
 
 void RateControl::end_turn() {

@@ -42,6 +42,8 @@ class RateControl {
     // Of the pacer that the stripe draws on.
     BitRate rate(std::uint16_t stripe) const { return unit(stripe).law->rate(); }
     BitRate rate() const;  // of all
+    // Whether that rate is the highest that the terms allow.
+    bool at_limit(std::uint16_t stripe) const;
 
   private:
     struct Unit {
@@ -54,6 +56,7 @@ class RateControl {
     const Unit& unit(std::uint16_t stripe) const { return units_[units_.size() == 1 ? 0 : stripe]; }
 
     Duration syn_;
+    BitRate highest_;  // of each unit; 0: none
     Time last_tick_;
     Time next_tick_;
     std::vector<Unit> units_;

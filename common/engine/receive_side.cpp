@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/base/assert.h"
+#include "common/engine/evidence.h"
 #include "common/engine/stall.h"
 
 namespace lambda::engine {
@@ -53,7 +54,8 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
       wants_(setup_.wants.begin(), setup_.wants.end()),
       scratch_(kMaxText),
       arrivals_(kArrivalsPerCall),
-      last_progress_(now) {
+      last_progress_(now),
+      meter_(*setup_.clock) {
     LAMBDA_ASSERT(setup_.ciphers.size() == setup_.terms.stripes && !setup_.sockets.empty());
     for (std::uint16_t i = 0; i < setup_.terms.stripes; ++i) {
         stripes_.push_back(std::make_unique<Stripe>(i, setup_));
@@ -65,6 +67,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
 Time ReceiveSide::turn(Time now) {
     now_ = now;
     if (done_) return kNever;
+    meter_.begin_turn(now);
     links_.poll(now, *this);
     handle_records();
     bool more = false;
@@ -81,11 +84,15 @@ Time ReceiveSide::turn(Time now) {
         greet(*stripe);
         acknowledge(*stripe);
     }
+    tell_spent();
     set_.pump(links_, !more);
     maybe_end();
     check_stall();
     if (done_) return kNever;
-    return more ? now : next_time();
+    if (!more && sink_.disk_holds()) meter_.waits_for(verdict::Figure::disk);
+    const Time next = more ? now : next_time();
+    meter_.end_turn(next);
+    return next;
 }
 
 void ReceiveSide::cut(const Error& why) {
@@ -98,6 +105,7 @@ void ReceiveSide::cut(const Error& why) {
 
 void ReceiveSide::count_time() {
     outcome_.transfer_seconds = first_data_ == kNever ? 0 : seconds(now_ - first_data_);
+    meter_.stop(now_);
 }
 
 Progress ReceiveSide::progress() const {
@@ -141,6 +149,7 @@ const Outcome& ReceiveSide::outcome() {
         outcome_.refused_packets += flow.refused();
     }
     outcome_.retransmitted_packets = outcome_.lost_packets;
+    outcome_.evidence = evidence_of(setup_, far_, figures(), false);
     return outcome_;
 }
 
@@ -174,6 +183,8 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
             links_.set_patience(index, stripe.flow.rtt());
             return true;
         }
+        case sabul::FrameType::spent:
+            return sabul::parse_spent(frame.body, far_.values());
         case sabul::FrameType::ack:
         case sabul::FrameType::nak:
         case sabul::FrameType::snapshot:
@@ -230,6 +241,28 @@ void ReceiveSide::tell_credit() {
     const auto ready = std::find_if(stripes_.begin(), stripes_.end(),
                                     [this](const auto& s) { return links_.ready(s->index); });
     if (ready != stripes_.end()) (*ready)->flow.ack_at_once();
+}
+
+verdict::Figures ReceiveSide::figures() const {
+    verdict::Figures figures = meter_.figures(now_);
+    for (const ports::DatagramSocket* socket : setup_.sockets)
+        figures[verdict::Figure::drops] += socket->dropped();
+    figures[verdict::Figure::receive_buffer] = setup_.sockets.front()->receive_buffer_bytes();
+    return figures;
+}
+
+// A few times a second, and once with the end: ahead of the record that tells it.
+void ReceiveSide::tell_spent() {
+    const bool last = sink_.finished() && !finish_told_;
+    const std::uint16_t primary = links_.primary();
+    if ((!last && now_ - spent_told_ < kSpentEvery) || !meter_.running() ||
+        primary == links_.stripes() || !links_.ready(primary))
+        return;
+    finish_told_ = finish_told_ || last;
+    spent_told_ = now_;
+    frame_.clear();
+    sabul::append_spent(frame_, figures().values());
+    links_.send(primary, frame_);
 }
 
 // ---- packets
@@ -319,7 +352,10 @@ void ReceiveSide::apply(Stripe& stripe, const sabul::Header& header, const ports
     transfer::Digest digest{};
     if (leaf_end) std::memcpy(digest.data(), text.data() + bytes, digest.size());
     sink_.accept(header.place, text.first(bytes), leaf_end ? &digest : nullptr);
-    if (first_data_ == kNever) first_data_ = now_;
+    if (first_data_ == kNever) {
+        first_data_ = now_;
+        meter_.start(now_);
+    }
     last_progress_ = now_;
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/engine/end.h"
 #include "common/engine/links.h"
+#include "common/engine/meter.h"
 #include "common/engine/set_channel.h"
 #include "common/engine/setup.h"
 #include "common/sabul/receive_flow.h"
@@ -74,6 +75,8 @@ class ReceiveSide final : public End, private Links::Handler {
     void ask();
     Time next_time();
     void check_stall();
+    verdict::Figures figures() const;
+    void tell_spent();
     void count_time();
     void maybe_end();
 
@@ -99,6 +102,10 @@ class ReceiveSide final : public End, private Links::Handler {
     bool done_ = false;
     bool peer_ended_ = false;
     Outcome outcome_;
+    Meter meter_;
+    verdict::Figures far_;  // the sender's
+    Time spent_told_{};
+    bool finish_told_ = false;
 };
 
 }  // namespace lambda::engine

@@ -41,6 +41,7 @@ SendSide::SendSide(Setup setup, Time now)
                    }}),
       rate_(setup_.terms, setup_.seed, now),
       last_progress_(now),
+      meter_(*setup_.clock),
       addresses_(setup_.peer, setup_.fill_random),
       arrivals_(kArrivalsPerCall) {
     LAMBDA_ASSERT(setup_.ciphers.size() == setup_.terms.stripes && !setup_.sockets.empty());
@@ -58,6 +59,7 @@ SendSide::SendSide(Setup setup, Time now)
 Time SendSide::turn(Time now) {
     now_ = now;
     if (done_) return kNever;
+    meter_.begin_turn(now);
     links_.poll(now, *this);
     handle_records();
     for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
@@ -78,7 +80,11 @@ Time SendSide::turn(Time now) {
     setup_.disk->submit();
     check_stall();
     if (done_) return kNever;
-    return more ? now : next_time();
+    tell_spent();
+    if (!more) meter_waits();
+    const Time next = more ? now : next_time();
+    meter_.end_turn(next);
+    return next;
 }
 
 void SendSide::cut(const Error& why) {
@@ -89,54 +95,8 @@ void SendSide::cut(const Error& why) {
 
 void SendSide::end() {
     outcome_.transfer_seconds = first_sent_ == kNever ? 0 : seconds(now_ - first_sent_);
+    meter_.stop(now_);
     done_ = true;
-}
-
-Progress SendSide::progress() const {
-    const auto& totals = source_.totals();
-    Progress progress{.bytes = totals.bytes_acknowledged,
-                      .total_bytes = totals.bytes_known,
-                      .files_done = totals.files_done,
-                      .files_known = totals.files_known,
-                      .lost_packets = 0,
-                      .sent_packets = 0,
-                      .rtt_ms = 0,
-                      .rate_bits = rate_.rate().bits_per_second,
-                      .current_name = source_.current_name()};
-    for (const auto& stripe : stripes_) {
-        progress.lost_packets += stripe->lost;
-        progress.sent_packets += stripe->packets;
-        if (stripe->flow.rtt().known()) {
-            progress.rtt_ms =
-                std::max(progress.rtt_ms, seconds(stripe->flow.rtt().smoothed()) * 1e3);
-        }
-    }
-    return progress;
-}
-
-const Outcome& SendSide::outcome() {
-    const auto& totals = source_.totals();
-    outcome_.files = totals.files_done;
-    outcome_.verified = totals.verified;
-    outcome_.done = source_.names_done();
-    outcome_.links = totals.links_done;
-    outcome_.directories = totals.directories_done;
-    outcome_.bytes = totals.bytes_acknowledged;
-    outcome_.leaves_again = totals.leaves_again;
-    outcome_.bytes_kept = totals.bytes_kept;
-    outcome_.sent_packets = outcome_.lost_packets = outcome_.retransmitted_packets =
-        outcome_.refused_packets = 0;
-    for (std::size_t i = 0; i < stripes_.size(); ++i) {
-        const SendStripe& stripe = *stripes_[i];
-        outcome_.stripes[i] = {
-            stripe.bytes, stripe.packets, stripe.lost,
-            stripe.flow.rtt().known() ? seconds(stripe.flow.rtt().smoothed()) * 1e3 : 0};
-        outcome_.sent_packets += stripe.packets;
-        outcome_.lost_packets += stripe.lost;
-        outcome_.retransmitted_packets += stripe.retransmitted;
-        outcome_.refused_packets += stripe.peer_refused;
-    }
-    return outcome_;
 }
 
 // ---- feedback
@@ -174,6 +134,8 @@ bool SendSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
             return set_.handle_frame(frame);
         case sabul::FrameType::state:
             return true;
+        case sabul::FrameType::spent:
+            return sabul::parse_spent(frame.body, far_.values());
     }
     return true;
 }
@@ -194,6 +156,7 @@ bool SendSide::handle_ack(SendStripe& stripe, ByteView body) {
     links_.set_patience(stripe.index, stripe.flow.rtt().smoothed());
     apply(stripe, *news);
     rate_.on_ack(stripe.index, stripe.flow, *news, now_);
+    queue_.add(stripe.flow.rtt());
     return true;
 }
 
@@ -204,6 +167,7 @@ bool SendSide::handle_nak(SendStripe& stripe, ByteView body) {
     if (news == nullptr) return false;
     apply(stripe, *news);
     rate_.on_loss(stripe.index, stripe.flow, *news, now_);
+    if (news->lost_packets > 0) queue_.add_at_loss(stripe.flow.rtt());
     return true;
 }
 
@@ -410,7 +374,10 @@ bool SendSide::flush(SendStripe& stripe) {
         case ports::SendOutcome::sent:
             break;
     }
-    if (burst.file_bytes() > 0 && first_sent_ == kNever) first_sent_ = now_;
+    if (burst.file_bytes() > 0 && first_sent_ == kNever) {
+        first_sent_ = now_;
+        meter_.start(now_);
+    }
     if (burst.file_bytes() > 0) {
         stripe.packets += burst.packets();
         stripe.bytes += burst.file_bytes();

@@ -9,6 +9,7 @@
 #include "common/engine/address_proof.h"
 #include "common/engine/end.h"
 #include "common/engine/links.h"
+#include "common/engine/meter.h"
 #include "common/engine/rate_control.h"
 #include "common/engine/send_stripe.h"
 #include "common/engine/set_channel.h"
@@ -57,6 +58,14 @@ class SendSide final : public End, private Links::Handler {
     bool flush(SendStripe& stripe);
     std::size_t room(const SendStripe& stripe) const;
     void maintain(SendStripe& stripe);
+    // send_side_report.cpp
+    void meter_waits();
+    verdict::Figure wait_of(const SendStripe& stripe);
+    verdict::Figure starved_of() const;
+    bool all_arrived() const;
+    verdict::Figures figures() const;
+    void tell_spent();
+
     Time next_time();
     void check_stall();
 
@@ -80,6 +89,11 @@ class SendSide final : public End, private Links::Handler {
     Time last_progress_;
     bool done_ = false;
     Outcome outcome_;
+    Meter meter_;
+    QueueMeter queue_;
+    verdict::Figures far_;  // the receiver's
+    Time spent_told_{};
+    bool finish_told_ = false;
     AddressProof addresses_;
     std::vector<std::byte> frame_;
     std::vector<ports::Arrival> arrivals_;

@@ -22,7 +22,8 @@ namespace lambda::io {
 
 class Clock final : public ports::Clock {
   public:
-    Time now() override;  // CLOCK_MONOTONIC
+    Time now() override;             // CLOCK_MONOTONIC
+    Duration thread_cpu() override;  // CLOCK_THREAD_CPUTIME_ID
 };
 
 // epoll over descriptors that the other makers register. A descriptor's readiness is remembered

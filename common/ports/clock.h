@@ -9,6 +9,8 @@ class Clock {
   public:
     virtual ~Clock() = default;
     virtual Time now() = 0;
+    // What the calling thread was given of the processor since it began. 0: not known.
+    virtual Duration thread_cpu() { return Duration{0}; }
 };
 
 // What an engine thread sleeps on: its sockets, its disk queue and its mailbox.

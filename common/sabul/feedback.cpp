@@ -89,6 +89,13 @@ void append_state(std::vector<std::byte>& out, const State& state) {
     frame.u64(state.next);
 }
 
+void append_spent(std::vector<std::byte>& out, std::span<const std::uint64_t> values) {
+    LAMBDA_ASSERT(values.size() <= kMaxSpent);
+    FrameWriter frame(out, FrameType::spent);
+    frame.u8(static_cast<std::uint8_t>(values.size()));
+    for (const std::uint64_t value : values) frame.u64(value);
+}
+
 std::optional<Ack> parse_ack(ByteView body) {
     ByteReader reader(body);
     Ack ack;
@@ -159,6 +166,15 @@ std::optional<State> parse_state(ByteView body) {
     state.next = reader.u64();
     if (!reader.finished()) return std::nullopt;
     return state;
+}
+
+bool parse_spent(ByteView body, std::span<std::uint64_t> into) {
+    ByteReader reader(body);
+    const std::size_t count = reader.u8();
+    if (!reader.ok() || count > kMaxSpent || reader.left() != count * sizeof(std::uint64_t))
+        return false;
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = i < count ? reader.u64() : 0;
+    return true;
 }
 
 void Framer::put(ByteView bytes) {

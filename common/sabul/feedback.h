@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "common/base/cursor.h"
@@ -21,6 +22,7 @@ enum class FrameType : std::uint8_t {
     stream = 4,
     stream_ack = 5,
     state = 6,
+    spent = 7,
 };
 
 constexpr std::size_t kFrameHeaderBytes = 4;
@@ -30,6 +32,7 @@ constexpr std::size_t kMaxStreamBytes = 65536;
 // Numbers below the largest that a receiver remembers, for replays and for a snapshot.
 constexpr std::size_t kReplayWindow = 65536;
 constexpr std::size_t kAckSamples = 4;
+constexpr std::size_t kMaxSpent = 64;
 
 // Clocks count from the start of a machine: 35 years are no machine's.
 constexpr std::uint64_t kLatestArrivalUs = 1ull << 50;
@@ -75,6 +78,8 @@ void append_snapshot(std::vector<std::byte>& out, const Snapshot& snapshot);
 void append_stream(std::vector<std::byte>& out, std::uint64_t offset, ByteView bytes);
 void append_stream_ack(std::vector<std::byte>& out, std::uint64_t consumed);
 void append_state(std::vector<std::byte>& out, const State& state);
+// At most kMaxSpent values.
+void append_spent(std::vector<std::byte>& out, std::span<const std::uint64_t> values);
 
 // Nothing for a malformed body.
 std::optional<Ack> parse_ack(ByteView body);
@@ -87,6 +92,9 @@ struct StreamPiece {
 std::optional<StreamPiece> parse_stream(ByteView body);
 std::optional<std::uint64_t> parse_stream_ack(ByteView body);
 std::optional<State> parse_state(ByteView body);
+// As many values as `into` has; what is not there is 0, and what a later version has more is left
+// out. False for a malformed body.
+bool parse_spent(ByteView body, std::span<std::uint64_t> into);
 
 struct Frame {
     std::uint8_t type = 0;  // FrameType, or one to skip

@@ -255,6 +255,7 @@ void Sink::evaluate_all() {
 void Sink::complete(std::uint64_t index, Block& block) {
     if (!leaves_agree(block)) return;
     block.writing = true;
+    ++blocks_writing_;
     for (const Extent& extent : *block.expected) {
         File& file = files_.at(extent.file);
         totals_.bytes_complete += extent.bytes;
@@ -435,6 +436,7 @@ void Sink::write_ended(std::uint64_t index) {
 void Sink::finish_block(std::uint64_t index) {
     const auto at = blocks_.find(index);
     const bool spare = at->second.spare;
+    if (at->second.writing) --blocks_writing_;
     (spare ? spare_slots_ : free_slots_).push_back(at->second.slot);
     blocks_.erase(at);
     finished_blocks_.insert({index, index + 1});

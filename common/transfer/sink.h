@@ -84,6 +84,11 @@ class Sink {
     std::uint64_t credit() const { return freed_blocks_ + slots_for_credit_; }
     // SET_DONE was put into the stream.
     bool finished() const { return finished_; }
+    // Whether most of the slots wait for the disk, or nothing else is left to do.
+    bool disk_holds() const {
+        return 2 * blocks_writing_ >= slots_for_credit_ ||
+               (finish_files_ && writing() && totals_.bytes_complete >= totals_.bytes_known);
+    }
     bool writing() const { return writes_in_flight_ > 0 || !syncing_.empty(); }
     Totals totals() const;
     // From now on the names of files that are done are kept: of those in no directory.
@@ -197,6 +202,7 @@ class Sink {
     std::unordered_map<ports::DiskTag, FileNumber> creating_, committing_;
     ports::DiskTag next_tag_ = 0;
     unsigned writes_in_flight_ = 0;
+    std::uint64_t blocks_writing_ = 0;
 
     bool nothing_kept_ = false;  // NOTHING was said
     ports::DiskTag finding_ = 0;

@@ -116,6 +116,15 @@ class Source {
     SendBlock* take_ready(std::uint64_t credit);
     bool ready_waits() const { return !ready_.empty(); }
     bool can_take(std::uint64_t credit) const;
+    // What a sender that has nothing to send waits for.
+    enum class Lack {
+        credit,    // blocks are read, and may not be opened
+        disk,      // reads, opens, or the walker
+        memory,    // all slots hold what is on its way
+        receiver,  // as many entries are in hand as may be
+        nothing,   // all was sent
+    };
+    Lack lack() const;
     SendBlock* find(std::uint64_t index);
     std::uint64_t block_of(std::uint64_t place) const { return place / block_bytes_; }
 

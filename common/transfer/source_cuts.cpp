@@ -22,6 +22,16 @@ bool Source::can_take(std::uint64_t credit) const {
            blocks_.at(ready_.front()).purpose == SendBlock::Purpose::again;
 }
 
+Source::Lack Source::lack() const {
+    if (!ready_.empty()) return Lack::credit;
+    if (!reading_.empty() || !reads_.empty() || !opening_.empty() || !checking_.empty() ||
+        !reopening_.empty())
+        return Lack::disk;
+    if (free_slots_.size() <= 1) return Lack::memory;
+    if (announce_stuck_ && !ahead_.empty()) return Lack::receiver;
+    return ahead_.empty() && !walker_.ended() ? Lack::disk : Lack::nothing;
+}
+
 SendBlock* Source::take_ready(std::uint64_t credit) {
     if (!can_take(credit)) return nullptr;
     SendBlock& block = blocks_.at(ready_.front());

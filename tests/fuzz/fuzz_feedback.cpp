@@ -1,6 +1,7 @@
 // Feedback frames: any bytes, in pieces, give frames that hold what their parsers promise, and both
 // halves of a flow take them without coming out of order.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -77,6 +78,15 @@ void check_frame(const Frame& frame, SendFlow& flow, ReceiveFlow& receiver) {
         case FrameType::state:
             if (const auto state = parse_state(frame.body)) receiver.handle_state(*state);
             break;
+        case FrameType::spent: {
+            std::array<std::uint64_t, kMaxSpent> values{};
+            if (!parse_spent(frame.body, values)) break;
+            append_spent(again,
+                         std::span(values).first(std::to_integer<std::size_t>(frame.body[0])));
+            LAMBDA_ASSERT(
+                std::ranges::equal(ByteView(again).subspan(kFrameHeaderBytes), frame.body));
+            break;
+        }
     }
 }
 

@@ -59,24 +59,27 @@ std::unique_ptr<Law> background(const LawSettings& settings, Parameters&) {
 struct Registered {
     std::string_view name;
     bool governs_transfer;
+    enum class Loss { ignored, judged, yielded_to } loss;
     Make make;
 };
 
-constexpr std::array kLaws{Registered{"sabul", true, plain<Sabul>},
-                           Registered{"background", true, background},
-                           Registered{"bbr", true, plain<Bbr>},
-                           Registered{"fixed", true, plain<Fixed>},
-                           Registered{"sabul2000", false, with_parameters<Sabul2000>},
-                           Registered{"sabul2003", false, with_parameters<Sabul2003>},
-                           Registered{"mimd", false, mimd},
-                           Registered{"reno", false, window<Reno>},
-                           Registered{"hstcp", false, window<Hstcp>},
-                           Registered{"stcp", false, window_with<Stcp>},
-                           Registered{"bic", false, window_with<Bic>},
-                           Registered{"cubic", false, window<Cubic>},
-                           Registered{"htcp", false, window_with<Htcp>},
-                           Registered{"westwood", false, window_with<Westwood>},
-                           Registered{"htcp-be", false, window_with<HtcpBe>}};
+using Loss = Registered::Loss;
+constexpr std::array kLaws{
+    Registered{"sabul", true, Loss::judged, plain<Sabul>},
+    Registered{"background", true, Loss::judged, background},
+    Registered{"bbr", true, Loss::judged, plain<Bbr>},
+    Registered{"fixed", true, Loss::ignored, plain<Fixed>},
+    Registered{"sabul2000", false, Loss::yielded_to, with_parameters<Sabul2000>},
+    Registered{"sabul2003", false, Loss::yielded_to, with_parameters<Sabul2003>},
+    Registered{"mimd", false, Loss::yielded_to, mimd},
+    Registered{"reno", false, Loss::yielded_to, window<Reno>},
+    Registered{"hstcp", false, Loss::yielded_to, window<Hstcp>},
+    Registered{"stcp", false, Loss::yielded_to, window_with<Stcp>},
+    Registered{"bic", false, Loss::yielded_to, window_with<Bic>},
+    Registered{"cubic", false, Loss::yielded_to, window<Cubic>},
+    Registered{"htcp", false, Loss::yielded_to, window_with<Htcp>},
+    Registered{"westwood", false, Loss::yielded_to, window_with<Westwood>},
+    Registered{"htcp-be", false, Loss::yielded_to, window_with<HtcpBe>}};
 
 const Registered* find(std::string_view name) {
     for (const Registered& law : kLaws) {
@@ -129,6 +132,16 @@ Result<void> check_law(std::string_view text) {
 bool governs_transfer(std::string_view text) {
     const Registered* law = find(law_name_of(text));
     return law != nullptr && law->governs_transfer;
+}
+
+bool yields_to_loss(std::string_view text) {
+    const Registered* law = find(law_name_of(text));
+    return law != nullptr && law->loss == Loss::yielded_to;
+}
+
+bool keeps_rate(std::string_view text) {
+    const Registered* law = find(law_name_of(text));
+    return law != nullptr && law->loss == Loss::ignored;
 }
 
 }  // namespace lambda::sabul

@@ -26,4 +26,9 @@ Result<void> check_law(std::string_view text);
 // run one to each stripe.
 bool governs_transfer(std::string_view text);
 
+// True for a law that takes each loss for a sign of congestion and gives way to it.
+bool yields_to_loss(std::string_view text);
+// True for the law whose rate nothing changes.
+bool keeps_rate(std::string_view text);
+
 }  // namespace lambda::sabul

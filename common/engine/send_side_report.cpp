@@ -1,0 +1,127 @@
+// SendSide: what it tells of itself: how far it is, what became of it, what it waits for.
+#include <algorithm>
+
+#include "common/engine/evidence.h"
+#include "common/engine/send_side.h"
+
+namespace lambda::engine {
+
+using verdict::Figure;
+
+Progress SendSide::progress() const {
+    const auto& totals = source_.totals();
+    Progress progress{.bytes = totals.bytes_acknowledged,
+                      .total_bytes = totals.bytes_known,
+                      .files_done = totals.files_done,
+                      .files_known = totals.files_known,
+                      .lost_packets = 0,
+                      .sent_packets = 0,
+                      .rtt_ms = 0,
+                      .rate_bits = rate_.rate().bits_per_second,
+                      .current_name = source_.current_name()};
+    for (const auto& stripe : stripes_) {
+        progress.lost_packets += stripe->lost;
+        progress.sent_packets += stripe->packets;
+        if (stripe->flow.rtt().known()) {
+            progress.rtt_ms =
+                std::max(progress.rtt_ms, seconds(stripe->flow.rtt().smoothed()) * 1e3);
+        }
+    }
+    return progress;
+}
+
+const Outcome& SendSide::outcome() {
+    const auto& totals = source_.totals();
+    outcome_.files = totals.files_done;
+    outcome_.verified = totals.verified;
+    outcome_.done = source_.names_done();
+    outcome_.links = totals.links_done;
+    outcome_.directories = totals.directories_done;
+    outcome_.bytes = totals.bytes_acknowledged;
+    outcome_.leaves_again = totals.leaves_again;
+    outcome_.bytes_kept = totals.bytes_kept;
+    outcome_.sent_packets = outcome_.lost_packets = outcome_.retransmitted_packets =
+        outcome_.refused_packets = 0;
+    for (std::size_t i = 0; i < stripes_.size(); ++i) {
+        const SendStripe& stripe = *stripes_[i];
+        outcome_.stripes[i] = {
+            stripe.bytes, stripe.packets, stripe.lost,
+            stripe.flow.rtt().known() ? seconds(stripe.flow.rtt().smoothed()) * 1e3 : 0};
+        outcome_.sent_packets += stripe.packets;
+        outcome_.lost_packets += stripe.lost;
+        outcome_.retransmitted_packets += stripe.retransmitted;
+        outcome_.refused_packets += stripe.peer_refused;
+    }
+    outcome_.evidence = evidence_of(setup_, figures(), far_, true);
+    return outcome_;
+}
+
+void SendSide::meter_waits() {
+    if (!meter_.running()) return;
+    for (const auto& stripe : stripes_) meter_.waits_for(wait_of(*stripe));
+}
+
+Figure SendSide::wait_of(const SendStripe& stripe) {
+    if (!stripe.peer.set() || !links_.alive(stripe.index) || stripe.suspended)
+        return Figure::silence;
+    if (!stripe.burst.empty()) return Figure::socket;
+    if (!has_data(stripe)) return starved_of();
+    if (room(stripe) > 0) return rate_.at_limit(stripe.index) ? Figure::limit : Figure::pace;
+    if (stripe.flow.open_bytes() >= stripe.buffer_limit(setup_.terms.syn)) return Figure::buffer;
+    const double by_law = rate_.window(stripe.index);
+    const double by_user = static_cast<double>(setup_.terms.window) /
+                           (rate_.shared_window() ? 1.0 : static_cast<double>(stripes_.size()));
+    return setup_.terms.window > 0 && by_user <= by_law ? Figure::window : Figure::law_window;
+}
+
+Figure SendSide::starved_of() const {
+    using Lack = transfer::Source::Lack;
+    switch (source_.lack()) {
+        case Lack::credit:
+            return Figure::credit;
+        case Lack::disk:
+            return Figure::source;
+        case Lack::memory:
+            return Figure::memory;
+        case Lack::receiver:
+            return Figure::finish;
+        case Lack::nothing:
+            break;
+    }
+    return all_arrived() ? Figure::finish : Figure::tail;
+}
+
+bool SendSide::all_arrived() const {
+    return source_.lack() == transfer::Source::Lack::nothing && lost_.empty() &&
+           std::all_of(stripes_.begin(), stripes_.end(),
+                       [](const auto& s) { return s->flow.open_packets() == 0; });
+}
+
+verdict::Figures SendSide::figures() const {
+    verdict::Figures figures = meter_.figures(now_);
+    queue_.tell(figures);
+    for (const auto& stripe : stripes_) {
+        figures[Figure::sent] += stripe->packets;
+        figures[Figure::lost] += stripe->lost;
+        if (!stripe->flow.rtt().known()) continue;
+        const auto least = static_cast<std::uint64_t>(stripe->flow.rtt().minimum().count() / 1000);
+        figures[Figure::least_rtt] = std::max(figures[Figure::least_rtt], least);
+    }
+    return figures;
+}
+
+// A few times a second, and once when all that was sent has arrived.
+void SendSide::tell_spent() {
+    const bool last = !finish_told_ && first_sent_ != kNever && all_arrived();
+    const std::uint16_t primary = links_.primary();
+    if ((!last && now_ - spent_told_ < kSpentEvery) || !meter_.running() ||
+        primary == links_.stripes() || !links_.ready(primary))
+        return;
+    finish_told_ = finish_told_ || last;
+    spent_told_ = now_;
+    frame_.clear();
+    sabul::append_spent(frame_, figures().values());
+    links_.send(primary, frame_);
+}
+
+}  // namespace lambda::engine

@@ -1,0 +1,120 @@
+#include "common/verdict/wording.h"
+
+#include <cmath>
+
+namespace lambda::verdict {
+namespace {
+
+std::string percent(double share) {
+    return std::to_string(std::lround(100 * share)) + " % of the time";
+}
+
+std::string here(bool is_here) {
+    return is_here ? "here" : "at the server";
+}
+
+std::string milliseconds(std::uint64_t us) {
+    return format_duration(std::chrono::microseconds(us));
+}
+
+std::string lost_share(const Figures& sender) {
+    const double sent = static_cast<double>(sender[Figure::sent]);
+    const double share = sent > 0 ? 100 * static_cast<double>(sender[Figure::lost]) / sent : 0;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g %%", share);
+    return text;
+}
+
+std::string why_window(const Evidence& evidence) {
+    const Figures& sender = evidence.sender;
+    const bool by_user = sender[Figure::window] >= sender[Figure::credit] + sender[Figure::memory];
+    const std::string round = " for a round trip of " + milliseconds(sender[Figure::least_rtt]);
+    return by_user ? "the window of " + format_size(evidence.window) + " is too small" + round
+                   : "the memory of " + format_size(evidence.memory) + " is too small" + round;
+}
+
+}  // namespace
+
+std::string why(const Evidence& evidence, Cause cause, double share) {
+    const Figures& sender = evidence.sender;
+    const std::string from = here(evidence.sender_here), to = here(!evidence.sender_here);
+    const std::string held = " (" + percent(share) + ")";
+    switch (cause) {
+        case Cause::too_short:
+            return "too short to tell what held it back";
+        case Cause::source_disk:
+            return "held back by the disk " + from + ": the sender waited for reads" + held;
+        case Cause::sender_cpu:
+            return "held back by the processor " + from + ": the sender was busy" + held;
+        case Cause::sender_stall:
+            return "held back by the host " + from + ": the program stood still" + held;
+        case Cause::path_rate:
+            return "held back by the rate of the path: " + evidence.law + " filled it" + held +
+                   ", " + lost_share(sender) + " lost";
+        case Cause::path_loss:
+            return "held back by loss on the path: " + evidence.law + " gave way to " +
+                   lost_share(sender) + " though the path was not full" + held;
+        case Cause::path_window:
+            return "held back by the window: " + why_window(evidence) + held;
+        case Cause::path_dead:
+            return "held back by the path: no packets came across" + held;
+        case Cause::receive_buffer:
+            return "held back by the receive buffer " + to + ": a socket holds " +
+                   format_size(evidence.receiver[Figure::receive_buffer]) + ", and dropped " +
+                   std::to_string(evidence.receiver[Figure::drops]) + " packets" + held;
+        case Cause::receiver_cpu:
+            return "held back by the processor " + to + ": the receiver was busy (" +
+                   percent(evidence.receiver.share(Figure::busy)) + ")";
+        case Cause::receiver_stall:
+            return "held back by the host " + to + ": the program stood still" + held;
+        case Cause::destination_disk:
+            return "held back by the disk " + to + ": what had come waited to be written" + held;
+        case Cause::rate_limit:
+            return "held back by the rate limit of " + format_rate(evidence.rate_limit) + held;
+        case Cause::law:
+            return evidence.law_is_fixed
+                       ? "held back by the law: " + evidence.law + " keeps its rate" + held
+                       : "held back by the law: " + evidence.law +
+                             " had not found what the path carries" + held;
+    }
+    return {};
+}
+
+std::string remedy(const Evidence& evidence, Cause cause) {
+    switch (cause) {
+        case Cause::too_short:
+            return {};
+        case Cause::source_disk:
+            return "read from a faster disk, or one that nobody else uses";
+        case Cause::sender_cpu:
+            return "take other work off the machine, or --protection safe or clear where the "
+                   "server allows it";
+        case Cause::receiver_cpu:
+            return "take other work off that machine, or --protection safe or clear where the "
+                   "server allows it";
+        case Cause::sender_stall:
+        case Cause::receiver_stall:
+            return "look for what suspends it: swapping, a paused virtual machine, a signal";
+        case Cause::path_rate:
+            return "nothing here is faster than the path";
+        case Cause::path_loss:
+            return "--congestion sabul tells such loss from congestion";
+        case Cause::path_window:
+            return evidence.sender[Figure::window] > 0 ? "raise --window, or leave it out"
+                                                       : "raise --memory";
+        case Cause::path_dead:
+            return "look for an outage, or a firewall that forgets UDP flows";
+        case Cause::receive_buffer:
+            return "raise net.core.rmem_max there, and socket_buffer";
+        case Cause::destination_disk:
+            return "write to a faster disk, or one that nobody else uses";
+        case Cause::rate_limit:
+            return "raise --rate-limit, or the server's highest_rate";
+        case Cause::law:
+            return evidence.law_is_fixed ? "raise --initial-rate, or take another law"
+                                         : "move more data, or take --congestion sabul";
+    }
+    return {};
+}
+
+}  // namespace lambda::verdict
