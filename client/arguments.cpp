@@ -27,6 +27,8 @@ constexpr std::size_t kAny = SIZE_MAX;
 constexpr Form kForms[] = {
     {Action::put, "put", 2, kAny, "SOURCE... DESTINATION", "local files to a server"},
     {Action::get, "get", 2, kAny, "SOURCE... DESTINATION", "a server's files to here"},
+    {Action::copy, "copy", 2, 2, "SOURCE DESTINATION", "from server to server"},
+    {Action::copies, "copies", 1, 1, "PLACE", "the copies that a server conducts"},
     {Action::ls, "ls", 1, 1, "PLACE", "list a directory"},
     {Action::stat, "stat", 1, kAny, "PLACE...", "type, size, time and mode"},
     {Action::mkdir, "mkdir", 1, kAny, "PLACE...", "make directories"},
@@ -140,6 +142,32 @@ void add_algorithm(CLI::App& app, Arguments& into) {
         ->type_name(verify::algorithm_names());
 }
 
+void add_number(CLI::App& app, const char* option, std::optional<std::uint64_t>& into,
+                const char* about) {
+    app.add_option_function<std::uint64_t>(
+           option, [&into](std::uint64_t number) { into = number; }, about)
+        ->type_name("NUMBER");
+}
+
+void add_copy_options(CLI::App& app, Arguments& into) {
+    add_path(app, "--source-password-file", into.source_password_file,
+             "copy: the source's password; else LAMBDA_FTP_SOURCE_PASSWORD, ~/.netrc or a prompt. "
+             "--password-file is the destination's.");
+    app.add_option_function<std::string>(
+           "--connect",
+           [&into](const std::string& text) {
+               if (text != "source" && text != "destination")
+                   throw CLI::ValidationError("--connect", "allowed: source, destination");
+               into.connect = text == "source" ? Connect::source : Connect::destination;
+           },
+           "copy: the server that dials the other; else the destination, and the source where that "
+           "cannot.")
+        ->type_name("source|destination");
+    app.add_flag("--detach", into.detach, "copy: leave it to the servers, and return at once.");
+    add_number(app, "--wait", into.wait, "copies: follow this one to its end.");
+    add_number(app, "--cancel", into.cancel, "copies: end this one.");
+}
+
 std::unique_ptr<CLI::App> make_app(Arguments& into) {
     auto app = std::make_unique<CLI::App>();
     app->set_help_flag();
@@ -159,6 +187,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
              "Where the sources that were not done are written, each ended by a NUL.");
     add_tree_options(*app, into);
     add_algorithm(*app, into);
+    add_copy_options(*app, into);
     app->add_flag_callback(
         "--no-uring", [&into] { into.settings.io_uring = false; }, "Read and write by threads.");
     app->add_flag_callback(

@@ -2,6 +2,8 @@
 // settings file gives the defaults.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +16,25 @@
 
 namespace lambda::client {
 
-enum class Action { put, get, ls, stat, mkdir, rm, mv, checksum, ping, version, completion, help };
+enum class Action {
+    put,
+    get,
+    copy,
+    copies,
+    ls,
+    stat,
+    mkdir,
+    rm,
+    mv,
+    checksum,
+    ping,
+    version,
+    completion,
+    help
+};
+
+// copy: which of the two servers dials the other.
+enum class Connect { either, source, destination };
 
 struct Arguments {
     Action action = Action::help;
@@ -26,6 +46,10 @@ struct Arguments {
     std::string from_file;      // put, get: further sources stand there; "-": standard input
     transfer::WalkRecord walk;  // put, get: what of trees is taken, and how
     verify::Algorithm algorithm = verify::Algorithm::xxh3_128;  // checksum
+    std::string source_password_file;  // copy: of the source; password_file is the destination's
+    Connect connect = Connect::either;
+    bool detach = false;                        // copy: it goes on without this client
+    std::optional<std::uint64_t> wait, cancel;  // copies: the number of one
     bool json = false;
     bool quiet = false;
     bool verbose = false;

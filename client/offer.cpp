@@ -20,10 +20,8 @@ std::uint64_t ring_bytes(std::uint64_t memory) {
 
 }  // namespace
 
-session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings) {
-    session::Offer offer;
-    session::Terms& terms = offer.terms;
-    terms.direction = plan.direction;
+session::Terms make_terms(const config::ClientSettings& settings) {
+    session::Terms terms;
     terms.stripes = settings.stripes;
     terms.payload = settings.payload;
     terms.syn = settings.syn;
@@ -38,6 +36,13 @@ session::Offer make_offer(const Plan& plan, const config::ClientSettings& settin
     terms.protection = settings.protection;
     terms.cipher = settings.cipher.value_or(static_cast<session::Cipher>(io::fastest_cipher()));
     terms.congestion = settings.congestion;
+    return terms;
+}
+
+session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings) {
+    session::Offer offer;
+    offer.terms = make_terms(settings);
+    offer.terms.direction = plan.direction;
     io::fill_random(offer.nonce);
     if (plan.direction == session::Direction::put) {
         offer.several = plan.several;

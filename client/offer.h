@@ -7,6 +7,8 @@
 
 namespace lambda::client {
 
+// All but the direction.
+session::Terms make_terms(const config::ClientSettings& settings);
 // With a fresh nonce.
 session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings);
 

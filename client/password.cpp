@@ -115,7 +115,8 @@ std::string find_user(const Server& server) {
 }
 
 Result<Login> find_login(const Server& server, const std::string& password_file,
-                         const std::function<void(const std::string&)>& warn) {
+                         const std::function<void(const std::string&)>& warn,
+                         const char* variable) {
     const auto warn_if_readable = [&](const std::string& path) {
         if (readable_by_others(path)) {
             warn(path + " holds a password and others can read it; chmod 600 it");
@@ -131,8 +132,8 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
         warn_if_readable(password_file);
         return Login{find_user(server), first_line(*content)};
     }
-    if (const char* variable = std::getenv("LAMBDA_FTP_PASSWORD")) {
-        return Login{find_user(server), variable};
+    if (const char* password = std::getenv(variable)) {
+        return Login{find_user(server), password};
     }
     std::string netrc;
     if (auto entry = login_in_netrc(server, netrc)) {

@@ -1,5 +1,6 @@
-// Who the user is for a server: a name and a password, from --password-file, LAMBDA_FTP_PASSWORD,
-// ~/.netrc or a prompt, in this order; never from the command line.
+// Who the user is for a server: a name and a password, from --password-file, LAMBDA_FTP_PASSWORD
+// (or another variable of the environment), ~/.netrc or a prompt, in this order; never from the
+// command line.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,8 @@ std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host
 // password files that others can read. Errors: Fault::session where no source has a password and
 // there is no terminal to ask on; Fault::usage for an unreadable --password-file.
 Result<Login> find_login(const Server& server, const std::string& password_file,
-                         const std::function<void(const std::string&)>& warn);
+                         const std::function<void(const std::string&)>& warn,
+                         const char* variable = "LAMBDA_FTP_PASSWORD");
 // The name alone, for a login by client certificate.
 std::string find_user(const Server& server);
 

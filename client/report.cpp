@@ -30,6 +30,11 @@ std::string stripes_json(const std::vector<mover::StripeOutcome>& stripes) {
     return "[" + list + "]";
 }
 
+// What held a copy between two servers back, they know alone.
+bool measured(const mover::Outcome& outcome) {
+    return !outcome.evidence.law.empty();
+}
+
 std::size_t terminal_width() {
     winsize size{};
     if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
@@ -42,15 +47,28 @@ Report::Report(Style style, Time started)
     : style_(style), started_(started), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 void Report::error(const Error& error) {
-    exit_code_.add(error.fault);
     say(error.sentence());
+    record_error(error, to_string(error.side));
+}
+
+void Report::error_at(const std::string& side, const Error& error) {
+    Error bare = error;
+    bare.path.clear();
+    const std::string where = error.path.empty() ? "the " + side + " server: "
+                                                 : error.path + " (on the " + side + " server): ";
+    say(where + bare.sentence());
+    record_error(error, side);
+}
+
+void Report::record_error(const Error& error, const std::string& side) {
+    exit_code_.add(error.fault);
     if (!style_.json) return;
     const std::string message =
         error.remedy.empty() ? error.message : error.message + "; " + error.remedy;
     std::puts(JsonObject()
                   .text("event", "error")
                   .text("path", error.path)
-                  .text("side", to_string(error.side))
+                  .text("side", side)
                   .text("code", to_string(error.fault))
                   .text("message", message)
                   .line()
@@ -95,7 +113,9 @@ int Report::finish() {
               std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
               " packets lost");
     }
-    if (outcome_ && style_.verbose) print(verdict::judge(outcome_->evidence).sentence());
+    if (outcome_ && style_.verbose && measured(*outcome_)) {
+        print(verdict::judge(outcome_->evidence).sentence());
+    }
     if (style_.json) std::puts(summary(run_seconds).c_str());
     if (std::fflush(stdout) != 0) {
         error(errno_error(Fault::file, "cannot write to stdout", {}, errno));
@@ -130,7 +150,7 @@ std::string Report::summary(double run_seconds) const {
         .number("bytes_kept", o.bytes_kept)
         .raw("stripes", stripes_json(o.stripes))
         .number("verified", o.verified)
-        .raw("verdict", verdict_json(o.evidence))
+        .raw("verdict", !outcome_ || measured(o) ? verdict_json(o.evidence) : "null")
         .raw("left_over", left_over_ ? json_string(*left_over_) : "null")
         .line();
 }

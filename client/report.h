@@ -26,6 +26,8 @@ class Report {
     void session_stands() { exit_code_.session_stands(); }
 
     void error(const Error& error);
+    // Of one of several servers: "PATH (on the SIDE server): MESSAGE; REMEDY".
+    void error_at(const std::string& side, const Error& error);
     // Something a user should know, said once; not with --quiet.
     void note(const std::string& text);
     // Something a user must know.
@@ -45,6 +47,7 @@ class Report {
 
   private:
     void print(const std::string& line);
+    void record_error(const Error& error, const std::string& side);
     std::string summary(double seconds) const;
 
     Style style_;

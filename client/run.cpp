@@ -5,6 +5,7 @@
 #include "client/arguments.h"
 #include "client/checksum.h"
 #include "client/completion.h"
+#include "client/copy/copy_command.h"
 #include "client/file_commands.h"
 #include "client/home.h"
 #include "client/report.h"
@@ -43,6 +44,10 @@ void perform(const Arguments& arguments, Report& report) {
             return put(arguments, report);
         case Action::get:
             return get(arguments, report);
+        case Action::copy:
+            return copy(arguments, report);
+        case Action::copies:
+            return copies(arguments, report);
         case Action::ls:
             return list(arguments, report);
         case Action::stat:

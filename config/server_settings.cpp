@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "config/endpoint.h"
+#include "config/host_rules.h"
 #include "config/schema.h"
 
 namespace lambda::config {
 namespace {
 
 constexpr std::size_t kMaxListeners = 16;
+constexpr std::size_t kMaxHosts = 256;
 constexpr BitRate kLeastRate{100e3};
 constexpr BitRate kMostRate{1e12};
 
@@ -43,6 +45,14 @@ std::optional<std::string> read_ports(const Entry& entry, PortRange& field) {
     if (range.first == 0 || range.last == 0) return bad;
     if (range.first > range.last) return bad + ": the first is above the last";
     field = range;
+    return std::nullopt;
+}
+
+std::optional<std::string> read_hosts(const Entry& entry, std::vector<std::string>& field) {
+    if (entry.items.size() > kMaxHosts) return "too many of them";
+    const Result<HostRules> rules = HostRules::parse(entry.items);
+    if (!rules) return rules.error().message;
+    field = entry.items;
     return std::nullopt;
 }
 
@@ -122,6 +132,21 @@ void add_transfers(Schema& schema, ServerSettings& into) {
         into.io_uring);
 }
 
+void add_copies(Schema& schema, ServerSettings& into) {
+    schema.flag({"allow_copy",
+                 "Let accounts copy from server to server: grant other servers what they may do "
+                 "here themselves, and have this one dial those of copy_hosts (docs/copy.md)."},
+                into.allow_copy);
+    schema.add(
+        {.name = "copy_hosts",
+         .allowed = "a list of up to 256: names, *.DOMAIN, addresses, networks as "
+                    "10.1.0.0/16, public (any that the Internet routes), * (any)",
+         .default_value = "[]",
+         .documentation = "The servers that this one dials for copies, on ports from 1024. "
+                          "Empty: none; the other server has to dial then.",
+         .read = [&into](const Entry& entry) { return read_hosts(entry, into.copy_hosts); }});
+}
+
 void add_sessions(Schema& schema, ServerSettings& into) {
     schema.count({"sessions_max", "The most connections at once, those of stripes included."},
                  into.sessions_max, {1, 65536});
@@ -149,6 +174,7 @@ Schema server_schema(ServerSettings& into) {
     add_network(schema, into);
     add_places(schema, into);
     add_transfers(schema, into);
+    add_copies(schema, into);
     add_sessions(schema, into);
     return schema;
 }

@@ -51,6 +51,9 @@ struct ServerSettings {
     bool allow_null = false;
     bool allow_safe = true;
     bool allow_clear = true;
+    bool allow_copy = true;
+    std::vector<std::string>
+        copy_hosts;  // rules as config::HostRules takes them; none: dial nobody
     bool io_uring = true;
     std::string log_level = "info";  // debug, info, warning, error
 

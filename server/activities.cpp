@@ -22,19 +22,16 @@ bool is_null(const std::string& target) {
     return target == "/.null";
 }
 
-// docs/protocol.md §3, `into`.
-bool lands_in_directory(const session::Offer& offer, const std::string& target,
-                        const io::Root& root) {
-    if (offer.terms.direction == session::Direction::get) return false;
-    if (offer.several || target.back() == '/') return true;
+constexpr const char* kExporterLabel = "EXPORTER-lambda-ftp-1";
+
+}  // namespace
+
+bool lands_in_directory(const std::string& target, bool several, const io::Root& root) {
+    if (several || target.back() == '/') return true;
     if (root.allow_null() && is_null(target)) return false;
     const Result<struct stat> status = root.stat(target, true);
     return status && S_ISDIR(status->st_mode);
 }
-
-constexpr const char* kExporterLabel = "EXPORTER-lambda-ftp-1";
-
-}  // namespace
 
 asio::awaitable<void> Session::transfer(const std::string& argument) {
     Result<session::Offer> offer = session::parse_offer(argument);
@@ -42,12 +39,20 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
         reply(501, offer.error().sentence());
         co_return;
     }
-    if (offer->terms.direction == session::Direction::put && root_->read_only()) {
+    const io::Root& root = granted_ ? granted_->root : *root_;
+    const bool put = offer->terms.direction == session::Direction::put;
+    if (put && root.read_only()) {
         reply(550, "This account may only read");
         co_return;
     }
+    TransferBounds bounds;
+    if (granted_) {
+        auto covered = granted_bounds(*offer);
+        if (!covered) co_return;
+        bounds = *std::move(covered);
+    }
     const std::string target = resolve(place_.directory, offer->path);
-    auto look = [&] { return lands_in_directory(*offer, target, *root_); };
+    auto look = [&] { return put && lands_in_directory(target, offer->several, root); };
     const bool into_directory = co_await offload(service_.files, look);
     if (service_.stopping) {
         reply(450, "The server stops");
@@ -56,9 +61,10 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
     const std::weak_ptr<Session> weak = weak_from_this();
     const std::variant<OpenedTransfer, session::Reply> opened = service_.transfers.open(
         {.offer = std::move(*offer),
-         .root = root_->duplicate(),
+         .root = root.duplicate(),
          .target = target,
          .into_directory = into_directory,
+         .bounds = std::move(bounds),
          .local = connection_.local(),
          .peer = peer_,
          .export_key =
@@ -75,6 +81,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
     }
     const OpenedTransfer& started = std::get<OpenedTransfer>(opened);
     const std::uint64_t number = started.number;
+    if (granted_) granted_->used = true;
     log("transfer " + std::to_string(number) +
         " begins: " + to_string(started.agreement.terms.direction) + ", " +
         std::to_string(started.agreement.terms.stripes) + " stripes, " + target);

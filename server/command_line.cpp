@@ -13,6 +13,7 @@
 #include "common/io/root.h"
 #include "common/session/facts.h"
 #include "config/endpoint.h"
+#include "config/host_rules.h"
 #include "server/password.h"
 #include "server/server.h"
 #include "server/state.h"
@@ -97,6 +98,10 @@ Result<config::ServerSettings> settings_of(const CommandLine& line) {
         settings.root = *root;
     }
     if (line.allow_null) settings.allow_null = true;
+    if (!line.copy_hosts.empty()) {
+        if (auto rules = config::HostRules::parse(line.copy_hosts); !rules) return rules.error();
+        settings.copy_hosts = line.copy_hosts;
+    }
     if (!line.log_level.empty()) settings.log_level = line.log_level;
     return settings;
 }

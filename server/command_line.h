@@ -19,6 +19,7 @@ struct CommandLine {
     std::string password_file;
     std::string state;
     bool allow_null = false;
+    std::vector<std::string> copy_hosts;
     std::string log_level;
     bool read_only = false;  // `user add`
 };

@@ -39,12 +39,20 @@ asio::awaitable<void> Session::answer(session::Line line) {
 }
 
 asio::awaitable<void> Session::answer_stranger(const session::Command& command) {
-    if (command.verb == "USER") {
+    if (command.verb == "USER" && !granted_) {
         co_await user(command.argument);
-    } else if (command.verb == "PASS") {
+    } else if (command.verb == "PASS" && !granted_) {
         co_await pass(command.argument);
-    } else if (command.verb == "JOIN") {
+    } else if (command.verb == "JOIN" && !granted_) {
         co_await join(command.argument);
+    } else if (command.verb == "GRANT" && !granted_) {
+        co_await present_grant(command.argument);
+    } else if (command.verb == "XFER" && granted_) {
+        co_await transfer(command.argument);
+    } else if (command.verb == "ABOR" && granted_) {
+        abort();
+    } else if (command.verb == "STAT" && granted_) {
+        status();
     } else {
         reply(530, "Log in first");
     }
@@ -62,6 +70,10 @@ asio::awaitable<void> Session::answer_account(const session::Command& command) {
         co_await list(command.argument);
     } else if (verb == "XFER") {
         co_await transfer(command.argument);
+    } else if (verb == "GRANT") {
+        grant(command.argument);
+    } else if (verb == "COPY") {
+        co_await copy(command.argument);
     } else if (verb == "CKSM") {
         checksum(command.argument);
     } else if (verb == "ABOR") {

@@ -92,6 +92,8 @@ int run(int argc, char** argv) {
     app.add_option("--user", line.user, "An account for this run, read-write");
     app.add_option("--password-file", line.password_file, "Its password, on the first line");
     app.add_flag("--allow-null", line.allow_null, "Offer /.zero and /.null");
+    app.add_option("--copy-host", line.copy_hosts,
+                   "A host, network, *.DOMAIN, public or *: may be dialled for copies; repeatable");
     app.add_option("--log-level", line.log_level, "debug, info, warning or error")
         ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
 

@@ -52,7 +52,13 @@ struct Server::State {
           tls(std::move(context)),
           transfers(settings, first_number,
                     [this](std::function<void()> run) { asio::post(loop, std::move(run)); }),
-          service{.settings = settings, .tls = tls, .transfers = transfers, .accounts = {}},
+          copies(settings, transfers,
+                 [this](std::function<void()> run) { asio::post(loop, std::move(run)); }),
+          service{.settings = settings,
+                  .tls = tls,
+                  .transfers = transfers,
+                  .copies = copies,
+                  .accounts = {}},
           listener(loop, service),
           signals(loop),
           clock(loop) {}
@@ -62,6 +68,7 @@ struct Server::State {
         loop.stop();
         transfers.stop_all(stopping_error());
         transfers.abandon();
+        copies.abandon();
         service.passwords.join();
         service.files.join();
         service.checksums.join();
@@ -75,6 +82,7 @@ struct Server::State {
     config::ServerSettings settings;
     io::TlsContext tls;
     Transfers transfers;
+    Copies copies;
     Service service;
     asio::io_context loop{1};
     Listener listener;
@@ -99,6 +107,7 @@ void Server::State::stop() {
 void Server::State::cut() {
     if (transfers.running() == 0) return;
     transfers.stop_all(stopping_error());
+    copies.stop_all(stopping_error());
     clock.expires_after(kEndTime);
     clock.async_wait([this](const boost::system::error_code& problem) {
         if (problem) return;
@@ -137,8 +146,8 @@ Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Ac
             return made.error();
         }
     }
-    Result<io::TlsContext> tls =
-        io::TlsContext::server(settings.certificate, settings.key, settings.client_ca);
+    Result<io::TlsContext> tls = io::TlsContext::server(settings.certificate, settings.key,
+                                                        settings.client_ca, settings.allow_copy);
     if (!tls) return tls.error();
     const Result<std::uint64_t> first = first_transfer_number(settings.state);
     if (!first) return first.error();

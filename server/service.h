@@ -11,6 +11,8 @@
 #include "config/server_settings.h"
 #include "server/accounts.h"
 #include "server/admission.h"
+#include "server/copy/copies.h"
+#include "server/copy/grant_book.h"
 #include "server/transfers.h"
 
 namespace lambda::server {
@@ -19,9 +21,11 @@ struct Service {
     const config::ServerSettings& settings;
     const io::TlsContext& tls;
     Transfers& transfers;
+    Copies& copies;
     // Replaced whole at a reload; a session looks only while a login is on.
     std::shared_ptr<const Accounts> accounts;
     Admission admission{settings.sessions_max, settings.sessions_per_address};
+    GrantBook grants{};
     bool stopping = false;
 
     // scrypt takes 32 MiB and a tenth of a second for each: one at a time, so that strangers cannot

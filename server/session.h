@@ -14,6 +14,7 @@
 
 #include "common/io/root.h"
 #include "common/session/command.h"
+#include "common/session/copy.h"
 #include "common/session/reply.h"
 #include "server/admission.h"
 #include "server/command_queue.h"
@@ -34,10 +35,17 @@ class Session : public std::enable_shared_from_this<Session> {
     void stop();
 
   private:
-    // What runs while commands wait: a transfer or a checksum.
+    // What runs while commands wait: a transfer, a checksum or a copy.
     struct Activity {
         std::function<void()> cancel;
         std::function<std::string()> status;
+    };
+
+    // Another server's session, in place of a login.
+    struct Granted {
+        session::GrantRequest request;
+        io::Root root;
+        bool used = false;
     };
 
     // session.cpp: the stages.
@@ -67,6 +75,16 @@ class Session : public std::enable_shared_from_this<Session> {
     void begin(Activity activity);
     void finish(const session::Reply& reply);
 
+    // copy/session_copy.cpp
+    void grant(const std::string& argument);
+    boost::asio::awaitable<void> present_grant(const std::string& argument);
+    std::optional<TransferBounds> granted_bounds(const session::Offer& offer);
+    boost::asio::awaitable<void> copy(const std::string& argument);
+    boost::asio::awaitable<void> begin_copy(const std::string& argument);
+    void order_copy(const session::CopyOrder& order);
+    bool follow_copy(std::uint64_t number, bool owns);
+    void tell(int code, const std::string& text);
+
     void reply(int code, std::string_view text);
     void reply(const session::Reply& reply);
     void log(std::string_view text) const;
@@ -92,10 +110,15 @@ class Session : public std::enable_shared_from_this<Session> {
     std::uint32_t failed_tries_ = 0;
     std::string user_;
     std::optional<io::Root> root_;  // logged in
+    std::optional<Granted> granted_;
     FilePlace place_;
 
     std::optional<Activity> activity_;
     std::size_t aborts_ = 0;  // ABORs that wait for the activity's end
 };
+
+// Whether what is written to `target` lands in it under names of its own (docs/protocol.md §3,
+// `into`). Blocking.
+bool lands_in_directory(const std::string& target, bool several, const io::Root& root);
 
 }  // namespace lambda::server

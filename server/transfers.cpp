@@ -96,21 +96,13 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
                              .remedy = {}});
         }
     }
-    if (transfers_.size() >= settings_.transfers_max) {
-        return Reply{.code = 450, .lines = {"Too many transfers run; try later"}};
-    }
-    const Result<session::Terms> terms =
-        session::agree(request.offer.terms, limits_of(settings_, settings_.transfer_memory));
-    if (!terms) return refusal_of_terms(terms.error());
-    const Result<void> law = sabul::check_law(terms->congestion);
-    if (!law) return refusal_of_terms(law.error());
-    const std::uint64_t memory = memory_.take(terms->memory);
-    if (memory == 0) return Reply{.code = 450, .lines = {"No memory is left; try later"}};
-    const Result<session::Terms> bounded = session::agree(*terms, limits_of(settings_, memory));
-    LAMBDA_ASSERT(bounded.ok());
+    auto share = take_share(request.offer.terms);
+    if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
+    auto& [terms, memory] = std::get<Share>(share);
 
     const std::uint64_t number = next_number_++;
-    session::Agreement agreement = fresh_agreement(*bounded, number, request.into_directory);
+    session::Agreement agreement =
+        fresh_agreement(std::move(terms), number, request.into_directory);
     const Result<mover::TransferSecret> secret =
         request.export_key(key_context(agreement, request.offer.nonce));
     if (!secret) {
@@ -127,6 +119,8 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .wants = {},
          .walk = {},
          .target = {.path = request.target, .into_directory = request.into_directory},
+         .only = std::move(request.bounds.only),
+         .most_bytes = request.bounds.most_bytes,
          .local = request.local,
          .peer = request.peer,
          .ports = {},
@@ -148,6 +142,35 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     transfer = {.mover = std::move(*mover), .memory = memory, .ended = std::move(request.ended)};
     transfer.mover->start();
     return OpenedTransfer{.number = number, .agreement = std::move(agreement)};
+}
+
+std::variant<Transfers::Share, Reply> Transfers::take_share(const session::Terms& wanted) {
+    if (running() >= settings_.transfers_max) {
+        return Reply{.code = 450, .lines = {"Too many transfers run; try later"}};
+    }
+    const Result<session::Terms> terms =
+        session::agree(wanted, limits_of(settings_, settings_.transfer_memory));
+    if (!terms) return refusal_of_terms(terms.error());
+    const Result<void> law = sabul::check_law(terms->congestion);
+    if (!law) return refusal_of_terms(law.error());
+    const std::uint64_t memory = memory_.take(terms->memory);
+    if (memory == 0) return Reply{.code = 450, .lines = {"No memory is left; try later"}};
+    const Result<session::Terms> bounded = session::agree(*terms, limits_of(settings_, memory));
+    LAMBDA_ASSERT(bounded.ok());
+    return Share{.terms = *bounded, .memory = memory};
+}
+
+std::variant<Transfers::Share, Reply> Transfers::reserve(const session::Terms& wanted) {
+    auto share = take_share(wanted);
+    if (std::holds_alternative<Share>(share)) ++dialled_;
+    return share;
+}
+
+void Transfers::release(std::uint64_t memory) {
+    LAMBDA_ASSERT(dialled_ > 0);
+    --dialled_;
+    memory_.give_back(memory);
+    look_whether_idle();
 }
 
 void Transfers::join(std::uint64_t number, const session::JoinRequest& request,
@@ -172,7 +195,7 @@ mover::Progress Transfers::progress(std::uint64_t number) const {
 }
 
 void Transfers::when_idle(std::function<void()> then) {
-    if (transfers_.empty()) return then();
+    if (running() == 0) return then();
     when_idle_ = std::move(then);
 }
 
@@ -187,7 +210,11 @@ void Transfers::end(std::uint64_t number) {
     memory_.give_back(transfer.memory);
     log_end(number, outcome);
     transfer.ended(outcome);
-    if (transfers_.empty() && when_idle_) std::exchange(when_idle_, nullptr)();
+    look_whether_idle();
+}
+
+void Transfers::look_whether_idle() {
+    if (running() == 0 && when_idle_) std::exchange(when_idle_, nullptr)();
 }
 
 }  // namespace lambda::server

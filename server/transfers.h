@@ -24,13 +24,20 @@
 
 namespace lambda::server {
 
+// Narrower than the rights of the account: what a grant covers.
+struct TransferBounds {
+    std::optional<transfer::WantRecord> only;  // get: nothing else is asked for
+    std::optional<std::uint64_t> most_bytes;   // of all files together
+};
+
 // What a session asks for, once its account's rights and its target were looked at.
 struct TransferRequest {
     session::Offer offer;
     io::Root root;
     std::string target;           // put: the path below the root
     bool into_directory = false;  // put: how the target is understood
-    Address local, peer;          // the control connection's ends
+    TransferBounds bounds;
+    Address local, peer;  // the control connection's ends
     // The exporter of the control session.
     std::function<Result<mover::TransferSecret>(ByteView context)> export_key;
     // On the loop's thread, once, when the transfer is over and its Mover gone.
@@ -53,6 +60,15 @@ class Transfers {
     // Starts a transfer, or the reply that refuses it: 501, 504, 425 or 450.
     std::variant<OpenedTransfer, session::Reply> open(TransferRequest request);
 
+    // A share of this server's means for a transfer that it dials itself: the terms as it would
+    // agree to them, and memory. Or the reply that refuses it, as open().
+    struct Share {
+        session::Terms terms;
+        std::uint64_t memory = 0;
+    };
+    std::variant<Share, session::Reply> reserve(const session::Terms& wanted);
+    void release(std::uint64_t memory);
+
     // The transfer that this stripe's connection may join; its epoch is then used.
     std::optional<std::uint64_t> claim(const session::JoinRequest& request) {
         return book_.claim(request);
@@ -64,7 +80,7 @@ class Transfers {
     void stop(std::uint64_t number, Error why);
     void stop_all(const Error& why);
     mover::Progress progress(std::uint64_t number) const;
-    std::size_t running() const { return transfers_.size(); }
+    std::size_t running() const { return transfers_.size() + dialled_; }
     // At the loop's end: destroys what still runs, without a word to its sessions.
     void abandon() { transfers_.clear(); }
     // Runs when the last transfer has ended, or at once.
@@ -76,7 +92,9 @@ class Transfers {
         std::uint64_t memory = 0;
         std::function<void(const mover::Outcome&)> ended;
     };
+    std::variant<Share, session::Reply> take_share(const session::Terms& wanted);
     void end(std::uint64_t number);
+    void look_whether_idle();
 
     const config::ServerSettings& settings_;
     std::uint64_t next_number_;
@@ -84,6 +102,7 @@ class Transfers {
     JoinBook book_;
     MemoryBudget memory_;
     std::map<std::uint64_t, Transfer> transfers_;
+    std::size_t dialled_ = 0;  // shares that are reserved
     std::function<void()> when_idle_;
 };
 

@@ -23,4 +23,10 @@ class End {
     virtual const Outcome& outcome() = 0;
 };
 
+// Of a peer that wants more than it was granted.
+inline Error beyond_grant(const char* message) {
+    return Error{
+        .fault = Fault::session, .message = message, .path = {}, .side = Side::local, .remedy = {}};
+}
+
 }  // namespace lambda::engine

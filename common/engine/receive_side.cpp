@@ -61,7 +61,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
         stripes_.push_back(std::make_unique<Stripe>(i, setup_));
     }
     outcome_.stripes.resize(stripes_.size());
-    if (setup_.is_client) sink_.keep_names_done();
+    if (setup_.is_client && setup_.keep_names) sink_.keep_names_done();
 }
 
 Time ReceiveSide::turn(Time now) {
@@ -205,6 +205,9 @@ void ReceiveSide::handle_records() {
                   .path = {},
                   .side = Side::remote,
                   .remedy = "use the same version at both ends"});
+    }
+    if (setup_.most_bytes && sink_.totals().bytes_known > *setup_.most_bytes) {
+        cut(beyond_grant("more was announced than was granted"));
     }
 }
 

@@ -9,10 +9,18 @@ namespace {
 // Names that a client may ask for in one transfer, and their bytes.
 constexpr std::size_t kMostWants = std::size_t{1} << 20;
 
+bool same(const transfer::WantRecord& one, const transfer::WantRecord& other) {
+    return one.name == other.name && one.pattern == other.pattern && one.contents == other.contents;
+}
+
 }  // namespace
 
 bool SendSide::handle_want(const transfer::WantRecord& want) {
     if (wants_done_ || names_left_.size() >= kMostWants) return false;
+    if (setup_.only && !same(want, *setup_.only)) {
+        cut(beyond_grant("another path was granted"));
+        return true;
+    }
     if (!walk_set_) set_walk({});
     const std::string name = transfer::base_name(want.name);
     names_left_.push_back({.path = want.name,

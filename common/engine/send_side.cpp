@@ -51,7 +51,7 @@ SendSide::SendSide(Setup setup, Time now)
     for (transfer::SourceName& name : setup_.sources) names_left_.push_back(std::move(name));
     setup_.sources.clear();
     wants_done_ = setup_.is_client;
-    if (setup_.is_client) source_.keep_names_done();
+    if (setup_.is_client && setup_.keep_names) source_.keep_names_done();
     if (setup_.is_client) set_walk(setup_.walk);
     outcome_.stripes.resize(stripes_.size());
 }
@@ -66,6 +66,10 @@ Time SendSide::turn(Time now) {
     for (const ports::DiskEvent& event : setup_.disk->poll()) source_.handle(event);
     feed_walker();
     source_.turn();
+    if (setup_.most_bytes && source_.totals().bytes_known > *setup_.most_bytes) {
+        cut(beyond_grant("there is more to send than was granted"));
+        return kNever;
+    }
     if (now >= rate_.next_tick()) {
         rate_.tick(now, static_cast<double>(stripes_[0]->payload(setup_.terms, rate_.rate(0))),
                    credit_limited_);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ struct Setup {
     std::vector<transfer::WantRecord> wants;    // receiver at the client
     transfer::WalkRecord walk;                  // client: how sources and wants are walked
     transfer::Target target;                    // receiver
+    // What the peer may have at most, where it was granted this transfer alone (docs/protocol.md
+    // §11); asking for more cuts it.
+    std::optional<transfer::WantRecord> only{};  // sender at the server: nothing else is asked for
+    std::optional<std::uint64_t> most_bytes{};   // of all files together
+    bool keep_names = true;                      // client: Outcome::done is wanted
     // Receiver: its owner tells the sender by itself that it leaves (QUIT), so it may end once its
     // last words are on their way.
     bool says_goodbye = false;

@@ -46,10 +46,12 @@ class TlsContext {
   public:
     // The server's: certificate chain and key (PEM). Where `client_ca_file` is not empty, client
     // certificates are asked for; one that does not verify against it ends the handshake, none is
-    // well.
+    // well. With `any_client_key` certificates are asked for in any case, and one that does not
+    // verify is taken for its key: TlsStream::peer_fingerprint() has proved it, but
+    // verified_client_name() gives nothing.
     static Result<TlsContext> server(const std::string& certificate_file,
-                                     const std::string& key_file,
-                                     const std::string& client_ca_file);
+                                     const std::string& key_file, const std::string& client_ca_file,
+                                     bool any_client_key = false);
     static Result<TlsContext> client(const ClientTrust& trust);
 
     TlsContext(TlsContext&&) noexcept;

@@ -61,6 +61,16 @@ int verify_server(X509_STORE_CTX* store, void* argument) {
     return 0;
 }
 
+// The handshake itself proves that the client has the key. What the verification found stays, for
+// SSL_get_verify_result().
+int take_any_client(X509_STORE_CTX* store, void*) {
+    if (X509_verify_cert(store) == 1) return 1;
+    if (X509_STORE_CTX_get_error(store) == X509_V_OK) {
+        X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
+    }
+    return 1;
+}
+
 // A key with a passphrase is an error, never a prompt.
 int no_passphrase(char*, int, int, void*) {
     return -1;
@@ -99,7 +109,7 @@ Result<void> use_certificate(SSL_CTX* context, const std::string& certificate_fi
 
 Result<TlsContext> TlsContext::server(const std::string& certificate_file,
                                       const std::string& key_file,
-                                      const std::string& client_ca_file) {
+                                      const std::string& client_ca_file, bool any_client_key) {
     ERR_clear_error();
     auto state = std::make_unique<State>();
     state->context = make_context(TLS_server_method());
@@ -118,6 +128,10 @@ Result<TlsContext> TlsContext::server(const std::string& certificate_file,
         }
         SSL_CTX_set_client_CA_list(state->context, names);
         SSL_CTX_set_verify(state->context, SSL_VERIFY_PEER, nullptr);
+    }
+    if (any_client_key) {
+        SSL_CTX_set_verify(state->context, SSL_VERIFY_PEER, nullptr);
+        SSL_CTX_set_cert_verify_callback(state->context, take_any_client, nullptr);
     }
     return TlsContext(std::move(state));
 }

@@ -84,6 +84,9 @@ engine::Setup Mover::State::engine_setup() {
     given.wants = setup.wants;
     given.walk = setup.walk;
     given.target = setup.target;
+    given.only = setup.only;
+    given.most_bytes = setup.most_bytes;
+    given.keep_names = setup.keep_names;
     io::fill_random(std::as_writable_bytes(std::span(&given.seed, 1)));
     given.fill_random = io::fill_random;
     given.clock = &clock;

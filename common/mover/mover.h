@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Setup {
     TransferSecret secret{};     // exported from the control session (docs/protocol.md §5)
     std::uint64_t transfer = 0;  // id, for the log
     bool is_client = false;      // the client dials feedback connections, the server waits for them
+    bool keep_names = true;      // client: Outcome::done is wanted
     io::Root root;               // names are resolved here
 
     // Sender. At the client the names are given; at the server they arrive as WANT records.
@@ -46,6 +48,9 @@ struct Setup {
     std::vector<transfer::WantRecord> wants;
     transfer::WalkRecord walk;  // client: how the one or the other are walked
     Target target;              // receiver
+    // What was granted, where it is less than an account's rights; see engine::Setup.
+    std::optional<transfer::WantRecord> only{};
+    std::optional<std::uint64_t> most_bytes{};
 
     // The control connection's ends. A client's sockets connect to `peer` at the agreed ports.
     Address local;

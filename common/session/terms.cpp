@@ -31,22 +31,6 @@ std::uint64_t whole_bits(BitRate rate) {
     return static_cast<std::uint64_t>(std::llround(rate.bits_per_second));
 }
 
-void add_terms(Facts& facts, const Terms& terms) {
-    facts.add("direction", to_string(terms.direction))
-        .add("stripes", terms.stripes)
-        .add("payload", terms.payload)
-        .add("syn", static_cast<std::uint64_t>(
-                        std::chrono::duration_cast<std::chrono::microseconds>(terms.syn).count()))
-        .add("initial", whole_bits(terms.initial_rate))
-        .add("highest", whole_bits(terms.highest_rate))
-        .add("window", terms.window)
-        .add("block", terms.block)
-        .add("memory", terms.memory)
-        .add("protection", to_string(terms.protection))
-        .add("cipher", to_string(terms.cipher))
-        .add("congestion", terms.congestion);
-}
-
 std::string_view law_name(std::string_view law) {
     return law.substr(0, law.find(':'));
 }
@@ -148,6 +132,29 @@ Result<Cipher> parse_cipher(std::string_view text) {
     if (index < kCiphers.size()) return static_cast<Cipher>(index);
     return usage_error("'" + std::string(text) + "' is not a cipher",
                        "it is one of aes-128-gcm, chacha20-poly1305");
+}
+
+void add_terms(Facts& facts, const Terms& terms) {
+    facts.add("direction", to_string(terms.direction))
+        .add("stripes", terms.stripes)
+        .add("payload", terms.payload)
+        .add("syn", static_cast<std::uint64_t>(
+                        std::chrono::duration_cast<std::chrono::microseconds>(terms.syn).count()))
+        .add("initial", whole_bits(terms.initial_rate))
+        .add("highest", whole_bits(terms.highest_rate))
+        .add("window", terms.window)
+        .add("block", terms.block)
+        .add("memory", terms.memory)
+        .add("protection", to_string(terms.protection))
+        .add("cipher", to_string(terms.cipher))
+        .add("congestion", terms.congestion);
+}
+
+Result<Terms> parse_terms(const Facts& facts) {
+    FactReader reader(facts);
+    Terms terms = read_terms(reader);
+    if (reader.error()) return *reader.error();
+    return terms;
 }
 
 std::string format_offer(const Offer& offer) {

@@ -74,6 +74,10 @@ struct Agreement {
     bool into_directory = false;       // put: names are appended to the target
 };
 
+class Facts;
+void add_terms(Facts& facts, const Terms& terms);
+Result<Terms> parse_terms(const Facts& facts);
+
 // "direction=put;stripes=4;...; path": facts as in RFC 3659 §7.2, unknown ones ignored when parsed.
 std::string format_offer(const Offer& offer);
 Result<Offer> parse_offer(std::string_view argument);

@@ -171,6 +171,33 @@ TEST_CASE("TLS: a client certificate gives the account's name, if it verifies") 
     CHECK_FALSE(pair.server.verified_client_name().has_value());
 }
 
+TEST_CASE("TLS: any client key is proved where it is asked for, and gives no name") {
+    const Certificate certificate;
+    const Certificate alice("alice");
+    const Certificate mallory("alice");
+    const bool with_authority = GENERATE(false, true);
+    const std::string authority = with_authority ? alice.file : std::string();
+    const TlsContext server =
+        TlsContext::server(certificate.file, certificate.key, authority, true).value();
+    ClientTrust trust;
+    trust.pinned = certificate.fingerprint;
+    for (const Certificate* shown : {&alice, &mallory}) {
+        trust.certificate_file = shown->file;
+        trust.key_file = shown->key;
+        const TlsContext client = TlsContext::client(trust).value();
+        Pair pair(client, server, "localhost");
+        REQUIRE(pair.client_status == IoStatus::ok);
+        REQUIRE(pair.server_status == IoStatus::ok);
+        CHECK(pair.server.peer_fingerprint() == shown->fingerprint);
+        const bool vouched = shown == &alice && !authority.empty();
+        CHECK(pair.server.verified_client_name().has_value() == vouched);
+    }
+    const TlsContext bare = pinned_client(certificate.fingerprint);
+    Pair pair(bare, server, "localhost");
+    REQUIRE(pair.server_status == IoStatus::ok);
+    CHECK(pair.server.peer_fingerprint().empty());
+}
+
 TEST_CASE("TLS: an end in order is told from a cut") {
     const Certificate certificate;
     const TlsContext server = server_context(certificate);

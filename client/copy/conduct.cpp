@@ -1,0 +1,262 @@
+#include "client/copy/conduct.h"
+
+#include "client/offer.h"
+#include "client/progress.h"
+#include "client/waiting.h"
+#include "common/session/entry.h"
+#include "common/session/facts.h"
+#include "common/transfer/names.h"
+
+namespace lambda::client {
+namespace {
+
+using session::Direction;
+
+// A server tells of a running copy each second; before, it may dial and log in.
+constexpr Duration kSilence = std::chrono::minutes(3);
+
+Error usage(const std::string& path, std::string message, std::string remedy) {
+    return Error{.fault = Fault::usage,
+                 .message = std::move(message),
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = std::move(remedy)};
+}
+
+Result<CopyPlan::End> end_of(const std::string& operand) {
+    auto place = parse_place(operand);
+    if (!place) return place.error();
+    if (!place->server) {
+        return usage(operand, "not a place at a server",
+                     "copy goes from server to server; for files that lie here use put or get");
+    }
+    return CopyPlan::End{*place->server, operand, place->path};
+}
+
+Fault fault_of(int code) {
+    if (code == 501) return Fault::usage;
+    if (code == 530) return Fault::session;
+    if (code == 550 || code == 553) return Fault::file;
+    if (code == 500 || code == 502 || code == 504) return Fault::unsupported;
+    return Fault::cut;  // 425, 450: later it may do
+}
+
+std::string walk_of(const transfer::WalkRecord& walk) {
+    std::vector<std::byte> bytes;
+    transfer::append_record(bytes, walk);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+mover::Progress progress_of(const session::CopyStatus& status) {
+    return {.bytes = status.bytes,
+            .total_bytes = status.total_bytes,
+            .files_done = status.files,
+            .files_known = status.files_known,
+            .lost_packets = status.lost_packets,
+            .sent_packets = status.sent_packets,
+            .rtt_ms = static_cast<double>(status.rtt_us) / 1e3,
+            .rate_bits = static_cast<double>(status.rate),
+            .current_name = {}};
+}
+
+bool has_line_end(const std::string& path) {
+    return path.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
+}
+
+}  // namespace
+
+const char* to_string(Role role) {
+    return role == Role::source ? "source" : "destination";
+}
+
+Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
+    auto source = end_of(operands.at(0));
+    if (!source) return source.error();
+    auto destination = end_of(operands.at(1));
+    if (!destination) return destination.error();
+    for (const auto* end : {&*source, &*destination}) {
+        if (has_line_end(end->path)) {
+            return usage(end->argument, "the name holds a line end, which no command can carry",
+                         "copy the directory that it lies in");
+        }
+    }
+    const std::string base = transfer::base_name(source->path);
+    const bool contents = base.empty() || source->path.back() == '/' || base == "." || base == "..";
+    return CopyPlan{*std::move(source), *std::move(destination), contents};
+}
+
+std::optional<CopyTry> Conductor::run() {
+    error_.reset();
+    if (!open(Role::source) || !open(Role::destination) || !look()) return std::nullopt;
+    CopyTry done;
+    const bool source_first = arguments_.connect == Connect::source;
+    for (const Role dialler : {source_first ? Role::source : Role::destination,
+                               source_first ? Role::destination : Role::source}) {
+        const Outcome outcome = copy(dialler, done);
+        if (outcome == Outcome::copied) return done;
+        if (outcome == Outcome::failed || arguments_.connect != Connect::either) break;
+        if (dialler == Role::destination) {
+            report_.note("the " + std::string(to_string(dialler)) + " server cannot dial (" +
+                         error_->error.sentence() + "); the source server tries it");
+        }
+    }
+    return std::nullopt;
+}
+
+bool Conductor::fail(Error error, std::optional<Role> role) {
+    error_ = CopyError{std::move(error), role};
+    return false;
+}
+
+bool Conductor::open(Role role) {
+    Access access = arguments_.access();
+    if (role == Role::source) {
+        access.password_file = arguments_.source_password_file;
+        access.password_variable = "LAMBDA_FTP_SOURCE_PASSWORD";
+    }
+    auto opened = open_connection(end(role).server, access,
+                                  [&](const std::string& text) { report_.note(text); });
+    if (!opened) return fail(opened.error(), role);
+    session(role) = *std::move(opened);
+    return true;
+}
+
+// What the source is, and whether the target is a directory: so that each try means the same,
+// whatever the one before has made.
+bool Conductor::look() {
+    const auto at_source = source_->exchange("MLST", plan_.source.path);
+    if (!at_source) return fail(at_source.error(), Role::source);
+    if (at_source->code != 250) {
+        return fail(refusal(*at_source, fault_of(at_source->code), plan_.source.path),
+                    Role::source);
+    }
+    const auto at_target = destination_->exchange("MLST", plan_.destination.path);
+    if (!at_target) return fail(at_target.error(), Role::destination);
+    report_.session_stands();
+
+    const auto found = [](const session::Reply& reply) -> std::optional<session::Entry> {
+        if (reply.code != 250 || reply.lines.size() < 2) return std::nullopt;
+        auto entry = session::parse_entry(reply.lines[1]);
+        if (!entry) return std::nullopt;
+        return *std::move(entry);
+    };
+    const auto source = found(*at_source);
+    const auto target = found(*at_target);
+    const bool tree = source && source->type == session::EntryType::directory;
+    const bool into = plan_.destination.path.ends_with('/') ||
+                      (target && target->type == session::EntryType::directory);
+    if (source && source->type == session::EntryType::file) size_ = source->size;
+    // A tree that becomes the target is what it holds, in a directory of that name.
+    contents_ = plan_.contents || (tree && !into);
+    several_ = contents_ || into;
+    return true;
+}
+
+std::optional<std::string> Conductor::grant(Role granter, Role dialler) {
+    const session::GrantRequest request{
+        .direction = dialler == Role::destination ? Direction::get : Direction::put,
+        .peer = session(dialler)->peer_fingerprint(),
+        .size = size_,
+        .contents = granter == Role::source && contents_,
+        .several = granter == Role::destination && several_,
+        .path = end(granter).path};
+    const auto reply = session(granter)->exchange("GRANT", session::format_grant_request(request));
+    if (!reply) {
+        fail(reply.error(), granter);
+        return std::nullopt;
+    }
+    auto token = session::parse_grant(reply->text());
+    if (reply->code == 200 && token) return *std::move(token);
+    fail(refusal(*reply, fault_of(reply->code), end(granter).path), granter);
+    return std::nullopt;
+}
+
+Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
+    const Role granter = other(dialler);
+    const auto token = grant(granter, dialler);
+    if (!token) {
+        return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
+    }
+    done.dialler = dialler;
+    session::CopyRequest request;
+    request.terms = make_terms(arguments_.settings);
+    request.terms.direction = dialler == Role::destination ? Direction::get : Direction::put;
+    // Which is faster here says nothing of the two machines that compute it.
+    request.terms.cipher = arguments_.settings.cipher.value_or(session::Cipher::aes_128_gcm);
+    request.host = end(granter).server.host;
+    request.port = end(granter).server.port;
+    request.peer = session(granter)->peer_fingerprint();
+    request.grant = *token;
+    request.there = end(granter).path;
+    request.contents = contents_;
+    request.several = several_;
+    request.detach = arguments_.detach;
+    request.walk = walk_of(arguments_.walk);
+    request.path = end(dialler).path;
+    Connection& connection = *session(dialler);
+    if (auto queued = connection.send("COPY", session::format_copy_request(request)); !queued) {
+        fail(queued.error(), std::nullopt);
+        return Outcome::failed;
+    }
+    const auto reply = connection.receive();
+    if (!reply) {
+        fail(reply.error(), dialler);
+        return Outcome::failed;
+    }
+    if (reply->code == 150) return follow(dialler, done);
+    if (reply->code == 250) {
+        const auto facts = session::Facts::parse(reply->text());
+        const std::string* const number = facts ? facts->facts.find("copy") : nullptr;
+        done.detached = number != nullptr ? session::parse_number(*number) : std::nullopt;
+        if (done.detached) return Outcome::copied;
+    }
+    fail(refusal(*reply, fault_of(reply->code), {}), dialler);
+    return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
+}
+
+Conductor::Outcome Conductor::follow(Role dialler, CopyTry& done) {
+    const auto last =
+        hear_copy(*session(dialler), report_, [&] { session(other(dialler)).reset(); });
+    if (!last) {
+        fail(last.error(),
+             last.error().side == Side::local ? std::nullopt : std::optional<Role>(dialler));
+        return Outcome::failed;
+    }
+    auto result = session::parse_copy_result(*last);
+    if (!result) {
+        fail(refusal(*last, fault_of(last->code), {}), dialler);
+        return Outcome::failed;
+    }
+    if (last->code == 425) {
+        Error error = *result->cut;
+        fail(std::move(error), dialler);
+        return Outcome::unreached;
+    }
+    done.result = *std::move(result);
+    return Outcome::copied;
+}
+
+Result<session::Reply> hear_copy(Connection& connection, Report& report,
+                                 const std::function<void()>& moving) {
+    ProgressLine progress(report, now());
+    bool moves = false;
+    for (;;) {
+        auto reply = connection.receive(kSilence);
+        if (!reply || !reply->preliminary()) {
+            progress.ended();
+            if (reply || !interrupted()) return reply;
+            // It goes out with what is polled.
+            if (connection.send("ABOR")) [[maybe_unused]]
+                const auto polled = connection.poll();
+            return interruption_error();
+        }
+        const auto status = session::parse_copy_status(reply->text());
+        if (!status) continue;
+        if (!std::exchange(moves, moves || status->state == session::CopyState::moving) && moves) {
+            moving();
+        }
+        if (now() >= progress.next_look()) progress.look(progress_of(*status), now());
+    }
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,86 @@
+// A copy from server to server, conducted from here: one server grants, the other dials it and
+// copies; this end tells them about each other and follows (docs/copy.md).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client/arguments.h"
+#include "client/connection.h"
+#include "client/place.h"
+#include "client/report.h"
+#include "common/session/copy.h"
+
+namespace lambda::client {
+
+// The two servers of a copy, and who of them a user is told about.
+enum class Role { source, destination };
+const char* to_string(Role role);
+inline Role other(Role role) {
+    return role == Role::source ? Role::destination : Role::source;
+}
+
+struct CopyPlan {
+    struct End {
+        Server server;
+        std::string argument;  // as the user gave it
+        std::string path;
+    };
+    End source, destination;
+    bool contents = false;  // what the source directory holds lands in the target
+};
+// Errors are Fault::usage.
+Result<CopyPlan> plan_copy(const std::vector<std::string>& operands);
+
+// What one try came to.
+struct CopyTry {
+    Role dialler = Role::destination;
+    session::CopyResult result;
+    std::optional<std::uint64_t> detached;  // the number of a copy that goes on by itself
+};
+// An error of a server, or on the way to it, with its role.
+struct CopyError {
+    Error error;
+    std::optional<Role> role;
+};
+
+class Conductor {
+  public:
+    Conductor(const CopyPlan& plan, const Arguments& arguments, Report& report)
+        : plan_(plan), arguments_(arguments), report_(report) {}
+
+    // Both sessions, a grant and the copy. Where nothing came of it, error() tells why.
+    std::optional<CopyTry> run();
+    const CopyError& error() const { return *error_; }
+
+  private:
+    std::unique_ptr<Connection>& session(Role role) {
+        return role == Role::source ? source_ : destination_;
+    }
+    const CopyPlan::End& end(Role role) const {
+        return role == Role::source ? plan_.source : plan_.destination;
+    }
+    bool open(Role role);
+    bool look();
+    std::optional<std::string> grant(Role granter, Role dialler);
+    enum class Outcome { copied, unreached, failed };
+    Outcome copy(Role dialler, CopyTry& done);
+    Outcome follow(Role dialler, CopyTry& done);
+    bool fail(Error error, std::optional<Role> role);
+
+    const CopyPlan& plan_;
+    const Arguments& arguments_;
+    Report& report_;
+    std::unique_ptr<Connection> source_, destination_;
+    std::optional<std::uint64_t> size_;  // of a source that is a file
+    bool contents_ = false, several_ = false;
+    std::optional<CopyError> error_;
+};
+
+// Hears the replies of a copy up to its result, and shows the progress. `moving` is called once
+// bytes move. An interruption is an error; the server was told then.
+Result<session::Reply> hear_copy(Connection& connection, Report& report,
+                                 const std::function<void()>& moving);
+
+}  // namespace lambda::client

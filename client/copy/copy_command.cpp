@@ -1,0 +1,225 @@
+#include "client/copy/copy_command.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "client/copy/conduct.h"
+#include "client/left_over.h"
+#include "client/remote_session.h"
+#include "client/retry.h"
+#include "client/waiting.h"
+#include "common/base/units.h"
+#include "common/io/machine.h"
+
+namespace lambda::client {
+namespace {
+
+// Of a copy's error, from the point of the server that dialled.
+std::optional<Role> role_of(const Error& error, Role dialler) {
+    if (error.side == Side::network) return std::nullopt;
+    return error.side == Side::local ? dialler : other(dialler);
+}
+
+void report_error(const Error& error, std::optional<Role> role, Report& report) {
+    if (!role) return report.error(error);
+    report.error_at(to_string(*role), error);
+}
+
+mover::Outcome outcome_of(const session::CopyResult& result) {
+    mover::Outcome outcome;
+    outcome.files = result.files;
+    outcome.links = result.links;
+    outcome.directories = result.directories;
+    outcome.skipped = result.skipped;
+    outcome.unowned = result.unowned;
+    outcome.failed = result.failed;
+    outcome.bytes = result.bytes;
+    outcome.bytes_kept = result.bytes_kept;
+    outcome.verified = result.verified;
+    outcome.leaves_again = result.leaves_again;
+    outcome.transfer_seconds = static_cast<double>(result.transfer_us) / 1e6;
+    outcome.sent_packets = result.sent_packets;
+    outcome.lost_packets = result.lost_packets;
+    outcome.retransmitted_packets = result.retransmitted_packets;
+    outcome.refused_packets = result.refused_packets;
+    outcome.cut = result.cut;
+    return outcome;
+}
+
+void report_result(const session::CopyResult& result, std::optional<Role> dialler, Report& report) {
+    const auto tell = [&](const Error& error) {
+        report_error(error, dialler ? role_of(error, *dialler) : std::nullopt, report);
+    };
+    for (const Error& failure : result.failures) tell(failure);
+    if (result.failed > result.failures.size()) {
+        report.note(std::to_string(result.failed - result.failures.size()) + " more files failed");
+    }
+    if (result.skipped > 0) report.note(std::to_string(result.skipped) + " were skipped");
+    if (result.unowned > 0) {
+        report.say(std::to_string(result.unowned) +
+                   " did not get their owner, since the receiver is not root there");
+    }
+    if (result.cut) tell(*result.cut);
+}
+
+void tell_detached(std::uint64_t number, const Server& server, Report& report) {
+    report.data(JsonObject().text("event", "detached").number("copy", number),
+                "copy " + std::to_string(number) + " goes on by itself; see lambda-ftp copies " +
+                    "lambda://" + (server.user.empty() ? "" : server.user + "@") +
+                    server.endpoint());
+}
+
+void keep_left_over(const CopyPlan& plan, const Arguments& arguments, Report& report) {
+    const auto file = write_left_over(arguments.left_over, {plan.source.argument});
+    if (!file) return report.error(file.error());
+    report.left_over(*file);
+    report.say("what was not done is listed in " + *file);
+}
+
+// Until a try comes to its end, or the user's patience does. True: nothing is left to do.
+bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
+    std::uint64_t seed = 0;
+    io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
+    Retry retry(arguments.settings.retry_for, seed);
+    std::optional<mover::Outcome> all;
+    for (;;) {
+        Conductor conductor(plan, arguments, report);
+        const auto done = conductor.run();
+        if (done && done->detached) {
+            const bool at_source = done->dialler == Role::source;
+            tell_detached(*done->detached, (at_source ? plan.source : plan.destination).server,
+                          report);
+            return true;
+        }
+        CopyError cut;
+        if (done) {
+            if (!all) all.emplace();
+            add_try(*all, outcome_of(done->result));
+            if (!done->result.cut) {
+                report_result(done->result, done->dialler, report);
+                report.moved(*all);
+                return done->result.failed == 0;
+            }
+            retry.stood(now());
+            cut = {*done->result.cut, role_of(*done->result.cut, done->dialler)};
+        } else {
+            cut = conductor.error();
+        }
+        const auto pause =
+            may_pass(cut.error) && !interrupted() ? retry.pause(now()) : std::nullopt;
+        if (pause) {
+            report.note(cut.error.sentence() + "; trying again in " + format_duration(*pause));
+            pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
+            poll_until({&user, 1}, now() + *pause);
+            if (!interrupted()) continue;
+            cut = {interruption_error(), std::nullopt};
+        }
+        report_error(cut.error, cut.role, report);
+        if (all) report.moved(*all);
+        return false;
+    }
+}
+
+std::string time_left(const session::CopyStatus& status) {
+    if (status.state != session::CopyState::moving || status.rate == 0) return {};
+    const double left = 8 * static_cast<double>(status.total_bytes - status.bytes) /
+                        static_cast<double>(status.rate);
+    return ", " + format_duration(std::chrono::seconds(std::llround(left))) + " left";
+}
+
+std::string for_people(const session::CopyStatus& status) {
+    const bool over =
+        status.state != session::CopyState::moving && status.state != session::CopyState::dialling;
+    const double share = status.total_bytes > 0 ? 100 * static_cast<double>(status.bytes) /
+                                                      static_cast<double>(status.total_bytes)
+                                                : 0;
+    char percent[16];
+    std::snprintf(percent, sizeof percent, "%.1f%%", share);
+    const std::string there =
+        status.peer + (status.there.starts_with('/') ? "" : "/") + status.there;
+    const bool fetches = status.direction == session::Direction::get;
+    std::string text =
+        "copy " + std::to_string(status.copy) + "  " + to_string(status.state) + "  ";
+    text += over ? format_size(status.bytes) : percent + (" of " + format_size(status.total_bytes));
+    text += ", " + format_rate(BitRate{static_cast<double>(status.rate)}) + ", ";
+    text += over ? std::to_string(status.files) + " files"
+                 : std::to_string(status.files) + " of " + std::to_string(status.files_known) +
+                       " files";
+    return text + time_left(status) + ": " + (fetches ? "from " : "to ") + there +
+           (fetches ? " to " : " from ") + status.path;
+}
+
+JsonObject for_programs(const session::CopyStatus& status) {
+    return JsonObject()
+        .text("event", "copy")
+        .number("copy", status.copy)
+        .text("state", to_string(status.state))
+        .text("direction", status.direction == session::Direction::get ? "fetch" : "send")
+        .text("peer", status.peer)
+        .text("there", status.there)
+        .text("path", status.path)
+        .number("started", status.started)
+        .number("bytes", status.bytes)
+        .number("total_bytes", status.total_bytes)
+        .number("files", status.files)
+        .number("files_known", status.files_known)
+        .number("bit_per_s", status.rate);
+}
+
+void list_copies(RemoteSession& session, Report& report) {
+    auto queued = session.connection().send("COPY", session::format_copy_order({}));
+    if (!queued) return report.error(queued.error());
+    const auto reply = session.receive(report);
+    if (!reply) return report.error(reply.error());
+    if (!reply->positive()) return report.error(refusal(*reply, Fault::unsupported, {}));
+    for (std::size_t i = 1; i + 1 < reply->lines.size(); ++i) {
+        const auto status = session::parse_copy_status(reply->lines[i]);
+        if (!status) return report.error(status.error());
+        report.data(for_programs(*status), for_people(*status));
+    }
+}
+
+void wait_for_copy(RemoteSession& session, std::uint64_t number, Report& report) {
+    auto queued = session.connection().send(
+        "COPY",
+        session::format_copy_order({.what = session::CopyOrder::What::wait, .copy = number}));
+    if (!queued) return report.error(queued.error());
+    const auto last = hear_copy(session.connection(), report, [] {});
+    if (session.connection().logged_in()) report.session_stands();
+    if (!last) return report.error(last.error());
+    const auto result = session::parse_copy_result(*last);
+    if (!result) return report.error(refusal(*last, Fault::file, {}));
+    report_result(*result, std::nullopt, report);
+    report.moved(outcome_of(*result));
+}
+
+void cancel_copy(RemoteSession& session, std::uint64_t number, Report& report) {
+    auto queued = session.connection().send(
+        "COPY",
+        session::format_copy_order({.what = session::CopyOrder::What::cancel, .copy = number}));
+    if (!queued) return report.error(queued.error());
+    const auto reply = session.receive(report);
+    if (!reply) return report.error(reply.error());
+    if (!reply->positive()) report.error(refusal(*reply, Fault::file, {}));
+}
+
+}  // namespace
+
+void copy(const Arguments& arguments, Report& report) {
+    const auto plan = plan_copy(arguments.operands);
+    if (!plan) return report.error(plan.error());
+    if (!conduct(*plan, arguments, report)) keep_left_over(*plan, arguments, report);
+}
+
+void copies(const Arguments& arguments, Report& report) {
+    auto session = RemoteSession::of_places(arguments.operands, {});
+    if (!session) return report.error(session.error());
+    if (auto opened = session->open(arguments, report); !opened) {
+        return report.error(opened.error());
+    }
+    if (arguments.cancel) return cancel_copy(*session, *arguments.cancel, report);
+    if (arguments.wait) return wait_for_copy(*session, *arguments.wait, report);
+    list_copies(*session, report);
+}
+
+}  // namespace lambda::client

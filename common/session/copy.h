@@ -1,0 +1,113 @@
+// GRANT and COPY: a transfer from server to server, which a client conducts (docs/protocol.md §11).
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/session/reply.h"
+#include "common/session/terms.h"
+
+namespace lambda::session {
+
+// Percent-encoded, so that any name can stand as a fact's value. Decoding gives nothing for a bad
+// encoding, and for CR, LF and NUL, which no line could carry.
+std::string encode_value(std::string_view text);
+std::optional<std::string> decode_value(std::string_view text);
+
+// What an account hands to one other server: GRANT facts path.
+struct GrantRequest {
+    Direction direction = Direction::get;  // as the server that presents it sees it
+    std::string peer;                      // fingerprint of that server's key, which it must prove
+    std::optional<std::uint64_t> size;     // bytes at most; nothing: any
+    Duration life = std::chrono::minutes(5);  // until it is presented
+    bool contents = false;                    // get: what the directory holds, not itself
+    bool several = false;                     // put: names are appended to the path
+    std::string path;
+
+    bool operator==(const GrantRequest&) const = default;
+};
+constexpr Duration kLongestGrant = std::chrono::hours(1);
+
+std::string format_grant_request(const GrantRequest& request);  // the argument
+Result<GrantRequest> parse_grant_request(std::string_view argument);
+// The text of the 200 that answers it, and the argument that presents it: "grant=T;".
+std::string format_grant(const std::string& token);
+Result<std::string> parse_grant(std::string_view text);
+
+// What a client asks the server that dials: COPY facts path.
+struct CopyRequest {
+    Terms terms;       // direction get: this server fetches; put: it sends
+    std::string host;  // of the other server
+    std::uint16_t port = 0;
+    std::string peer;       // fingerprint of its key
+    std::string grant;      // what it granted
+    std::string there;      // the path that it granted
+    bool contents = false;  // what the source directory holds, not itself
+    bool several = false;   // names are appended to the target
+    bool detach = false;    // goes on when the client has left
+    std::string walk;       // how the source is walked: the record WALK of §7, raw
+    std::string path;       // here
+
+    bool operator==(const CopyRequest&) const = default;
+};
+std::string format_copy_request(const CopyRequest& request);  // the argument
+Result<CopyRequest> parse_copy_request(std::string_view argument);
+
+// COPY do=list; do=wait;copy=N; do=cancel;copy=N;
+struct CopyOrder {
+    enum class What { list, wait, cancel };
+    What what = What::list;
+    std::uint64_t copy = 0;
+
+    bool operator==(const CopyOrder&) const = default;
+};
+std::string format_copy_order(const CopyOrder& order);  // the argument
+// Nothing where the argument is no order but begins a copy.
+Result<std::optional<CopyOrder>> parse_copy_order(std::string_view argument);
+
+enum class CopyState { dialling, moving, done, failed, cut };
+const char* to_string(CopyState state);
+
+// How far a copy is: a line of COPY do=list, and the text of each 112.
+struct CopyStatus {
+    std::uint64_t copy = 0;
+    CopyState state = CopyState::dialling;
+    Direction direction = Direction::get;
+    std::string peer;           // "host:port" of the other server
+    std::string there;          // the path at it
+    std::uint64_t started = 0;  // seconds since 1970
+    std::uint64_t bytes = 0, total_bytes = 0;
+    std::uint64_t files = 0, files_known = 0;
+    std::uint64_t sent_packets = 0, lost_packets = 0;
+    std::uint64_t rtt_us = 0;
+    std::uint64_t rate = 0;  // bit/s, of the last few seconds; of the whole copy once it is over
+    std::string path;        // here
+
+    bool operator==(const CopyStatus&) const = default;
+};
+std::string format_copy_status(const CopyStatus& status);
+Result<CopyStatus> parse_copy_status(std::string_view text);
+
+// What a copy came to, seen from the server that dialled: its last reply.
+struct CopyResult {
+    // Errors as that server sees them: Side::local is itself, Side::remote the other.
+    std::optional<Error> cut;  // it ended early, and why
+    std::vector<Error> failures;
+    std::uint64_t files = 0, links = 0, directories = 0, skipped = 0, unowned = 0, failed = 0;
+    std::uint64_t bytes = 0, bytes_kept = 0, verified = 0, leaves_again = 0;
+    std::uint64_t sent_packets = 0, lost_packets = 0, retransmitted_packets = 0;
+    std::uint64_t refused_packets = 0;
+    std::uint64_t transfer_us = 0;
+};
+// 226 where it came to its end, 425 where the other server was not reached, so that the other way
+// may be tried, 426 where it was cut. As many failures as fit into kMaxResultText.
+Reply format_copy_result(const CopyResult& result);
+Result<CopyResult> parse_copy_result(const Reply& reply);
+constexpr std::size_t kMaxResultText = 512 * 1024;
+
+}  // namespace lambda::session

@@ -1,0 +1,160 @@
+#include "server/copy/copies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/io/log.h"
+
+namespace lambda::server {
+namespace {
+
+using session::Reply;
+
+// RFC 2577 §3: what listens below is somebody else's service.
+constexpr std::uint16_t kLeastPort = 1024;
+
+std::string name_of(std::uint64_t number) {
+    return "copy " + std::to_string(number) + ": ";
+}
+
+void log_end(std::uint64_t number, const session::CopyResult& result) {
+    io::log_info(name_of(number) +
+                 (result.cut ? "cut: " + result.cut->sentence() + "; " : "ended: ") +
+                 session::format_tally(
+                     {.files = result.files, .bytes = result.bytes, .failed = result.failed}));
+}
+
+}  // namespace
+
+Copies::Copies(const config::ServerSettings& settings, Transfers& transfers, Transfers::Post post)
+    : settings_(settings),
+      transfers_(transfers),
+      post_(std::move(post)),
+      rules_(*config::HostRules::parse(settings.copy_hosts)) {}
+
+std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
+    if (rules_.empty()) {
+        return Reply{.code = 504,
+                     .lines = {"This server dials no other; its administrator allows it by "
+                               "copy_hosts"}};
+    }
+    if (wish.request.port < kLeastPort) {
+        return Reply{.code = 504, .lines = {"Ports below 1024 are not dialled"}};
+    }
+    auto share = transfers_.reserve(wish.request.terms);
+    if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
+    auto& [terms, memory] = std::get<Transfers::Share>(share);
+    wish.request.terms = std::move(terms);
+
+    const std::uint64_t number = next_number_++;
+    const std::string host = wish.request.host;
+    io::log_info(name_of(number) + "begins for " + wish.account + ": " +
+                 to_string(wish.request.terms.direction) + " of " + wish.request.path + ", " +
+                 host + ":" + std::to_string(wish.request.port) + " " + wish.request.there);
+    auto copy = Copy::make(
+        number, {.request = std::move(wish.request),
+                 .root = std::move(wish.root),
+                 .into_directory = wish.into_directory,
+                 .walk = std::move(wish.walk),
+                 .may_dial = [this, host](const Address& to) { return rules_.allow(host, to); },
+                 .certificate = settings_.certificate,
+                 .key = settings_.key,
+                 .socket_buffer = settings_.socket_buffer,
+                 .allow_uring = settings_.io_uring,
+                 .moved = [this, number] { post_([this, number] { tell(number); }); },
+                 .ended = [this, number] { post_([this, number] { end(number); }); }});
+    if (!copy) {
+        transfers_.release(memory);
+        return Reply{.code = 450, .lines = {copy.error().sentence()}};
+    }
+    Entry& entry = entries_[number];
+    entry.account = std::move(wish.account);
+    entry.copy = *std::move(copy);
+    entry.memory = memory;
+    entry.copy->start();
+    return number;
+}
+
+std::vector<session::CopyStatus> Copies::list(const std::string& account) const {
+    std::vector<session::CopyStatus> all;
+    for (const auto& [number, entry] : entries_) {
+        if (entry.account != account) continue;
+        all.push_back(entry.copy ? entry.copy->status() : entry.status);
+    }
+    return all;
+}
+
+bool Copies::cancel(std::uint64_t number, const std::string& account, const Error& why) {
+    Entry* const entry = find(number, account);
+    if (entry != nullptr && entry->copy) entry->copy->cancel(why);
+    return entry != nullptr;
+}
+
+std::optional<Copies::Ticket> Copies::watch(std::uint64_t number, const std::string& account,
+                                            Watcher watcher) {
+    Entry* const entry = find(number, account);
+    if (entry == nullptr) return std::nullopt;
+    const Ticket ticket = next_ticket_++;
+    entry->watchers.emplace(ticket, std::move(watcher));
+    // It must not hear of the end before it knows that it hears.
+    if (!entry->copy) post_([this, number, ticket] { tell_end(number, ticket); });
+    return ticket;
+}
+
+bool Copies::unwatch(std::uint64_t number, Ticket ticket) {
+    const auto found = entries_.find(number);
+    return found != entries_.end() && found->second.watchers.erase(ticket) > 0;
+}
+
+void Copies::stop_all(const Error& why) {
+    for (auto& [number, entry] : entries_) {
+        if (entry.copy) entry.copy->cancel(why);
+    }
+}
+
+void Copies::abandon() {
+    for (auto& [number, entry] : entries_) entry.copy.reset();
+}
+
+Copies::Entry* Copies::find(std::uint64_t number, const std::string& account) {
+    const auto found = entries_.find(number);
+    return found == entries_.end() || found->second.account != account ? nullptr : &found->second;
+}
+
+void Copies::tell(std::uint64_t number) {
+    const auto found = entries_.find(number);
+    if (found == entries_.end() || !found->second.copy) return;
+    const session::CopyStatus status = found->second.copy->status();
+    for (const auto& [ticket, watcher] : found->second.watchers) watcher.moved(status);
+}
+
+void Copies::end(std::uint64_t number) {
+    Entry& entry = entries_.at(number);
+    entry.status = entry.copy->status();
+    entry.result = entry.copy->result();
+    entry.copy.reset();
+    log_end(number, entry.result);
+    const std::map<Ticket, Watcher> watchers = std::exchange(entry.watchers, {});
+    for (const auto& [ticket, watcher] : watchers) watcher.ended(entry.result);
+    const std::uint64_t memory = entry.memory;
+    forget_oldest();
+    transfers_.release(memory);
+}
+
+void Copies::tell_end(std::uint64_t number, Ticket ticket) {
+    const auto found = entries_.find(number);
+    if (found == entries_.end()) return;
+    const auto watcher = found->second.watchers.extract(ticket);
+    if (!watcher.empty()) watcher.mapped().ended(found->second.result);
+}
+
+void Copies::forget_oldest() {
+    const auto ended = [](const auto& entry) {
+        return !entry.second.copy && entry.second.watchers.empty();
+    };
+    const auto count = std::count_if(entries_.begin(), entries_.end(), ended);
+    if (static_cast<std::size_t>(count) <= kMostEnded) return;
+    entries_.erase(std::find_if(entries_.begin(), entries_.end(), ended));
+}
+
+}  // namespace lambda::server

@@ -1,0 +1,83 @@
+// The copies that this server conducts, and those that have ended lately. They outlive the sessions
+// that began them. Loop's thread throughout.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/host_rules.h"
+#include "config/server_settings.h"
+#include "server/copy/copy.h"
+#include "server/transfers.h"
+
+namespace lambda::server {
+
+class Copies {
+  public:
+    // That ended, and are told to who asks; the oldest are forgotten first.
+    static constexpr std::size_t kMostEnded = 64;
+
+    // Who follows a copy, on the loop's thread. `ended` comes once, last.
+    struct Watcher {
+        std::function<void(const session::CopyStatus&)> moved;
+        std::function<void(const session::CopyResult&)> ended;
+    };
+    using Ticket = std::uint64_t;
+
+    // `settings` and `transfers`, of whose share a copy takes, outlive it, and what `post` reaches
+    // outlives the last copy.
+    Copies(const config::ServerSettings& settings, Transfers& transfers, Transfers::Post post);
+
+    // What a session asks for, once its account's rights and its target were looked at.
+    struct Wish {
+        std::string account;
+        session::CopyRequest request;
+        io::Root root;
+        bool into_directory = false;
+        transfer::WalkRecord walk;
+    };
+    // The number of a copy that has begun, or the reply that refuses it: 501, 504 or 450.
+    std::variant<std::uint64_t, session::Reply> begin(Wish wish);
+
+    // Of this account alone: another's are not there.
+    std::vector<session::CopyStatus> list(const std::string& account) const;
+    bool cancel(std::uint64_t number, const std::string& account, const Error& why);
+    // Nothing where there is no such copy. One that has ended tells so soon.
+    std::optional<Ticket> watch(std::uint64_t number, const std::string& account, Watcher watcher);
+    // False where the watcher has heard of the end already.
+    bool unwatch(std::uint64_t number, Ticket ticket);
+
+    void stop_all(const Error& why);
+    // At the loop's end: waits for the threads of those that still run.
+    void abandon();
+
+  private:
+    struct Entry {
+        std::string account;
+        std::unique_ptr<Copy> copy;  // while it runs
+        std::uint64_t memory = 0;
+        std::map<Ticket, Watcher> watchers;
+        session::CopyStatus status;  // once it has ended
+        session::CopyResult result;
+    };
+    Entry* find(std::uint64_t number, const std::string& account);
+    void tell(std::uint64_t number);
+    void end(std::uint64_t number);
+    void tell_end(std::uint64_t number, Ticket ticket);
+    void forget_oldest();
+
+    const config::ServerSettings& settings_;
+    Transfers& transfers_;
+    Transfers::Post post_;
+    const config::HostRules rules_;
+    std::uint64_t next_number_ = 1;
+    Ticket next_ticket_ = 1;
+    std::map<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace lambda::server

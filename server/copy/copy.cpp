@@ -1,0 +1,223 @@
+#include "server/copy/copy.h"
+
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <ctime>
+
+#include "common/dialling/agreement.h"
+#include "common/io/log.h"
+#include "common/io/machine.h"
+#include "common/transfer/names.h"
+#include "server/file_commands.h"
+
+namespace lambda::server {
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds(1);
+// Rates are means over this long.
+constexpr Duration kRateWindow = std::chrono::seconds(5);
+
+std::uint64_t bit_rate(std::uint64_t bytes, Duration time) {
+    const double s = seconds(time);
+    return s > 0 ? static_cast<std::uint64_t>(8 * static_cast<double>(bytes) / s) : 0;
+}
+
+session::CopyStatus first_status(std::uint64_t number, const session::CopyRequest& request) {
+    session::CopyStatus status;
+    status.copy = number;
+    status.direction = request.terms.direction;
+    status.peer = dialling::HostPort{request.host, request.port}.text();
+    status.there = request.there;
+    status.started = static_cast<std::uint64_t>(std::time(nullptr));
+    status.path = request.path;
+    return status;
+}
+
+session::CopyResult result_of(const mover::Outcome& outcome) {
+    session::CopyResult result;
+    result.cut = outcome.cut;
+    result.files = outcome.files;
+    result.links = outcome.links;
+    result.directories = outcome.directories;
+    result.skipped = outcome.skipped;
+    result.unowned = outcome.unowned;
+    result.failed = outcome.failed;
+    result.bytes = outcome.bytes;
+    result.bytes_kept = outcome.bytes_kept;
+    result.verified = outcome.verified;
+    result.leaves_again = outcome.leaves_again;
+    result.sent_packets = outcome.sent_packets;
+    result.lost_packets = outcome.lost_packets;
+    result.retransmitted_packets = outcome.retransmitted_packets;
+    result.refused_packets = outcome.refused_packets;
+    result.transfer_us = static_cast<std::uint64_t>(std::llround(outcome.transfer_seconds * 1e6));
+    for (const mover::FileFailure& failure : outcome.failures) {
+        result.failures.push_back(failure.error);
+        if (result.failures.back().path.empty()) result.failures.back().path = failure.name;
+    }
+    return result;
+}
+
+session::CopyState end_state(const session::CopyResult& result) {
+    if (result.cut) return session::CopyState::cut;
+    return result.failed > 0 ? session::CopyState::failed : session::CopyState::done;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Copy>> Copy::make(std::uint64_t number, CopyTask task) {
+    io::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event) return errno_error(Fault::cut, "cannot make an eventfd", {}, errno);
+    return std::unique_ptr<Copy>(new Copy(number, std::move(task), std::move(event)));
+}
+
+Copy::Copy(std::uint64_t number, CopyTask task, io::Descriptor interruption)
+    : number_(number),
+      task_(std::move(task)),
+      interruption_(std::move(interruption)),
+      began_(dialling::now()),
+      status_(first_status(number, task_.request)) {}
+
+Copy::~Copy() {
+    dialling::Interruption(interruption_.get()).raise();
+    if (thread_.joinable()) thread_.join();
+}
+
+void Copy::start() {
+    thread_ = std::thread([this] { run(); });
+}
+
+void Copy::cancel(Error why) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!cancelled_) cancelled_ = std::move(why);
+    }
+    dialling::Interruption(interruption_.get()).raise();
+}
+
+session::CopyStatus Copy::status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+}
+
+void Copy::run() {
+    auto outcome = perform();
+    if (outcome) {
+        result_ = result_of(*outcome);
+    } else {
+        result_.cut = outcome.error();
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        if (result_.cut && cancelled_) result_.cut = cancelled_;
+        status_.state = end_state(result_);
+        status_.bytes = result_.bytes + result_.bytes_kept;
+        status_.files = result_.files;
+        status_.sent_packets = result_.sent_packets;
+        status_.lost_packets = result_.lost_packets;
+        status_.rate = bit_rate(result_.bytes, dialling::now() - began_);
+    }
+    task_.ended();
+}
+
+Result<mover::Outcome> Copy::perform() {
+    const session::CopyRequest& request = task_.request;
+    const bool fetches = request.terms.direction == session::Direction::get;
+    auto connection = dialling::Connection::open({.server = {request.host, request.port},
+                                                  .may_dial = task_.may_dial,
+                                                  .trust = {.ca_file = {},
+                                                            .pinned = request.peer,
+                                                            .accept_unknown = false,
+                                                            .certificate_file = task_.certificate,
+                                                            .key_file = task_.key},
+                                                  .check_key = {},
+                                                  .stripes = request.terms.stripes},
+                                                 dialling::Interruption(interruption_.get()));
+    if (!connection) return connection.error();
+    (*connection)->expect_login(1, "run the same command again: it asks for a new grant");
+    auto presented = (*connection)->send("GRANT", session::format_grant(request.grant));
+    if (!presented) return presented.error();
+
+    const std::string there = resolve("/", request.there);
+    session::Offer offer{.terms = request.terms,
+                         .nonce = {},
+                         .several = !fetches && request.several,
+                         .replaces = {},
+                         .path = fetches ? std::string() : there};
+    io::fill_random(offer.nonce);
+    const auto agreement = dialling::agree(**connection, offer, there);
+    if (!agreement) return agreement.error();
+    const auto secret = dialling::transfer_secret(**connection, offer, *agreement);
+    if (!secret) return secret.error();
+
+    std::vector<mover::SourceName> sources;
+    std::vector<transfer::WantRecord> wants;
+    if (fetches) {
+        wants.push_back({.name = there, .pattern = false, .contents = request.contents});
+    } else {
+        const std::string name = transfer::base_name(request.path);
+        sources.push_back({.path = request.path,
+                           .name = request.contents || name.empty() ? "." : name,
+                           .pattern = false});
+    }
+    auto loop = dialling::TransferLoop::make(
+        **connection,
+        {.terms = agreement->terms,
+         .secret = *secret,
+         .transfer = agreement->transfer,
+         .is_client = true,
+         .keep_names = false,
+         .root = std::move(task_.root),
+         .sources = std::move(sources),
+         .wants = std::move(wants),
+         .walk = task_.walk,
+         .target = {.path = request.path, .into_directory = task_.into_directory},
+         .only = {},
+         .most_bytes = {},
+         .local = (*connection)->local(),
+         .peer = (*connection)->peer(),
+         .ports = agreement->ports,
+         .socket_buffer = task_.socket_buffer,
+         .allow_uring = task_.allow_uring,
+         .dial = {},
+         .finished = {}},
+        agreement->token, *this);
+    if (!loop) return loop.error();
+    enter(session::CopyState::moving);
+    return (*loop)->run();
+}
+
+void Copy::enter(session::CopyState state) {
+    {
+        const std::lock_guard lock(mutex_);
+        status_.state = state;
+    }
+    task_.moved();
+}
+
+void Copy::note(const std::string& text) {
+    io::log_warning("copy " + std::to_string(number_) + ": " + text);
+}
+
+void Copy::look(const mover::Progress& progress, Time now) {
+    next_look_ = now + kLookEvery;
+    samples_.push_back({now, progress.bytes});
+    while (samples_.size() > 2 && samples_[1].at + kRateWindow <= now) samples_.pop_front();
+    const Sample& first = samples_.front();
+    {
+        const std::lock_guard lock(mutex_);
+        status_.bytes = progress.bytes;
+        status_.total_bytes = progress.total_bytes;
+        status_.files = progress.files_done;
+        status_.files_known = progress.files_known;
+        status_.sent_packets = progress.sent_packets;
+        status_.lost_packets = progress.lost_packets;
+        status_.rtt_us = static_cast<std::uint64_t>(progress.rtt_ms * 1e3);
+        status_.rate = bit_rate(progress.bytes - first.bytes, now - first.at);
+    }
+    task_.moved();
+}
+
+}  // namespace lambda::server

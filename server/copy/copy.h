@@ -1,0 +1,78 @@
+// One copy: this server as the client of another one, with what that one granted (docs/protocol.md
+// §11). A thread of its own dials and follows the mover.
+//
+// Made and destroyed on the loop's thread; the callbacks run on the copy's and must not block.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/base/result.h"
+#include "common/base/time.h"
+#include "common/dialling/transfer_loop.h"
+#include "common/io/root.h"
+#include "common/session/copy.h"
+#include "common/transfer/record.h"
+
+namespace lambda::server {
+
+struct CopyTask {
+    session::CopyRequest request;  // its terms as this server allows them
+    io::Root root;                 // of the account
+    bool into_directory = false;   // get: how the target is understood
+    transfer::WalkRecord walk;
+    dialling::MayDial may_dial;
+    std::string certificate, key;  // this server's own, which it proves itself by
+    std::size_t socket_buffer = 0;
+    bool allow_uring = true;
+    std::function<void()> moved;  // a second passed, or the state changed
+    std::function<void()> ended;  // result() is final; last call of all
+};
+
+class Copy final : private dialling::TransferWatch {
+  public:
+    static Result<std::unique_ptr<Copy>> make(std::uint64_t number, CopyTask task);
+    ~Copy() override;  // cancels, and waits for the thread
+
+    void start();
+    // Ends it soon, with `why` as CopyResult::cut. A repeated call changes nothing. Any thread.
+    void cancel(Error why);
+    session::CopyStatus status() const;                            // any thread
+    const session::CopyResult& result() const { return result_; }  // after ended()
+
+  private:
+    struct Sample {
+        Time at;
+        std::uint64_t bytes = 0;
+    };
+    Copy(std::uint64_t number, CopyTask task, io::Descriptor interruption);
+
+    // The copy's thread.
+    void run();
+    Result<mover::Outcome> perform();
+    void enter(session::CopyState state);
+    void note(const std::string& text) override;
+    Time next_look() const override { return next_look_; }
+    void look(const mover::Progress& progress, Time now) override;
+    void ended() override {}
+
+    const std::uint64_t number_;
+    CopyTask task_;
+    io::Descriptor interruption_;
+    std::thread thread_;
+    const Time began_;
+    Time next_look_{};
+    std::deque<Sample> samples_;  // of the last few seconds
+    session::CopyResult result_;
+
+    mutable std::mutex mutex_;  // of the two below
+    session::CopyStatus status_;
+    std::optional<Error> cancelled_;
+};
+
+}  // namespace lambda::server

@@ -1,0 +1,44 @@
+// What accounts have handed to other servers: capabilities, each for one transfer of one path in
+// one direction, for one peer, until it is presented or its time is over (docs/protocol.md §11).
+// Bounded. Pure; loop's thread.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "common/base/result.h"
+#include "common/base/time.h"
+#include "common/session/copy.h"
+
+namespace lambda::server {
+
+struct Grant {
+    std::string account;  // whose rights it passes on
+    session::GrantRequest request;
+};
+
+class GrantBook {
+  public:
+    static constexpr std::size_t kMost = 4096;
+    static constexpr std::size_t kMostOfAccount = 256;
+
+    // `token`: fresh and random. Fault::cut where too many wait to be presented.
+    Result<void> add(const std::string& token, Grant grant, Time now);
+    // The grant, which is gone then. Fault::session for a token that is not known, used or too old;
+    // all three sound alike. One that another peer presents is refused and stays: a stranger who
+    // saw a token cannot spend it.
+    Result<Grant> claim(const std::string& token, const std::string& peer, Time now);
+    std::size_t size() const { return pages_.size(); }
+
+  private:
+    struct Page {
+        Grant grant;
+        Time expires;
+    };
+    void forget_late(Time now);
+
+    std::map<std::string, Page> pages_;  // by token
+};
+
+}  // namespace lambda::server

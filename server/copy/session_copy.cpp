@@ -1,0 +1,240 @@
+// The session's part in copies from server to server: GRANT and COPY (docs/protocol.md §11).
+#include <boost/asio/post.hpp>
+
+#include "common/dialling/waiting.h"
+#include "common/io/machine.h"
+#include "common/session/facts.h"
+#include "server/copy/copies.h"
+#include "server/copy/grant_book.h"
+#include "server/login.h"
+#include "server/offload.h"
+#include "server/session.h"
+
+namespace lambda::server {
+namespace {
+
+namespace asio = boost::asio;
+using session::Reply;
+
+Error cancelled() {
+    return Error{.fault = Fault::cut,
+                 .message = "the copy was cancelled",
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "run the same command again to go on with it"};
+}
+
+std::string fresh_token() {
+    std::array<std::byte, 16> token{};
+    io::fill_random(token);
+    return session::to_hex(token);
+}
+
+Result<transfer::WalkRecord> parse_walk(const std::string& bytes) {
+    if (bytes.empty()) return transfer::WalkRecord{};
+    transfer::RecordReader reader;
+    reader.put(std::as_bytes(std::span(bytes)));
+    auto record = reader.next();
+    auto* const walk = record ? std::get_if<transfer::WalkRecord>(&*record) : nullptr;
+    if (walk == nullptr || reader.next() || reader.broken()) {
+        return session::usage_error("fact 'walk' is no record WALK");
+    }
+    return std::move(*walk);
+}
+
+}  // namespace
+
+// An account hands what it may do itself to another server.
+void Session::grant(const std::string& argument) {
+    if (!service_.settings.allow_copy) return reply(504, "Copies are switched off here");
+    Result<session::GrantRequest> request = session::parse_grant_request(argument);
+    if (!request) return reply(501, request.error().sentence());
+    if (request->direction == session::Direction::put && root_->read_only()) {
+        return reply(550, "This account may only read");
+    }
+    request->path = resolve(place_.directory, request->path);
+    const std::string told = std::string(to_string(request->direction)) + " of " + request->path +
+                             " granted to " + request->peer;
+    const std::string token = fresh_token();
+    const Result<void> added = service_.grants.add(
+        token, {.account = user_, .request = *std::move(request)}, dialling::now());
+    if (!added) return reply(450, added.error().sentence());
+    log(told);
+    reply(200, session::format_grant(token));
+}
+
+// Another server presents what it was handed. In place of a login: it opens one transfer, and
+// nothing else.
+asio::awaitable<void> Session::present_grant(const std::string& argument) {
+    const Result<std::string> token = session::parse_grant(argument);
+    if (!token) {
+        failed_try(501, token.error().sentence());
+        co_return;
+    }
+    Result<Grant> claimed =
+        service_.grants.claim(*token, connection_.tls().peer_fingerprint(), dialling::now());
+    if (!claimed) {
+        failed_try(530, claimed.error().sentence());
+        co_return;
+    }
+    const std::shared_ptr<const Accounts> accounts = service_.accounts;
+    auto work = [&] { return open_root(*accounts, service_.settings, claimed->account); };
+    std::optional<io::Root> root = co_await offload(service_.files, work);
+    if (!root) {
+        failed_try(530, "The account that granted this is no more");
+        co_return;
+    }
+    user_ = claimed->account;
+    log("a grant of " + user_ + " presented by " + claimed->request.peer);
+    granted_.emplace(Granted{std::move(claimed->request), std::move(*root)});
+    reply(230, "Granted");
+}
+
+// Nothing where the grant does not cover it.
+std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offer) {
+    const session::GrantRequest& request = granted_->request;
+    if (granted_->used) {
+        reply(530, "The grant was for one transfer");
+        return std::nullopt;
+    }
+    if (offer.terms.direction != request.direction) {
+        reply(550, "The grant is for the other direction");
+        return std::nullopt;
+    }
+    const bool put = offer.terms.direction == session::Direction::put;
+    if (put && (resolve("/", offer.path) != request.path || offer.several != request.several)) {
+        reply(550, "The grant is for another path");
+        return std::nullopt;
+    }
+    TransferBounds bounds{.only = {}, .most_bytes = request.size};
+    if (!put) {
+        bounds.only = transfer::WantRecord{
+            .name = request.path, .pattern = false, .contents = request.contents};
+    }
+    return bounds;
+}
+
+asio::awaitable<void> Session::copy(const std::string& argument) {
+    if (!service_.settings.allow_copy) {
+        reply(504, "Copies are switched off here");
+        co_return;
+    }
+    const auto order = session::parse_copy_order(argument);
+    if (!order) {
+        reply(501, order.error().sentence());
+    } else if (*order) {
+        order_copy(**order);
+    } else {
+        co_await begin_copy(argument);
+    }
+}
+
+asio::awaitable<void> Session::begin_copy(const std::string& argument) {
+    Result<session::CopyRequest> request = session::parse_copy_request(argument);
+    if (!request) {
+        reply(501, request.error().sentence());
+        co_return;
+    }
+    Result<transfer::WalkRecord> walk = parse_walk(request->walk);
+    if (!walk) {
+        reply(501, walk.error().sentence());
+        co_return;
+    }
+    const bool fetches = request->terms.direction == session::Direction::get;
+    if (fetches && root_->read_only()) {
+        reply(550, "This account may only read");
+        co_return;
+    }
+    request->path = resolve(place_.directory, request->path);
+    auto look = [&] {
+        return fetches && lands_in_directory(request->path, request->several, *root_);
+    };
+    const bool into_directory = co_await offload(service_.files, look);
+    if (service_.stopping) {
+        reply(450, "The server stops");
+        co_return;
+    }
+    const bool detach = request->detach;
+    const auto begun = service_.copies.begin({.account = user_,
+                                              .request = *std::move(request),
+                                              .root = root_->duplicate(),
+                                              .into_directory = into_directory,
+                                              .walk = *std::move(walk)});
+    if (const auto* refused = std::get_if<Reply>(&begun)) {
+        reply(*refused);
+        co_return;
+    }
+    const std::uint64_t number = std::get<std::uint64_t>(begun);
+    log("copy " + std::to_string(number) + " begins");
+    const std::string told = session::Facts().add("copy", number).text();
+    if (detach) {
+        reply(250, told);
+    } else {
+        reply(150, told);
+        follow_copy(number, true);
+    }
+}
+
+void Session::order_copy(const session::CopyOrder& order) {
+    using What = session::CopyOrder::What;
+    if (order.what == What::list) {
+        Reply answer{.code = 211, .lines = {"Copies"}};
+        for (const session::CopyStatus& status : service_.copies.list(user_)) {
+            answer.lines.push_back(session::format_copy_status(status));
+        }
+        answer.lines.emplace_back("End");
+        return reply(answer);
+    }
+    if (order.what == What::cancel) {
+        const bool known = service_.copies.cancel(order.copy, user_, cancelled());
+        return known ? reply(250, "Cancelled") : reply(550, "There is no such copy");
+    }
+    if (!follow_copy(order.copy, false)) reply(550, "There is no such copy");
+}
+
+// False: there is no such copy of this account. `owns`: the copy ends with this session.
+bool Session::follow_copy(std::uint64_t number, bool owns) {
+    const std::weak_ptr<Session> weak = weak_from_this();
+    const auto ticket =
+        service_.copies.watch(number, user_,
+                              {.moved =
+                                   [weak](const session::CopyStatus& status) {
+                                       if (const auto self = weak.lock())
+                                           self->tell(112, format_copy_status(status));
+                                   },
+                               .ended =
+                                   [weak](const session::CopyResult& result) {
+                                       if (const auto self = weak.lock())
+                                           self->finish(format_copy_result(result));
+                                   }});
+    if (!ticket) return false;
+    Copies& copies = service_.copies;
+    std::function<void()> cancel;
+    if (owns) {
+        cancel = [&copies, number, user = user_] { copies.cancel(number, user, cancelled()); };
+    } else {
+        cancel = [&copies, number, ticket = *ticket, weak] {
+            const auto self = weak.lock();
+            if (!copies.unwatch(number, ticket) || !self) return;
+            // Not from within the activity that ends by it.
+            asio::post(self->connection_.executor(), [weak] {
+                const auto later = weak.lock();
+                if (later && later->activity_) later->finish({426, {"Nobody waits any more"}});
+            });
+        };
+    }
+    begin({.cancel = std::move(cancel),
+           .status = [number] { return "Copy " + std::to_string(number); }});
+    return true;
+}
+
+// A preliminary reply of what runs; dropped while the client does not read.
+void Session::tell(int code, const std::string& text) {
+    constexpr std::size_t kMostUnsent = 64 * 1024;
+    if (!activity_ || output_.size() > kMostUnsent) return;
+    reply(code, text);
+    changed_ = true;
+    connection_.wake();
+}
+
+}  // namespace lambda::server

@@ -1,0 +1,375 @@
+"""Copies from server to server, which a client conducts (docs/copy.md)."""
+
+import base64
+import hashlib
+import json
+import os
+import shlex
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_program,
+                     wait_for)
+from labs import LabCase
+
+TERMS = ("stripes=2;payload=65475;syn=10000;initial=100000000;highest=0;window=0;block=1048576;memory=16777216;"
+         "protection=private;cipher=aes-128-gcm;congestion=sabul;")
+
+
+class Session:
+    """A control session, spoken by hand. `key_of`: the server whose certificate it shows."""
+
+    def __init__(self, case, server, key_of=None, login=True):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if key_of:
+            context.load_cert_chain(os.path.join(key_of.state, "certificate.pem"),
+                                    os.path.join(key_of.state, "key.pem"))
+        self.stream = context.wrap_socket(socket.create_connection((server.host, server.port), timeout=60))
+        case.addCleanup(self.stream.close)
+        self.file = self.stream.makefile("rb")
+        self.hear()
+        if login:
+            self.ask("USER " + USER)
+            case.assertEqual(self.ask("PASS " + PASSWORD)[0], 230)
+
+    def hear(self):
+        """(code, lines) of the next reply; (0, []) where the session has ended."""
+        lines = []
+        while True:
+            line = self.file.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
+            if not line:
+                return 0, []
+            lines.append(line)
+            if line[:3].isdigit() and line[3:4] == " ":
+                return int(line[:3]), [line[4:] if line[:3].isdigit() else line[1:] for line in lines]
+
+    def ask(self, line):
+        self.stream.sendall(line.encode("utf-8", "surrogateescape") + b"\r\n")
+        return self.hear()
+
+    def last(self, line):
+        """The last reply to a command that says preliminary ones."""
+        answer = self.ask(line)
+        while 100 <= answer[0] < 200:
+            answer = self.hear()
+        return answer
+
+    def grant(self, case, facts, path):
+        code, lines = self.ask(f"GRANT {facts} {path}")
+        case.assertEqual(code, 200, lines)
+        return lines[0].split("grant=")[1].rstrip(";")
+
+
+def fingerprint(server):
+    """As the programs print it: over the certificate's public key."""
+    certificate = os.path.join(server.state, "certificate.pem")
+    public = subprocess.run(["openssl", "x509", "-in", certificate, "-noout", "-pubkey"], check=True,
+                            capture_output=True).stdout
+    der = ssl.PEM_cert_to_DER_cert(public.decode().replace("PUBLIC KEY", "CERTIFICATE"))
+    return "SHA256:" + base64.b64encode(hashlib.sha256(der).digest()).decode().rstrip("=")
+
+
+class CopyCase(Case):
+    def pair(self, source_dials=False, **settings):
+        """Two servers, of which the destination may dial, or the source."""
+        hosts = {"copy_hosts": '["127.0.0.0/8"]', **settings}
+        a = self.server(root=self.folder("a-root"), state=self.folder("a-state"),
+                        settings=hosts if source_dials else settings)
+        b = self.server(root=self.folder("b-root"), state=self.folder("b-state"),
+                        settings=settings if source_dials else hosts)
+        return a, b
+
+    def both(self):
+        return ("--source-password-file", self.client_password)
+
+    def copy(self, source, target, *options, code=DONE, **how):
+        result = self.client("copy", *self.both(), *options, source, target, **how)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def tree(self, server):
+        os.makedirs(server.path("data/deep/empty"))
+        names = {"data/big": 5 * MIB + 3, "data/deep/small": 7 * KIB, "data/none": 0}
+        for name, size in names.items():
+            self.file_with(server.path(name), self.random.randbytes(size))
+        os.symlink("deep/small", server.path("data/link"))
+        return names
+
+    def assert_copied(self, names, a, b, to="data"):
+        for name in names:
+            self.assert_same(a.path(name), b.path(to + name[len("data"):]))
+        self.assertEqual(os.readlink(b.path(to + "/link")), b"deep/small")
+        self.assertTrue(os.path.isdir(b.path(to + "/deep/empty")))
+        self.assertEqual(b.parts(), [])
+
+
+class Copies(CopyCase):
+    def test_a_tree_whichever_server_dials(self):
+        for source_dials in (False, True):
+            with self.subTest(source_dials=source_dials):
+                a, b = (self.server(root=self.folder(f"{side}{source_dials}"), state=self.folder(f"s{side}{source_dials}"),
+                                    settings={"copy_hosts": '["127.0.0.1"]'} if (side == "a") == source_dials else {})
+                        for side in "ab")
+                names = self.tree(a)
+                result = self.copy(a.url("data"), b.url("data"))
+                self.assertEqual(result.summary["files"], len(names))
+                self.assertEqual(result.summary["verified"], len(names))
+                self.assertEqual(result.summary["bytes"], sum(names.values()))
+                self.assert_copied(names, a, b)
+                self.assertEqual("the source server tries it" in result.stderr, source_dials, result.stderr)
+                # Contents, into a place with a name that must be encoded; patterns go along.
+                strange = "in here; 50%/ü"
+                self.copy(a.url("data/"), b.url(strange), "--exclude", "none",
+                          *(("--connect", "source") if source_dials else ()))
+                self.assert_copied([name for name in names if name != "data/none"], a, b, to=strange)
+                self.assertFalse(os.path.exists(b.path(strange + "/none")))
+
+    def test_one_file_and_where_it_lands(self):
+        a, b = self.pair()
+        self.file_with(a.path("one"), b"one of them")
+        os.mkdir(b.path("there"))
+        self.copy(a.url("one"), b.url("there"))
+        self.copy(a.url("one"), b.url("new/name"))
+        self.assert_same(a.path("one"), b.path("there/one"))
+        self.assert_same(a.path("one"), b.path("new/name"))
+
+    def test_it_goes_on_without_the_client(self):
+        a, b = self.pair()
+        self.file_with(a.path("big"), self.random.randbytes(12 * MIB))
+        first = self.copy(a.url("big"), b.url("big"), "--detach", "--rate-limit", "100Mbit/s")
+        number = first.events[0]["copy"]
+        listed = self.client("copies", b.url()).events[0]
+        self.assertEqual((listed["copy"], listed["there"], listed["path"]), (number, "/big", "/big"))
+        self.assertIn(listed["state"], ("dialling", "moving"))
+        # One that waits may be killed too.
+        watching = self.start("copies", b.url(), "--wait", str(number))
+        self.wait_for_part(b.root, watching)
+        watching.kill()
+        done = self.client("copies", b.url(), "--wait", str(number))
+        self.assertEqual(done.code, DONE, str(done))
+        self.assertEqual(done.summary["verified"], 1)
+        self.assert_same(a.path("big"), b.path("big"))
+        told = self.client("copies", b.url(), json=False)
+        self.assertRegex(told.stdout, rf"copy {number}  done  12\S* MiB, .* 1 files: from 127.0.0.1:\d+/big to /big")
+        self.assertEqual(self.client("copies", b.url(), "--wait", "77").code, FILE_FAILED)
+
+    def test_killed_and_run_again(self):
+        """Without --detach it ends with its client, and the same command goes on with it."""
+        a, b = self.pair()
+        self.file_with(a.path("big"), self.random.randbytes(24 * MIB))
+        client = self.start("copy", *self.both(), "--rate-limit", "100Mbit/s", a.url("big"), b.url("big"))
+        self.wait_for_part(b.root, client, at_least=8 * MIB)
+        client.kill()
+        wait_for(lambda: "cut: the copy was cancelled" in b.stderr, "the end of the copy", alive=b.running)
+        again = self.copy(a.url("big"), b.url("big"))
+        self.assertGreater(again.summary["bytes_kept"], 0)
+        self.assertEqual(again.summary["verified"], 1)
+        self.assert_same(a.path("big"), b.path("big"))
+
+    def test_interrupted_and_cancelled(self):
+        a, b = self.pair()
+        self.file_with(a.path("big"), self.random.randbytes(24 * MIB))
+        client = self.start("copy", *self.both(), "--rate-limit", "50Mbit/s", a.url("big"), b.url("big"))
+        self.wait_for_part(b.root, client)
+        client.signal(signal.SIGINT)
+        self.assertEqual(client.wait(), CUT, client.stderr)
+        wait_for(lambda: "copy 1: cut: " in b.stderr, "the end of the copy", alive=b.running)
+        number = self.copy(a.url("big"), b.url("big"), "--detach", "--rate-limit", "50Mbit/s").events[0]["copy"]
+        watching = self.start("copies", b.url(), "--wait", str(number))
+        self.wait_for_part(b.root, watching)
+        self.assertEqual(self.client("copies", b.url(), "--cancel", str(number)).code, DONE)
+        self.assertEqual(watching.wait(), CUT, watching.stderr)
+        self.assertIn("the copy was cancelled", watching.stderr)
+
+    def test_a_server_that_dies_is_come_back_to(self):
+        a, b = self.pair()
+        self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
+        client = self.start("copy", *self.both(), "--rate-limit", "50Mbit/s", "--retry-for", "1min",
+                            a.url("big"), b.url("big"))
+        self.wait_for_part(b.root, client, at_least=4 * MIB)
+        a.signal(signal.SIGKILL)
+        a.wait()
+        wait_for(lambda: "trying again in" in client.stderr, "a retry", alive=client.running)
+        self.server(root=a.root, state=a.state, listen=f"{a.host}:{a.port}")
+        self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assert_same(a.path("big"), b.path("big"))
+
+    def test_what_fails_is_said_with_its_side(self):
+        a, b = self.pair()
+        missing = self.copy(a.url("nothing"), b.url("x"), code=FILE_FAILED)
+        self.assertEqual(missing.errors[0]["side"], "source")
+        self.assertRegex(missing.stderr, r"/nothing \(on the source server\): .*[Nn]o such file")
+        self.file_with(a.path("one"), b"1")
+        self.file_with(b.path("file"), b"in the way")
+        blocked = self.copy(a.url("one"), b.url("file/one"), code=FILE_FAILED)
+        self.assertEqual(blocked.errors[0]["side"], "destination", str(blocked))
+        wrong = self.secret("wrong", "not the password")
+        refused = self.client("copy", "--source-password-file", wrong, a.url("one"), b.url("one"))
+        self.assert_failed(refused, NO_SESSION)
+        self.assertIn("the source server: ", refused.stderr)
+        self.assert_failed(self.client("copy", *self.both(), a.path("one"), b.url("one")), USAGE)
+
+    def test_no_server_may_dial(self):
+        a = self.server(root=self.folder("a"), state=self.folder("sa"))
+        b = self.server(root=self.folder("b"), state=self.folder("sb"), settings={"copy_hosts": '["10.0.0.0/8"]'})
+        self.file_with(a.path("one"), b"1")
+        result = self.client("copy", *self.both(), a.url("one"), b.url("one"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("may not be dialled", result.stderr)
+        self.assertIn("copy_hosts", result.stderr)
+        self.assertFalse(os.path.exists(b.path("one")))
+
+
+class Grants(CopyCase):
+    def setUp(self):
+        super().setUp()
+        need_program("openssl")
+        self.a, self.b = self.pair()
+        self.file_with(self.a.path("one"), b"the one that is granted")
+        self.file_with(self.a.path("other"), b"the other")
+        self.source = Session(self, self.a)
+        self.target = Session(self, self.b)
+
+    def grant(self, path="/one", direction="get", peer=None, life=300, more=""):
+        return self.source.grant(self, f"direction={direction};peer={peer or fingerprint(self.b)};life={life};{more}",
+                                 path)
+
+    def request(self, grant, there="/one", peer=None, port=None, host="127.0.0.1"):
+        return (f"COPY direction=get;{TERMS}host={host};port={port or self.a.port};"
+                f"peer={peer or fingerprint(self.a)};grant={grant};there={there}; /copied")
+
+    def assert_refused(self, answer, why, code=426):
+        self.assertEqual(answer[0], code, answer)
+        self.assertIn(why, "".join(answer[1]).replace("%20", " "))
+        self.assertFalse(os.path.exists(self.b.path("copied")))
+
+    def test_once(self):
+        grant = self.grant()
+        self.assertEqual(self.target.last(self.request(grant))[0], 226)
+        self.assert_same(self.a.path("one"), self.b.path("copied"))
+        os.unlink(self.b.path("copied"))
+        self.assert_refused(self.target.last(self.request(grant)), "unknown, used or too old")
+        # A session that presented one opens one transfer, and nothing else.
+        peer = Session(self, self.a, key_of=self.b, login=False)
+        self.assertEqual(peer.ask(f"GRANT grant={self.grant()};")[0], 230)
+        for line in ("MLSD /", "MLST /one", "DELE /one", "GRANT direction=get;life=9;peer=SHA256:x; /one", "CWD /",
+                     "USER " + USER, "PASS " + PASSWORD, "COPY do=list;", "CKSM xxh3-128 0 -1 /one"):
+            self.assertEqual(peer.ask(line)[0], 530, line)
+        self.assertTrue(os.path.exists(self.a.path("one")))
+
+    def test_for_one_path_and_direction(self):
+        self.assert_refused(self.target.last(self.request(self.grant(), there="/other")), "another path was granted")
+        self.assert_refused(self.target.last(self.request(self.grant(), there="/")), "another path was granted")
+        put = f"XFER direction=put;{TERMS}nonce={'00' * 16};"
+        peer = Session(self, self.a, key_of=self.b, login=False)
+        self.assertEqual(peer.ask(f"GRANT grant={self.grant(direction='put', path='/in')};")[0], 230)
+        for line, why in ((put + " /other", "another path"), (put + " /in/../one", "another path"),
+                          (put + "several=1; /in", "another path"),
+                          (put.replace("put", "get", 1), "other direction")):
+            code, lines = peer.ask(line)
+            self.assertEqual((code, why in lines[0]), (550, True), lines)
+        self.assertEqual(peer.ask(put + " /in")[0], 150)
+
+    def test_for_one_peer(self):
+        stranger = fingerprint(self.server(root=self.folder("c"), state=self.folder("sc")))
+        self.assert_refused(self.target.last(self.request(self.grant(peer=stranger))), "given to another key")
+        grant = self.grant()
+        nobody = Session(self, self.a, login=False)
+        self.assertEqual(nobody.ask(f"GRANT grant={grant};")[0], 530)
+        # It was not spent by that.
+        self.assertEqual(self.target.last(self.request(grant))[0], 226)
+
+    def test_for_a_while(self):
+        grant = self.grant(life=1)
+        begin = time.monotonic()
+        wait_for(lambda: time.monotonic() > begin + 1.1, "the grant to grow old")
+        self.assert_refused(self.target.last(self.request(grant)), "unknown, used or too old")
+
+    def test_for_so_many_bytes(self):
+        size = os.path.getsize(self.a.path("one"))
+        self.assert_refused(self.target.last(self.request(self.grant(more=f"size={size - 1};"))),
+                            "more to send than was granted")
+        self.assertEqual(self.target.last(self.request(self.grant(more=f"size={size};")))[0], 226)
+
+    def test_the_server_dialled_is_the_one_that_was_meant(self):
+        answer = self.target.last(self.request(self.grant(), peer=fingerprint(self.b)))
+        self.assert_refused(answer, "key has changed", code=425)
+        self.assert_refused(self.target.last(self.request(self.grant(), host="127.0.0.1", port=80)), "1024", code=504)
+        self.assert_refused(self.target.last(self.request(self.grant(), host="::1")), "may not be dialled", code=425)
+        self.assert_refused(self.target.last(self.request("00" * 16)), "unknown, used or too old")
+
+    def test_hostile_facts(self):
+        good = f"direction=get;peer={fingerprint(self.b)};life=60;"
+        for facts in ("", "direction=get; /one", f"{good}life=60; /one", good, f"{good} ",
+                      good.replace("life=60", "life=0") + " /one", good.replace("life=60", "life=99999999") + " /one",
+                      good.replace("SHA256", "MD5") + " /one", good.replace("get", "both") + " /one",
+                      good + "size=-1; /one", good + "x" * 3000):
+            self.assertEqual(self.source.ask("GRANT " + facts)[0], 501, facts)
+        full = self.request("00" * 16)[5:]
+        for old, new in (("grant=00", "grant=0"), ("there=/one", "there=%0D%0A"), ("there=/one", "there=%zz"),
+                         ("there=/one;", ""), ("port=", "port=9"), ("host=127.0.0.1", "host="), ("get", "sideways"),
+                         ("; /copied", ";"), ("stripes=2", "stripes=0"), ("; /copied", ";walk=0102; /copied"),
+                         ("; /copied", ";walk=xyz; /copied")):
+            self.assertIn(old, full)
+            self.assertEqual(self.target.ask("COPY " + full.replace(old, new, 1))[0], 501, (old, new))
+        for order in ("do=nothing;", "do=wait;", "do=cancel;copy=-1;"):
+            self.assertEqual(self.target.ask("COPY " + order)[0], 501, order)
+        for order in ("do=wait;copy=9;", "do=cancel;copy=9;"):
+            self.assertEqual(self.target.ask("COPY " + order)[0], 550, order)
+        self.assertEqual(self.target.ask("COPY do=list;")[0], 211)
+        self.assert_serving(self.a)
+        self.assert_serving(self.b)
+
+    def test_switched_off(self):
+        off = Session(self, self.server(root=self.folder("off"), state=self.folder("soff"),
+                                        settings={"allow_copy": "false", "copy_hosts": '["*"]'}))
+        self.assertEqual(off.ask("COPY do=list;")[0], 504)
+        self.assertEqual(off.ask(f"GRANT direction=get;life=9;peer={fingerprint(self.b)}; /one")[0], 504)
+
+
+class ThreeHosts(LabCase):
+    def test_the_data_does_not_pass_the_client(self):
+        """Servers on both sides of the path. The client is a host of its own, with a line to the source."""
+        need_program("ip"), need_program("nsenter")
+        size = 24 * MIB
+        os.makedirs(os.path.join(self.scratch, "left"))
+        source = os.path.join(self.scratch, "left", "data")
+        self.file_with(source, self.random.randbytes(size))
+        path = self.path("bottleneck: {rate: 400Mbit/s}\n"
+                         "hosts:\n"
+                         "  - {name: client, side: left}\n"
+                         "  - {name: source, side: left}\n"
+                         "  - {name: target, side: right, delay: 10ms}\n")
+
+        def serving(host, folder):
+            pid = f"echo $$ > $LAB_LOGS/{host}.pid; "
+            command = (f"exec {shlex.quote(Settings.bin_dir)}/lambda-ftpd --root {shlex.quote(self.folder(folder))} "
+                       f"--state {shlex.quote(self.folder(host + '-state'))} --user {USER} --copy-host 10.77.0.0/16 "
+                       f"--password-file {shlex.quote(self.client_password)} --listen 0.0.0.0:2811")
+            return "--on", host, pid + command, "--ready", host, "listening on"
+
+        line = ("S=$(cat $LAB_LOGS/source.pid); ip link add line0 type veth peer name line1; "
+                "ip link set line1 netns $S; ip addr add 10.99.0.1/24 dev line0; ip link set line0 up; "
+                "nsenter -t $S -n ip addr add 10.99.0.2/24 dev line1; nsenter -t $S -n ip link set line1 up; "
+                "ip route replace $LAB_HOST_source via 10.99.0.2 src $LAB_HOST_client; "
+                "nsenter -t $S -n ip route replace $LAB_HOST_client via 10.99.0.1 src $LAB_HOST_source; ")
+        places = f"lambda://{USER}@$LAB_HOST_source/data lambda://{USER}@$LAB_HOST_target/data"
+        ask = self.ask("copy", "--source-password-file", shlex.quote(self.client_password), places)
+        run = self.lab(path, *serving("source", "left"), *serving("target", "right"),
+                       main=f"set -e; {line} {ask}; cat /proc/self/net/dev")
+        self.assert_same(source, os.path.join(self.scratch, "right", "data"))
+        summary = next(json.loads(line) for line in run.stdout.splitlines() if '"summary"' in line)
+        self.assertEqual((summary["bytes"], summary["verified"]), (size, 1))
+        carried = 0
+        for text in run.stdout.splitlines():
+            name, _, numbers = text.partition(":")
+            if name.strip() in ("lab0", "line0"):
+                carried += int(numbers.split()[0]) + int(numbers.split()[8])
+        self.assertGreater(carried, 1000)
+        self.assertLess(carried, size / 100)
+        self.assertGreater(run.counters["forward"]["bytes"], size)

@@ -1,0 +1,75 @@
+#include "server/copy/grant_book.h"
+
+#include "tests/support/catch.h"
+
+namespace lambda::server {
+namespace {
+
+constexpr Time kStart{std::chrono::hours(1)};
+
+Grant grant_for(const std::string& peer, std::chrono::seconds life, std::string account = "ann") {
+    session::GrantRequest request;
+    request.peer = peer;
+    request.life = life;
+    request.path = "/data";
+    return {.account = std::move(account), .request = std::move(request)};
+}
+
+}  // namespace
+
+TEST_CASE("a grant serves once") {
+    GrantBook book;
+    REQUIRE(book.add("token", grant_for("peer", std::chrono::seconds(60)), kStart));
+    const auto claimed = book.claim("token", "peer", kStart);
+    REQUIRE(claimed);
+    CHECK(claimed->account == "ann");
+    CHECK(claimed->request.path == "/data");
+    CHECK_FALSE(book.claim("token", "peer", kStart));
+    CHECK(book.size() == 0);
+}
+
+TEST_CASE("a grant serves its peer alone, and others do not spend it") {
+    GrantBook book;
+    REQUIRE(book.add("token", grant_for("peer", std::chrono::seconds(60)), kStart));
+    for (const char* other : {"", "pee", "peer2", "Peer"}) {
+        const auto refused = book.claim("token", other, kStart);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().fault == Fault::session);
+    }
+    CHECK_FALSE(book.claim("toke", "peer", kStart));
+    CHECK(book.claim("token", "peer", kStart));
+}
+
+TEST_CASE("a grant ends with its time") {
+    GrantBook book;
+    constexpr auto kLife = std::chrono::seconds(60);
+    REQUIRE(book.add("one", grant_for("peer", kLife), kStart));
+    REQUIRE(book.add("two", grant_for("peer", kLife), kStart));
+    CHECK(book.claim("one", "peer", kStart + kLife - Duration{1}));
+    CHECK_FALSE(book.claim("two", "peer", kStart + kLife));
+    CHECK(book.size() == 0);
+}
+
+TEST_CASE("the book is bounded, for each account and in all") {
+    GrantBook book;
+    const auto fill = [&](const std::string& account, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto added =
+                book.add(account + std::to_string(i),
+                         grant_for("peer", std::chrono::seconds(60), account), kStart);
+            if (!added) return i;
+        }
+        return count;
+    };
+    CHECK(fill("ann", GrantBook::kMostOfAccount + 1) == GrantBook::kMostOfAccount);
+    for (int i = 0; book.size() < GrantBook::kMost; ++i) {
+        fill("user" + std::to_string(i) + "-", GrantBook::kMostOfAccount);
+    }
+    CHECK_FALSE(book.add("more", grant_for("peer", std::chrono::seconds(60), "bob"), kStart));
+    // Late ones make room.
+    const Time later = kStart + std::chrono::seconds(60);
+    CHECK(book.add("more", grant_for("peer", std::chrono::seconds(60), "bob"), later));
+    CHECK(book.size() == 1);
+}
+
+}  // namespace lambda::server

@@ -1,0 +1,140 @@
+#include "common/session/copy.h"
+
+#include "common/session/facts.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::session;
+
+namespace {
+
+CopyRequest example() {
+    CopyRequest request;
+    request.terms.direction = Direction::get;
+    request.host = "2001:db8::1";
+    request.port = 2811;
+    request.peer = "SHA256:abc";
+    request.grant = "000102030405060708090a0b0c0d0e0f";
+    request.there = "/a b;c%\xff/\xc3\xbc";
+    request.contents = true;
+    request.detach = true;
+    request.walk = std::string("\x29\x00\x01", 3);
+    request.path = "/here; and there";
+    return request;
+}
+
+}  // namespace
+
+TEST_CASE("a request for a copy survives its line") {
+    const auto parsed = parse_copy_request(format_copy_request(example()));
+    REQUIRE(parsed);
+    CHECK(*parsed == example());
+}
+
+TEST_CASE("a request for a grant survives its line") {
+    GrantRequest request{.direction = Direction::put,
+                         .peer = "SHA256:abc",
+                         .size = 12,
+                         .life = std::chrono::seconds(7),
+                         .contents = false,
+                         .several = true,
+                         .path = "/with blanks; and so on"};
+    const auto parsed = parse_grant_request(format_grant_request(request));
+    REQUIRE(parsed);
+    CHECK(*parsed == request);
+    CHECK(*parse_grant(format_grant(example().grant)) == example().grant);
+}
+
+TEST_CASE("each cut of a request is refused") {
+    const std::string whole = format_copy_request(example());
+    const std::size_t end = whole.find("; /here") + 3;
+    for (std::size_t length = 0; length < end; ++length) {
+        INFO(length);
+        CHECK_FALSE(parse_copy_request(whole.substr(0, length)));
+    }
+}
+
+TEST_CASE("orders") {
+    for (const CopyOrder order : {CopyOrder{}, CopyOrder{CopyOrder::What::wait, 7},
+                                  CopyOrder{CopyOrder::What::cancel, UINT64_MAX}}) {
+        const auto parsed = parse_copy_order(format_copy_order(order));
+        REQUIRE(parsed);
+        CHECK(**parsed == order);
+    }
+    CHECK_FALSE(*parse_copy_order(format_copy_request(example())));
+    CHECK_FALSE(parse_copy_order("do=dance;"));
+    CHECK_FALSE(parse_copy_order("do=wait;"));
+}
+
+TEST_CASE("a status survives its line") {
+    CopyStatus status;
+    status.copy = 3;
+    status.state = CopyState::moving;
+    status.peer = "[::1]:2811";
+    status.there = "/x y";
+    status.bytes = 5;
+    status.total_bytes = 6;
+    status.path = "/a; b";
+    const auto parsed = parse_copy_status(format_copy_status(status));
+    REQUIRE(parsed);
+    CHECK(*parsed == status);
+}
+
+TEST_CASE("a result survives its reply, whatever the errors say") {
+    CopyResult result;
+    result.files = 2;
+    result.failed = 1;
+    result.failures.push_back({.fault = Fault::file,
+                               .message = "no; \xffgood=%",
+                               .path = "a b/c",
+                               .side = Side::remote,
+                               .remedy = "do; it"});
+    const Reply good = format_copy_result(result);
+    CHECK(good.code == 226);
+    auto parsed = parse_copy_result(good);
+    REQUIRE(parsed);
+    CHECK(parsed->files == 2);
+    REQUIRE(parsed->failures.size() == 1);
+    CHECK(parsed->failures[0].message == result.failures[0].message);
+    CHECK(parsed->failures[0].path == "a b/c");
+    CHECK(parsed->failures[0].remedy == "do; it");
+    CHECK(parsed->failures[0].side == Side::remote);
+    CHECK_FALSE(parsed->cut);
+
+    result.cut = Error{
+        .fault = Fault::cut, .message = "over", .path = {}, .side = Side::network, .remedy = {}};
+    CHECK(format_copy_result(result).code == 426);
+    result.cut->fault = Fault::session;
+    CHECK(format_copy_result(result).code == 425);
+    result.cut->side = Side::remote;
+    CHECK(format_copy_result(result).code == 426);
+    parsed = parse_copy_result(format_copy_result(result));
+    REQUIRE(parsed);
+    CHECK(parsed->cut->message == "over");
+}
+
+TEST_CASE("a result is bounded") {
+    CopyResult result;
+    for (int i = 0; i < 1000; ++i) {
+        result.failures.push_back({.fault = Fault::file,
+                                   .message = std::string(1000, 'x'),
+                                   .path = std::string(1000, ';'),
+                                   .side = Side::local,
+                                   .remedy = {}});
+    }
+    std::size_t bytes = 0;
+    const Reply reply = format_copy_result(result);
+    for (const std::string& line : reply.lines) bytes += line.size();
+    CHECK(bytes < kMaxResultText + 1000);
+    CHECK(parse_copy_result(reply));
+}
+
+TEST_CASE("values are encoded and refused where they are broken") {
+    for (const char* text : {"", "a", "%", "a;b c", "\x01\x7f\xff"}) {
+        CHECK(*decode_value(encode_value(text)) == text);
+    }
+    for (const char* text : {"%", "%4", "%zz", "%0d", "%0A", "%00", "a%"}) {
+        INFO(text);
+        CHECK_FALSE(decode_value(text));
+    }
+}
