@@ -36,6 +36,7 @@ session::Terms make_terms(const config::ClientSettings& settings) {
     terms.protection = settings.protection;
     terms.cipher = settings.cipher.value_or(static_cast<session::Cipher>(io::fastest_cipher()));
     terms.congestion = settings.congestion;
+    terms.read_back = settings.read_back;
     return terms;
 }
 

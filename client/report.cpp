@@ -99,8 +99,9 @@ int Report::finish() {
     const double run_seconds = seconds(now() - started_);
     if (outcome_ && outcome_->leaves_again > 0) {
         say(std::to_string(outcome_->leaves_again) +
-            " blocks of 1 MiB were damaged between the reading of their digest and the other end, "
-            "and moved again: test the memory of both machines");
+            " blocks of 1 MiB came, or were read back from the disk, with another digest than the "
+            "sender took, and moved again: test the memory of both machines, and the receiver's "
+            "disk");
     }
     if (outcome_ && !style_.quiet) {
         const mover::Outcome& o = *outcome_;

@@ -29,6 +29,11 @@ void add_flow(Schema& schema, ClientSettings& into) {
                      "For how long a session that was lost is dialled again; the transfer then "
                      "goes on where it was. 0s: not at all."},
                     into.retry_for, {Duration{0}, std::chrono::hours(24 * 365)});
+    schema.choice<bool>({"verify",
+                         "transfer: what is written was compared by digest; readback: besides, the "
+                         "receiver reads it "
+                         "from its disk again, past the page cache, before a file gets its name."},
+                        into.read_back, {{"transfer", false}, {"readback", true}});
     schema.size({"payload", "The most file bytes in one packet; the path may allow less."},
                 into.payload, {session::kMinPayload, session::kMaxPayload});
     schema.size(

@@ -31,6 +31,7 @@ struct ClientSettings {
     BitRate rate_limit{0};  // payload of the whole transfer; 0: no limit
     Duration retry_for{0};  // a session that was lost is dialled again for so long; 0: not
     std::size_t socket_buffer = 4 * MiB;
+    bool read_back = false;  // the receiver compares what its disk gives back
     bool trust_new_host = false;
     std::string ca;  // PEM; empty: the system's authorities
     bool io_uring = true;

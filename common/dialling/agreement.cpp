@@ -28,6 +28,13 @@ Result<void> check_agreement(const session::Terms& offered, const session::Terms
     if (agreed.payload > offered.payload) wrong = "payload";
     if (agreed.block > offered.block) wrong = "block";
     if (agreed.memory > offered.memory) wrong = "memory";
+    if (offered.direction == session::Direction::put && offered.read_back && !agreed.read_back) {
+        return Error{.fault = Fault::unsupported,
+                     .message = "the server does not know how to read back what it wrote",
+                     .path = {},
+                     .side = Side::remote,
+                     .remedy = "leave --verify readback out, or use a newer server"};
+    }
     if (wrong == nullptr) return {};
     return Error{
         .fault = Fault::protocol,
@@ -48,6 +55,7 @@ Result<session::Agreement> agree(Connection& connection, const session::Offer& o
     if (!agreement) return agreement;
     const auto checked = check_agreement(offer.terms, agreement->terms);
     if (!checked) return checked.error();
+    agreement->terms.read_back = offer.terms.read_back;  // of a get it is our own affair
     return agreement;
 }
 

@@ -62,6 +62,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
     }
     outcome_.stripes.resize(stripes_.size());
     if (setup_.is_client && setup_.keep_names) sink_.keep_names_done();
+    if (setup_.terms.read_back) sink_.set_read_back();
 }
 
 Time ReceiveSide::turn(Time now) {

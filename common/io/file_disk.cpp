@@ -132,6 +132,21 @@ void FileDisk::sync(DiskTag tag, DiskFile file, std::uint64_t offset,
     });
 }
 
+void FileDisk::flush(DiskTag tag, DiskFile file) {
+    const Entry& target = entry(file);
+    if (!cached_said_ && (!target.file->direct || target.direct_refused)) {
+        cached_said_ = true;
+        log_warning("the file system of " + target.file->path +
+                    " has no direct I/O: what is read back may come from its memory");
+    }
+    name_workers_.post([this, tag, file = target.file] {
+        NameDone result;
+        result.event.tag = tag;
+        if (const auto flushed = io::flush(*file); !flushed) result.event.error = flushed.error();
+        done(std::move(result));
+    });
+}
+
 void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& metadata) {
     name_workers_.post([this, tag, metadata, target = std::move(entry(file).file)]() mutable {
         NameDone result;

@@ -32,6 +32,7 @@ class FileDisk : public ports::Disk {
               std::vector<std::byte> image) final;
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
                std::size_t at, std::size_t bytes) final;
+    void flush(ports::DiskTag tag, ports::DiskFile file) override;
     void commit(ports::DiskTag tag, ports::DiskFile file,
                 const ports::FileMetadata& metadata) final;
     void make_entry(ports::DiskTag tag, ports::Making making) final;
@@ -122,6 +123,7 @@ class FileDisk : public ports::Disk {
     std::vector<ports::DiskFile> free_files_;
     std::size_t opening_ = 0;
     std::vector<Opening> openings_;  // since the last submit()
+    bool cached_said_ = false;       // that what is read back may come from the page cache
 
     std::vector<ports::DiskEvent> ready_;   // for the next poll()
     std::vector<ports::DiskEvent> events_;  // of the last poll()

@@ -117,12 +117,14 @@ void Finisher::finish(std::vector<Made> fresh) {
     if (shares(fresh.size() + named_.size())) {
         shared_barrier(fresh);
         tell_named();
+        read_back_all(fresh);
         give_names(fresh);
         return;
     }
     const Time start = Clock().now();
     const auto count = static_cast<double>(fresh.size() + named_.size());
     flush_files(fresh);
+    read_back_all(fresh);
     give_names(fresh);
     flush_directories();
     tell_named();
@@ -188,6 +190,18 @@ void Finisher::flush_directories() {
         "cannot flush its directory");
 }
 
+// What differs is mended; what cannot be is no file.
+void Finisher::read_back_all(std::vector<Made>& fresh) {
+    std::erase_if(fresh, [&](Made& made) {
+        if (!made.to_read_back) return false;
+        const auto proved = read_back(*made.to_read_back);
+        if (proved) return false;
+        const Made failed = std::move(made);
+        done_(failed, proved.error());
+        return true;
+    });
+}
+
 void Finisher::give_names(std::vector<Made>& fresh) {
     fail_if(fresh, give_name, "cannot give the file its name");
     for (Made& made : fresh) named_.push_back(std::move(made));
@@ -196,7 +210,12 @@ void Finisher::give_names(std::vector<Made>& fresh) {
 void Finisher::finish_whole(std::vector<Made>& fresh) {
     for (Made& made : fresh) {
         if (made.whole == nullptr) continue;
-        const auto committed = commit(*made.whole, made.metadata);
+        Result<bool> committed = true;
+        if (made.to_read_back) {
+            const auto proved = read_back(*made.to_read_back);
+            if (!proved) committed = proved.error();
+        }
+        if (committed) committed = commit(*made.whole, made.metadata);
         made.unowned = committed && !*committed;
         // Closed, and its partial file removed after an error, before anybody hears of it.
         made.whole.reset();

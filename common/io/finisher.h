@@ -18,6 +18,7 @@
 
 #include "common/base/result.h"
 #include "common/io/open_file.h"
+#include "common/io/read_back.h"
 #include "common/io/target_name.h"
 
 namespace lambda::io {
@@ -34,6 +35,7 @@ struct Made {
     // A target that goes its own way: flushed and named by itself.
     std::shared_ptr<OpenFile> whole;
     ports::FileMetadata metadata;
+    std::optional<Written> to_read_back;  // before it gets its name
 
     Made() = default;
     Made(Made&&) = default;
@@ -61,6 +63,7 @@ class Finisher {
     void shared_barrier(std::vector<Made>& fresh);
     void flush_files(std::vector<Made>& fresh);
     void flush_directories();
+    void read_back_all(std::vector<Made>& fresh);
     void give_names(std::vector<Made>& fresh);
     void finish_whole(std::vector<Made>& fresh);
     void fail_if(std::vector<Made>& made, const std::function<int(Made&)>& error_number,

@@ -26,17 +26,6 @@ Error in_the_way(const std::string& path) {
                  .remedy = "remove it"};
 }
 
-Result<void> write_all(int fd, ByteView content, const std::string& path) {
-    for (std::size_t done = 0; done < content.size();) {
-        const ssize_t written =
-            ::pwrite(fd, content.data() + done, content.size() - done, static_cast<off_t>(done));
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return file_error("cannot write", path, written < 0 ? errno : EIO);
-        done += static_cast<std::size_t>(written);
-    }
-    return {};
-}
-
 enum class Standing { nothing, replaceable, other };  // replaceable: a file or a link
 
 Standing standing(int directory, const std::string& name) {
@@ -51,14 +40,14 @@ Standing standing(int directory, const std::string& name) {
 // Nothing: the file system can't, or somebody's partial file stands there.
 Descriptor nameless_file(int directory, const std::string& partial) {
     if (standing(directory, partial) != Standing::nothing) return {};
-    return Descriptor(::openat(directory, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+    return Descriptor(::openat(directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
 }
 
 // The partial file, made by us and locked before anybody else found it. Nothing: not as simple.
 Descriptor fresh_partial(const TargetDirectories::Place& place, const std::string& partial) {
     const int directory = place.directory->opened.get();
     Descriptor file(::openat(directory, partial.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+                             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     struct stat ours {};
     struct stat named {};
     if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(file.get(), &ours) != 0 ||
@@ -165,6 +154,8 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
     const auto applied = apply({.descriptor = fd}, making.metadata, made.path);
     if (!applied) return applied.error();
     made.unowned = !*applied;
+    if (making.expected)
+        made.to_read_back = Written{fd, content, *making.expected, made.path};
     return std::optional(std::move(made));
 }
 
@@ -179,6 +170,11 @@ Maker::Outcome Maker::make_file_alone(const ports::Making& making, ByteView cont
     if (made.whole->kind != OpenFile::Kind::null) {
         const auto written = write_all(made.whole->plain.get(), content, made.path);
         if (!written) return written.error();
+    }
+    if (making.expected) {
+        if (const auto flushed = flush(*made.whole); !flushed) return flushed.error();
+        made.to_read_back =
+            Written{made.whole->plain.get(), content, *making.expected, made.path};
     }
     return std::optional(std::move(made));
 }

@@ -67,6 +67,9 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
 // As ports::Disk says.
 bool find_partials(const Root& root, const std::string& path, bool below);
 Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image);
+Result<void> flush(OpenFile& target);
+// From the file's beginning.
+Result<void> write_all(int fd, ByteView content, const std::string& path);
 
 // The journal beside a partial file that is ours by its lock; empty where there is none that could
 // have been written by this program.

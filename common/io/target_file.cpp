@@ -164,8 +164,13 @@ Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t typ
                             "name a file or a device");
     }
     target->kind = OpenFile::Kind::in_place;
-    target->plain = Descriptor(::openat(target->place.directory.get(), target->place.leaf.c_str(),
-                                        O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY));
+    // To be read again, too, where that is allowed.
+    for (const int access : {O_RDWR, O_WRONLY}) {
+        if (target->plain) break;
+        target->plain =
+            Descriptor(::openat(target->place.directory.get(), target->place.leaf.c_str(),
+                                access | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY));
+    }
     if (!target->plain) return file_error("cannot open", target->path, errno);
     return CreatedTarget{std::move(target), {}};
 }
@@ -220,6 +225,8 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     const bool filled = ::fstat(target->plain.get(), &status) == 0 && status.st_size > 0;
     if (keep && filled) journal = open_journal(*target);
     target->keep = !journal.empty() && keep(journal);
+    // It is compared as the disk has it. What is not flushed stays.
+    if (target->keep) ::posix_fadvise(target->plain.get(), 0, 0, POSIX_FADV_DONTNEED);
     if (!target->keep) {
         journal.clear();
         if (keep) remove_journal(*target);
@@ -228,6 +235,31 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     }
     if (size >= kDirectTarget && direct_pays(target->plain)) target->direct = open_direct(*target);
     return CreatedTarget{std::move(target), std::move(journal)};
+}
+
+Result<void> write_all(int fd, ByteView content, const std::string& path) {
+    for (std::size_t done = 0; done < content.size();) {
+        const ssize_t written =
+            ::pwrite(fd, content.data() + done, content.size() - done, static_cast<off_t>(done));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return file_error("cannot write", path, written < 0 ? errno : EIO);
+        done += static_cast<std::size_t>(written);
+    }
+    return {};
+}
+
+Result<void> flush(OpenFile& target) {
+    const int fd = target.plain.get();
+    struct stat status {};
+    const bool known = target.kind != OpenFile::Kind::null && ::fstat(fd, &status) == 0;
+    const bool keeps = known && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
+    if (!keeps || (::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) {
+        return target_error(target.path, "what is written there cannot be read back",
+                            "leave --verify readback out");
+    }
+    if (::fdatasync(fd) != 0) return file_error("cannot flush", target.path, errno);
+    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    return {};
 }
 
 Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {

@@ -3,6 +3,7 @@
 // The disk owns the slots; who moves data in one owns it until the event. Engine thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -89,6 +90,9 @@ struct TargetName {
     }
 };
 
+// XXH3-128 of some bytes.
+using ContentDigest = std::array<std::byte, 16>;
+
 // Something to be made whole, in one step.
 struct Making {
     enum class Kind {
@@ -106,6 +110,9 @@ struct Making {
     std::uint32_t slot = 0;
     std::uint32_t at = 0;
     std::uint32_t bytes = 0;
+    // file: of those bytes. They are read again past the page cache before the file gets its name,
+    // and written again, a few times, where they differ; then it is an Error of Fault::integrity.
+    std::optional<ContentDigest> expected{};
 };
 
 class Disk {
@@ -142,6 +149,9 @@ class Disk {
     // which is not flushed. From then on the partial file stays when the transfer is cut.
     virtual void sync(DiskTag tag, DiskFile file, std::uint64_t offset,
                       std::vector<std::byte> image) = 0;
+    // Flushes what was written until now, so that what is then read of it comes from the disk, past
+    // the page cache as far as the file system can. An error for what cannot be read again.
+    virtual void flush(DiskTag tag, DiskFile file) = 0;
     // Metadata; flush; rename over the name; flush of the directory. Closes the file.
     virtual void commit(DiskTag tag, DiskFile file, const FileMetadata& metadata) = 0;
 

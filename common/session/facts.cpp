@@ -104,6 +104,11 @@ std::size_t FactReader::choice(std::string_view name, std::span<const std::strin
     return 0;
 }
 
+std::size_t FactReader::choice_or(std::string_view name, std::span<const std::string_view> words,
+                                  std::size_t otherwise) {
+    return facts_.find(name) == nullptr ? otherwise : choice(name, words);
+}
+
 bool FactReader::flag(std::string_view name, bool otherwise) {
     return facts_.find(name) ? number(name, 0, 1) == 1 : otherwise;
 }

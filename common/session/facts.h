@@ -56,6 +56,9 @@ class FactReader {
     std::uint64_t number(std::string_view name, std::uint64_t low, std::uint64_t high);
     // The index of the value within `words`, in any case of letters.
     std::size_t choice(std::string_view name, std::span<const std::string_view> words);
+    // Likewise; `otherwise` where there is no such fact.
+    std::size_t choice_or(std::string_view name, std::span<const std::string_view> words,
+                          std::size_t otherwise);
     bool flag(std::string_view name, bool otherwise);  // 0 or 1
     // Exactly out.size() bytes in hex digits.
     void hex(std::string_view name, ByteSpan out);

@@ -11,6 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kDirections{"put", "get"};
 constexpr std::array<std::string_view, 3> kProtections{"private", "safe", "clear"};
 constexpr std::array<std::string_view, 2> kCiphers{"aes-128-gcm", "chacha20-poly1305"};
+constexpr std::array<std::string_view, 2> kVerify{"transfer", "readback"};
 constexpr std::array<std::string_view, 2> kInto{"file", "directory"};
 
 // 10 Tbit/s: far above any machine, far below where a double loses whole bits.
@@ -58,6 +59,7 @@ Terms read_terms(FactReader& reader) {
     terms.protection = static_cast<Protection>(reader.choice("protection", kProtections));
     terms.cipher = static_cast<Cipher>(reader.choice("cipher", kCiphers));
     terms.congestion = read_law(reader);
+    terms.read_back = reader.choice_or("verify", kVerify, 0) == 1;
     return terms;
 }
 
@@ -148,6 +150,7 @@ void add_terms(Facts& facts, const Terms& terms) {
         .add("protection", to_string(terms.protection))
         .add("cipher", to_string(terms.cipher))
         .add("congestion", terms.congestion);
+    if (terms.read_back) facts.add("verify", "readback");
 }
 
 Result<Terms> parse_terms(const Facts& facts) {

@@ -35,6 +35,7 @@ struct Terms {
     Protection protection = Protection::private_;
     Cipher cipher = Cipher::aes_128_gcm;
     std::string congestion = "sabul";  // a law's name, perhaps with parameters: "mimd:T=400ms"
+    bool read_back = false;  // the receiver reads from its disk again what it wrote, and compares
 
     bool operator==(const Terms&) const = default;
 };

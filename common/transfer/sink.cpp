@@ -106,6 +106,7 @@ bool Sink::handle_file(const FileRecord& record) {
     }
     if (at < record.size) file.digest.add_zeros(at, record.size);
     file.to_write = file.missing.count();
+    if (read_back_ && record.size >= ports::kSmallFile) file.proof = std::make_unique<Proof>();
     ports::Disk::Keep keep;
     if (keeps_journal(record.size)) {
         file.journal = std::make_unique<Journal>(record);
@@ -138,6 +139,7 @@ bool Sink::handle_close(const CloseRecord& record) {
     if (at->second.failed) return true;
     if (at->second.close || record.size != at->second.record.size) return false;
     at->second.close = record;
+    if (at->second.proof && at->second.to_write == 0) flush_at_ = Time{};  // nothing else will come
     maybe_commit(record.file);
     return true;
 }
@@ -311,8 +313,14 @@ bool Sink::leaves_agree(Block& block) {
         }
     }
     if (agree) {
-        for (const Leaf& leaf : good)
-            files_.at(leaf.file).digest.add_leaf(leaf.offset, leaf.digest);
+        for (const Leaf& leaf : good) {
+            File& file = files_.at(leaf.file);
+            if (file.proof) {
+                await_proof(file, leaf.offset, leaf.digest);
+            } else {
+                file.digest.add_leaf(leaf.offset, leaf.digest);
+            }
+        }
     }
     // Last of all: without these files the block may be complete, and gone.
     for (const FileNumber number : hopeless) {
@@ -334,6 +342,7 @@ void Sink::turn(Time now) {
     issue_writes();
     issue_compares();
     sync_files(now);
+    flush_files(now);
     if (finish_files_ && files_.empty() && tree_.in_hand() == 0 && blocks_.empty() && !finished_ &&
         stream_.has_room()) {
         const Totals all = totals();
@@ -343,7 +352,7 @@ void Sink::turn(Time now) {
 }
 
 void Sink::issue_writes() {
-    while (!to_write_.empty()) {
+    while (!to_write_.empty() && leaves_unproved_ <= kMostUnproved) {
         const Write write = to_write_.front();
         const auto at = files_.find(write.extent.file);
         LAMBDA_ASSERT(at != files_.end());
@@ -373,6 +382,7 @@ void Sink::handle(const ports::DiskEvent& event) {
     if (committing_.contains(event.tag)) return handle_committed(event);
     if (compare_reads_.contains(event.tag)) return handle_compared(event);
     if (syncing_.contains(event.tag)) return handle_synced(event);
+    if (flushing_.contains(event.tag)) return handle_flushed(event);
     if (event.tag == finding_) return handle_found(event);
     tree_.handle(event);
 }
@@ -414,9 +424,10 @@ void Sink::handle_written(const ports::DiskEvent& event) {
         if (!file.failed) fail(write.extent.file, *event.error, true);
     } else {
         file.to_write -= write.extent.bytes;
+        const Range offsets{write.extent.offset, write.extent.offset + write.extent.bytes};
+        if (file.proof) note_written(write.extent.file, file, offsets);
         if (file.journal) {
-            file.journal->add_written(
-                {write.extent.offset, write.extent.offset + write.extent.bytes});
+            file.journal->add_written(offsets);
             unsynced_.insert(write.extent.file);
             unsynced_bytes_ += write.extent.bytes;
         }
@@ -466,7 +477,8 @@ void Sink::fail(FileNumber number, const Error& error, bool tell_sender) {
 // Whether something of the file is on its way to the disk or back.
 bool Sink::disk_has(FileNumber number, const File& file) const {
     const auto is_it = [&](const auto& entry) { return entry.second == number; };
-    return file.writes_in_flight > 0 || file.syncing || file.compares_in_hand > 0 ||
+    const bool flushing = file.proof && file.proof->flushing;
+    return file.writes_in_flight > 0 || file.syncing || flushing || file.compares_in_hand > 0 ||
            std::any_of(creating_.begin(), creating_.end(), is_it) ||
            std::any_of(committing_.begin(), committing_.end(), is_it);
 }

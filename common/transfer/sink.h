@@ -54,9 +54,14 @@ class Sink {
     static constexpr std::uint64_t kSyncBytes = 64u << 20;
     static constexpr Duration kSyncEvery = std::chrono::milliseconds(250);
     static constexpr std::size_t kMostSyncs = 16;  // at once
+    // Leaves that were received and not read back: beyond it nothing is written before some are.
+    static constexpr std::size_t kMostUnproved = 65536;
 
     Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t block_bytes,
          Listener listener);
+    // Whatever was written is read from the disk again and compared, leaf by leaf, before a file
+    // gets its name; what differs comes again. Before the first turn().
+    void set_read_back() { read_back_ = true; }
 
     // False: the peer speaks nonsense; nothing more should be taken from it.
     bool handle(const Record& record);
@@ -64,7 +69,7 @@ class Sink {
     // Issues what the disk takes, and ends the set. Every turn.
     void turn(Time now);
     // When turn() has something to do by itself.
-    Time next_time() const { return sync_at_; }
+    Time next_time() const { return std::min(sync_at_, flush_at_); }
 
     // Where a packet's file bytes may be opened to, before its tag is known to hold.
     struct Landing {
@@ -89,7 +94,10 @@ class Sink {
         return 2 * blocks_writing_ >= slots_for_credit_ ||
                (finish_files_ && writing() && totals_.bytes_complete >= totals_.bytes_known);
     }
-    bool writing() const { return writes_in_flight_ > 0 || !syncing_.empty(); }
+    bool writing() const {
+        return writes_in_flight_ > 0 || !syncing_.empty() || !flushing_.empty() ||
+               !comparing_.empty();
+    }
     Totals totals() const;
     // From now on the names of files that are done are kept: of those in no directory.
     void keep_names_done() { names_done_.emplace(); }
@@ -103,6 +111,13 @@ class Sink {
         std::uint64_t block = 0;
         Extent extent;
     };
+    // Leaves between their coming and their being flushed, to be read back.
+    struct Proof {
+        std::map<std::uint64_t, Digest> leaves;       // by file offset
+        IntervalSet written;                          // of them
+        std::map<std::uint64_t, unsigned> different;  // how often, by file offset
+        bool flushing = false;
+    };
     struct File {
         FileRecord record;
         // A small one is `whole` until its content and CLOSE are here, then committing.
@@ -114,8 +129,9 @@ class Sink {
         std::unique_ptr<Journal> journal;  // of a file that keeps one
         bool syncing = false;
         IntervalSet kept;  // from an earlier transfer, and its digest at the source not known yet
-        std::uint64_t to_compare = 0;  // bytes of what was kept, until the comparison
+        std::uint64_t to_compare = 0;  // bytes of what was kept, or is to be read back
         unsigned compares_in_hand = 0;
+        std::unique_ptr<Proof> proof;  // of a file that is read back
         std::optional<CloseRecord> close;
         FileDigest digest{0};
         bool failed = false;                    // waits for the disk to let go of it
@@ -162,14 +178,32 @@ class Sink {
     void forget_failed(FileNumber number);
     bool disk_has(FileNumber number, const File& file) const;
 
+    // A leaf that is read from this disk, to be compared.
+    struct Compare {
+        LeafRecord leaf;
+        bool proves = false;  // that it was written well; else the sender told it of a kept one
+        std::uint32_t bytes = 0, issued = 0;
+        unsigned reads_in_flight = 0;
+        bool bad = false;
+    };
+
     // sink_kept.cpp: what an earlier transfer left
     void handle_found(const ports::DiskEvent& event);
     void adopt(FileNumber number, File& file, ByteView journal);
     bool handle_leaf(const LeafRecord& record);
     void issue_compares();
+    bool start_compare(const LeafRecord& leaf, bool proves);
     void handle_compared(const ports::DiskEvent& event);
     void judge(std::uint32_t slot);
-    bool mend(std::uint32_t slot, const LeafRecord& leaf, File& file);
+    void mend(std::uint32_t slot, const Compare& compare, File& file);
+
+    // sink_proof.cpp: what was written is read back
+    void await_proof(File& file, std::uint64_t offset, const Digest& digest);
+    void note_written(FileNumber number, File& file, Range offsets);
+    void flush_files(Time now);
+    void handle_flushed(const ports::DiskEvent& event);
+    bool hopeless(File& file, std::uint64_t offset);
+    void fail_over_disk(FileNumber number, const File& file);
 
     // sink_journal.cpp
     void sync_files(Time now);
@@ -206,13 +240,7 @@ class Sink {
 
     bool nothing_kept_ = false;  // NOTHING was said
     ports::DiskTag finding_ = 0;
-    struct Compare {
-        LeafRecord leaf;
-        std::uint32_t bytes = 0, issued = 0;
-        unsigned reads_in_flight = 0;
-        bool bad = false;
-    };
-    std::deque<LeafRecord> to_compare_;
+    std::deque<LeafRecord> to_compare_, to_prove_;
     std::map<std::uint32_t, Compare> comparing_;  // by slot
     struct CompareRead {
         std::uint32_t slot = 0, bytes = 0;
@@ -223,6 +251,17 @@ class Sink {
     std::uint64_t unsynced_bytes_ = 0;
     Time sync_at_ = kNever;
     std::unordered_map<ports::DiskTag, FileNumber> syncing_;
+
+    bool read_back_ = false;
+    std::set<FileNumber> unproved_;  // with leaves that were written and not flushed
+    std::size_t leaves_unproved_ = 0;
+    std::uint64_t unproved_bytes_ = 0;
+    Time flush_at_ = kNever;
+    struct Flush {
+        FileNumber file = 0;
+        std::vector<LeafRecord> leaves;
+    };
+    std::unordered_map<ports::DiskTag, Flush> flushing_;
 
     bool finished_ = false;
     Totals totals_;

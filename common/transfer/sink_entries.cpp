@@ -86,6 +86,8 @@ void Sink::maybe_commit(FileNumber number) {
         making.slot = blocks_.at(file.content->block).slot;
         making.at = file.content->extent.at;
         making.bytes = file.content->extent.bytes;
+        if (read_back_)
+            making.expected = blocks_.at(file.content->block).digests.at(making.at + making.bytes);
     }
     disk_.make_entry(tag, std::move(making));
 }
@@ -119,6 +121,8 @@ void Sink::end(std::map<FileNumber, File>::iterator at) {
     const FileNumber number = at->first;
     const std::optional<FileNumber> directory = at->second.directory;
     unsynced_.erase(number);
+    unproved_.erase(number);
+    if (at->second.proof) leaves_unproved_ -= at->second.proof->leaves.size();
     files_.erase(at);
     tree_.file_ended(number, directory);
 }

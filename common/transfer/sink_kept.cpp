@@ -12,6 +12,7 @@ void Sink::handle_found(const ports::DiskEvent& event) {
     if (event.found || event.error) return;
     nothing_kept_ = true;
     stream_.put(NothingRecord{});
+    if (read_back_) return;
     slots_for_credit_ += spare_slots_.size();
     free_slots_.insert(free_slots_.begin(), spare_slots_.begin(), spare_slots_.end());
     spare_slots_.clear();
@@ -51,15 +52,20 @@ bool Sink::handle_leaf(const LeafRecord& record) {
     return true;
 }
 
+// False: no slot is free.
+bool Sink::start_compare(const LeafRecord& leaf, bool proves) {
+    if (spare_slots_.empty()) return false;
+    const auto bytes = std::min(kLeafBytes, files_.at(leaf.file).record.size - leaf.offset);
+    comparing_[spare_slots_.back()] = {
+        .leaf = leaf, .proves = proves, .bytes = static_cast<std::uint32_t>(bytes)};
+    spare_slots_.pop_back();
+    return true;
+}
+
 void Sink::issue_compares() {
-    while (!to_compare_.empty() && !spare_slots_.empty()) {
-        const LeafRecord leaf = to_compare_.front();
+    while (!to_prove_.empty() && start_compare(to_prove_.front(), true)) to_prove_.pop_front();
+    while (!to_compare_.empty() && start_compare(to_compare_.front(), false))
         to_compare_.pop_front();
-        const auto bytes = std::min(kLeafBytes, files_.at(leaf.file).record.size - leaf.offset);
-        comparing_[spare_slots_.back()] = {.leaf = leaf,
-                                           .bytes = static_cast<std::uint32_t>(bytes)};
-        spare_slots_.pop_back();
-    }
     std::vector<std::uint32_t> over;
     for (auto& [slot, compare] : comparing_) {
         const File& file = files_.at(compare.leaf.file);
@@ -95,29 +101,40 @@ void Sink::judge(std::uint32_t slot) {
     File& file = files_.at(leaf.file);
     const bool same = !file.failed && !compare.bad &&
                       leaf_digest(disk_.slot(slot).first(compare.bytes)) == leaf.digest;
-    if (file.failed || same) {
+    const bool differs = !file.failed && !same;
+    const std::uint64_t index = (file.record.place + leaf.offset) / block_bytes_;
+    const auto block = blocks_.find(index);
+    if (differs && block != blocks_.end() && block->second.writing) {
+        spare_slots_.push_back(slot);
+        (compare.proves ? to_prove_ : to_compare_).push_back(leaf);  // look again
+        return;
+    }
+    if (compare.proves) --leaves_unproved_;
+    --file.compares_in_hand;
+    if (differs && compare.proves && hopeless(file, leaf.offset)) {
+        spare_slots_.push_back(slot);
+        return fail_over_disk(leaf.file, file);
+    }
+    if (differs) {
+        mend(slot, compare, file);
+    } else {
         spare_slots_.push_back(slot);
         if (same) file.digest.add_leaf(leaf.offset, leaf.digest);
         file.to_compare -= compare.bytes;
-    } else if (!mend(slot, leaf, file)) {
-        spare_slots_.push_back(slot);
-        to_compare_.push_back(leaf);  // its block is being written: look again
-        return;
     }
-    --file.compares_in_hand;
-    stream_.put(ComparedRecord{});
+    if (!compare.proves) stream_.put(ComparedRecord{});
     if (file.failed) return forget_failed(leaf.file);
     maybe_commit(leaf.file);
 }
 
-// The leaf comes again, into its block, which the sender has not opened: all of it was kept. False:
-// not now.
-bool Sink::mend(std::uint32_t slot, const LeafRecord& leaf, File& file) {
+// The leaf comes again, into its block, which the sender has not opened, since all of it was kept,
+// or has seen acknowledged, and which is not being written.
+void Sink::mend(std::uint32_t slot, const Compare& compare, File& file) {
+    const LeafRecord& leaf = compare.leaf;
     const Range offsets{leaf.offset, std::min(leaf.offset + kLeafBytes, file.record.size)};
     const std::uint64_t index = (file.record.place + leaf.offset) / block_bytes_;
     const auto open = blocks_.find(index);
     if (open != blocks_.end()) {
-        if (open->second.writing) return false;
         open->second.expected.reset();
         spare_slots_.push_back(slot);
     } else {
@@ -126,15 +143,16 @@ bool Sink::mend(std::uint32_t slot, const LeafRecord& leaf, File& file) {
         block.slot = slot;
         block.spare = true;
     }
-    file.journal->forget(offsets);
+    if (file.journal) file.journal->forget(offsets);
     file.missing.insert(offsets);
     file.to_compare -= offsets.length();
     file.to_write += offsets.length();
-    totals_.bytes_known += offsets.length();
-    totals_.bytes_kept -= offsets.length();
+    if (!compare.proves) {
+        totals_.bytes_known += offsets.length();
+        totals_.bytes_kept -= offsets.length();
+    }
     ++totals_.leaves_again;
     stream_.put(AgainRecord{leaf.file, leaf.offset});
-    return true;
 }
 
 }  // namespace lambda::transfer

@@ -5,9 +5,12 @@
 #include <cstring>
 
 #include "common/base/assert.h"
+#include "common/transfer/digest.h"
 
 namespace lambda::simulation {
 namespace {
+
+constexpr int kMostRewrites = 3;  // as a real disk
 
 Error disk_error(const std::string& path, int number) {
     return errno_error(Fault::file, "cannot", path, number);
@@ -155,6 +158,7 @@ bool MemoryDisk::write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t o
         auto& content = files.at(path + ".part").bytes;
         content.resize(std::max(content.size(), offset + bytes));
         std::memcpy(content.data() + offset, slots_[slot].data() + at, bytes);
+        if (on_write) on_write(path, offset, ByteSpan(content).subspan(offset, bytes));
         open_.at(file).unflushed.push_back({offset, offset + bytes});
         event.bytes = bytes;
         return event;
@@ -171,6 +175,13 @@ void MemoryDisk::sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t of
         journal.resize(std::max<std::size_t>(journal.size(), offset + image.size()));
         std::copy(image.begin(), image.end(),
                   journal.begin() + static_cast<std::ptrdiff_t>(offset));
+        return ports::DiskEvent{.tag = tag};
+    });
+}
+
+void MemoryDisk::flush(ports::DiskTag tag, ports::DiskFile file) {
+    end_later([this, tag, file] {
+        open_.at(file).unflushed.clear();
         return ports::DiskEvent{.tag = tag};
     });
 }
@@ -219,13 +230,22 @@ ports::DiskEvent MemoryDisk::made(const ports::Making& making) {
     } else if (making.kind == Kind::same) {
         files[path] = files.at(making.first.text());
     } else {
-        MemoryFile& file = files[path];
+        MemoryFile file;
         const auto from = slots_[making.slot].begin() + making.at;
-        file.bytes.assign(from, from + making.bytes);
+        for (int left = kMostRewrites; left >= 0; --left) {
+            file.bytes.assign(from, from + making.bytes);
+            if (on_write) on_write(path, 0, file.bytes);
+            if (!making.expected || transfer::leaf_digest(file.bytes) == *making.expected) break;
+            if (left > 0) continue;
+            event.error = disk_error(path, EIO);
+            event.error->fault = Fault::integrity;
+            return event;
+        }
         file.bytes.resize(making.kind == Kind::file ? making.metadata.size : 0);
         file.mtime_ns = making.metadata.mtime_ns;
         file.mode = making.metadata.mode;
         file.shows = making.text;
+        files[path] = std::move(file);
     }
     return event;
 }

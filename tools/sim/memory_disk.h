@@ -29,6 +29,8 @@ class MemoryDisk final : public ports::Disk {
     std::map<std::string, ports::FileMetadata> directories;
     std::set<std::string> fail_create, fail_write, fail_read, fail_commit;
     std::function<void(const std::string& path, std::uint64_t offset)> on_read;
+    // May change what a write leaves on the disk; the bytes begin at `offset` of the file.
+    std::function<void(const std::string& path, std::uint64_t offset, ByteSpan written)> on_write;
     Duration latency = std::chrono::microseconds(200);
     bool full = false;     // from now on every write fails
     Time stalled_until{};  // nothing that is asked for ends before
@@ -53,6 +55,7 @@ class MemoryDisk final : public ports::Disk {
               std::vector<std::byte> image) override;
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
                std::size_t at, std::size_t bytes) override;
+    void flush(ports::DiskTag tag, ports::DiskFile file) override;
     void commit(ports::DiskTag tag, ports::DiskFile file,
                 const ports::FileMetadata& metadata) override;
     void make_entry(ports::DiskTag tag, ports::Making making) override;

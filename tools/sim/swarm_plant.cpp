@@ -47,6 +47,7 @@ class PlainDisk : public ports::Disk {
                std::size_t at, std::size_t bytes) override {
         return disk_.write(tag, file, offset, slot, at, bytes);
     }
+    void flush(ports::DiskTag tag, ports::DiskFile file) override { disk_.flush(tag, file); }
     void commit(ports::DiskTag tag, ports::DiskFile file,
                 const ports::FileMetadata& metadata) override {
         disk_.commit(tag, file, metadata);

@@ -36,6 +36,7 @@ class ZeroDisk final : public ports::Disk {
               std::vector<std::byte> image) override;
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
                std::size_t at, std::size_t bytes) override;
+    void flush(ports::DiskTag tag, ports::DiskFile) override { end({.tag = tag}); }
     void commit(ports::DiskTag tag, ports::DiskFile file,
                 const ports::FileMetadata& metadata) override;
     void make_entry(ports::DiskTag tag, ports::Making) override { end({.tag = tag}); }
