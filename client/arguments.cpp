@@ -179,6 +179,10 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
                   "Accept and remember the key of a server that was never seen.");
     add_path(*app, "--ca", into.settings.ca,
              "Authority (PEM) that vouches for the server, in place of a remembered key.");
+    add_path(
+        *app, "--rate-file", into.rate_file,
+        "Holds a --rate-limit, and is looked at each second: write to it to change the rate of "
+        "a running transfer.");
     add_path(*app, "--password-file", into.password_file,
              "The password is its first line; else LAMBDA_FTP_PASSWORD, ~/.netrc or a prompt.");
     add_path(*app, "--certificate", into.certificate, "Log in by this certificate (PEM).");
@@ -237,6 +241,7 @@ Result<void> take_operands(std::vector<std::string> left, std::vector<std::strin
     for (const transfer::Rule& rule : into.walk.rules) rule_bytes += rule.pattern.size();
     if (into.walk.rules.size() > transfer::kMaxRules || rule_bytes > transfer::kMaxRuleBytes)
         return usage("there are more than 4096 patterns, or more than 256 KiB of them");
+    if (!into.rate_file.empty() && !transfers) return usage("--rate-file is for put and get");
     if (into.certificate.empty() != into.key.empty()) {
         return usage("--certificate and --key go together");
     }

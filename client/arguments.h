@@ -42,6 +42,7 @@ struct Arguments {
     config::ClientSettings settings;
     std::string password_file;
     std::string certificate, key;
+    std::string rate_file;      // empty: none
     std::string left_over;      // empty: in the state directory
     std::string from_file;      // put, get: further sources stand there; "-": standard input
     transfer::WalkRecord walk;  // put, get: what of trees is taken, and how

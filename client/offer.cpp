@@ -18,6 +18,11 @@ std::uint64_t ring_bytes(std::uint64_t memory) {
     return std::clamp(left, kLeastRing, kMostRing);
 }
 
+void set_limit(session::Terms& terms, BitRate limit) {
+    terms.highest_rate = limit;
+    if (limit.bits_per_second > 0) terms.initial_rate = std::min(terms.initial_rate, limit);
+}
+
 }  // namespace
 
 session::Terms make_terms(const config::ClientSettings& settings) {
@@ -26,10 +31,7 @@ session::Terms make_terms(const config::ClientSettings& settings) {
     terms.payload = settings.payload;
     terms.syn = settings.syn;
     terms.initial_rate = settings.initial_rate;
-    terms.highest_rate = settings.rate_limit;
-    if (settings.rate_limit.bits_per_second > 0) {
-        terms.initial_rate = std::min(terms.initial_rate, settings.rate_limit);
-    }
+    set_limit(terms, lower(settings.rate_limit, settings.rate_hours.lowest()));
     terms.window = settings.window;
     terms.block = settings.block_size;
     terms.memory = ring_bytes(settings.memory);
@@ -40,9 +42,13 @@ session::Terms make_terms(const config::ClientSettings& settings) {
     return terms;
 }
 
-session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings) {
+session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings, BitRate limit,
+                          bool moves) {
     session::Offer offer;
     offer.terms = make_terms(settings);
+    offer.terms.initial_rate = settings.initial_rate;
+    set_limit(offer.terms, limit);
+    if (moves) offer.terms.highest_rate = BitRate{0};
     offer.terms.direction = plan.direction;
     io::fill_random(offer.nonce);
     if (plan.direction == session::Direction::put) {

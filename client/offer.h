@@ -7,9 +7,11 @@
 
 namespace lambda::client {
 
-// All but the direction.
+// All but the direction. Of a timetable of rates, the lowest.
 session::Terms make_terms(const config::ClientSettings& settings);
-// With a fresh nonce.
-session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings);
+// With a fresh nonce. `limit`: of the rate at the start, 0: none; where it `moves`, it is kept
+// beside the terms.
+session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings, BitRate limit,
+                          bool moves);
 
 }  // namespace lambda::client

@@ -8,6 +8,7 @@
 #include "client/left_over.h"
 #include "client/offer.h"
 #include "client/progress.h"
+#include "client/rate_schedule.h"
 #include "client/retry.h"
 #include "client/sources.h"
 #include "client/waiting.h"
@@ -77,10 +78,18 @@ void become_contents(Plan& plan, const session::Agreement& agreement) {
     }
 }
 
+BitRate limit_now(RateSchedule& schedule, Report& report) {
+    if (const auto looked = schedule.look(); !looked) report.note(looked.error().sentence());
+    return schedule.limit(minute_of_day());
+}
+
 // `token`: of the try before, whose place this one takes; then its own.
 Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::string& token,
                                 Report& report) {
-    session::Offer offer = make_offer(plan, arguments.settings);
+    RateSchedule schedule(arguments.settings, arguments.rate_file);
+    if (const auto looked = schedule.look(); !looked) return looked.error();
+    session::Offer offer =
+        make_offer(plan, arguments.settings, schedule.limit(minute_of_day()), schedule.moves());
     offer.replaces = token;
     if (plan.direction == session::Direction::put) {  // we send; else the server knows its own
         const Result<void> law = sabul::check_law(offer.terms.congestion);
@@ -109,6 +118,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     auto loop =
         dialling::TransferLoop::make(**connection, std::move(setup), agreement->token, progress);
     if (!loop) return loop.error();
+    if (schedule.moves()) (*loop)->follow([&] { return limit_now(schedule, report); });
     return (*loop)->run();
 }
 

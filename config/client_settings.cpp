@@ -18,9 +18,18 @@ void add_flow(Schema& schema, ClientSettings& into) {
                into.congestion);
     schema.rate({"initial_rate", "What a transfer starts at, over all stripes."}, into.initial_rate,
                 {kLeastRate, kMostRate});
-    schema.optional_rate(
-        {"rate_limit", "The most payload a second of a transfer, over all stripes."},
-        into.rate_limit, {kLeastRate, kMostRate});
+    schema.add(
+        {.name = "rate_limit",
+         .allowed = "none, " + exact_rate(kLeastRate) + " to " + exact_rate(kMostRate) +
+                    ", or HH:MM-HH:MM RATE with more after commas",
+         .default_value = "none",
+         .documentation =
+             "The most payload a second of a transfer, over all stripes; by the local time of "
+             "the client as in 08:00-18:00 200Mbit/s, 18:00-08:00 max.",
+         .read = [&into](const Entry& entry) -> std::optional<std::string> {
+             if (entry.is_list || entry.items.empty()) return "must be one value";
+             return read_rate_limit(entry.items.front(), into);
+         }});
     schema.optional_size({"window", "The most bytes in flight, over all stripes."}, into.window,
                          {64 * KiB, 64 * GiB});
     schema.duration({"syn", "The interval of rate control and acknowledgements."}, into.syn,
@@ -78,7 +87,34 @@ void add_trust(Schema& schema, ClientSettings& into) {
                 into.ca, true);
 }
 
+std::optional<std::string> out_of_range(BitRate rate) {
+    if (rate.bits_per_second == 0 || (rate >= kLeastRate && rate <= kMostRate)) return std::nullopt;
+    return "'" + exact_rate(rate) + "' is out of range";
+}
+
 }  // namespace
+
+std::optional<std::string> read_rate_limit(const std::string& text, ClientSettings& into) {
+    BitRate limit{0};
+    RateTimetable hours;
+    if (RateTimetable::looks_like_one(text)) {
+        const auto parsed = RateTimetable::parse(text);
+        if (!parsed) return parsed.error().sentence();
+        for (const RateTimetable::Stretch& stretch : parsed->stretches()) {
+            if (auto wrong = out_of_range(stretch.limit)) return wrong;
+        }
+        hours = *parsed;
+    } else if (text != "none" && text != "max") {
+        const auto parsed = parse_rate(text);
+        if (!parsed) return parsed.error().sentence();
+        if (parsed->bits_per_second == 0) return "'" + text + "' is out of range";
+        if (auto wrong = out_of_range(*parsed)) return wrong;
+        limit = *parsed;
+    }
+    into.rate_limit = limit;
+    into.rate_hours = hours;
+    return std::nullopt;
+}
 
 Schema client_schema(ClientSettings& into) {
     Schema schema;

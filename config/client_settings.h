@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/rate_timetable.h"
 #include "common/base/result.h"
 #include "common/base/time.h"
 #include "common/base/units.h"
@@ -28,8 +29,9 @@ struct ClientSettings {
     std::uint32_t payload = session::kMaxPayload;
     std::uint64_t window = 0;  // bytes in flight; 0: no limit
     BitRate initial_rate{100e6};
-    BitRate rate_limit{0};  // payload of the whole transfer; 0: no limit
-    Duration retry_for{0};  // a session that was lost is dialled again for so long; 0: not
+    BitRate rate_limit{0};     // payload of the whole transfer; 0: no limit
+    RateTimetable rate_hours;  // of `rate_limit`, where that is one: counts besides
+    Duration retry_for{0};     // a session that was lost is dialled again for so long; 0: not
     std::size_t socket_buffer = 4 * MiB;
     bool read_back = false;  // the receiver compares what its disk gives back
     bool trust_new_host = false;
@@ -44,6 +46,9 @@ struct ClientSettings {
 // all defaults.
 Result<ClientSettings> load_client_settings(const std::string& file);
 Result<ClientSettings> parse_client_settings(std::string_view text, const std::string& file);
+
+// A value of `rate_limit`: a rate, none, or a timetable. Returns what is wrong, or nothing.
+std::optional<std::string> read_rate_limit(const std::string& text, ClientSettings& into);
 
 // The table of keys; it writes into `into`, which must outlive it.
 class Schema;

@@ -95,7 +95,8 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
                           " of " + std::to_string(now.total_bytes) + " bytes, " +
                           std::to_string(now.files_done) + " of " +
                           std::to_string(now.files_known) + " files";
-               }});
+               },
+           .limit = [&transfers, number](BitRate rate) { transfers.set_limit(number, rate); }});
     reply(150, session::format_agreement(started.agreement));
 }
 

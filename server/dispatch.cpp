@@ -1,5 +1,7 @@
 // Which command is answered by what.
 #include "common/base/units.h"
+#include "common/session/facts.h"
+#include "common/session/terms.h"
 #include "server/listing.h"
 #include "server/login.h"
 #include "server/offload.h"
@@ -78,6 +80,8 @@ asio::awaitable<void> Session::answer_account(const session::Command& command) {
         checksum(command.argument);
     } else if (verb == "ABOR") {
         abort();
+    } else if (verb == "RATE") {
+        limit_rate(command.argument);
     } else if (verb == "STAT") {
         status();
     } else if (verb == "USER" || verb == "PASS" || verb == "JOIN") {
@@ -91,6 +95,15 @@ void Session::abort() {
     if (!activity_) return reply(225, "Nothing runs");
     activity_->cancel();
     if (++aborts_ > kMaxInHand) closing_ = true;
+}
+
+void Session::limit_rate(const std::string& argument) {
+    const std::optional<std::uint64_t> bits = session::parse_number(argument);
+    if (!bits || *bits > session::kMaxRate)
+        return reply(501, "RATE takes bits a second, 0 for no limit");
+    if (!activity_ || !activity_->limit) return reply(503, "No transfer runs");
+    activity_->limit(BitRate{static_cast<double>(*bits)});
+    reply(200, "So be it");
 }
 
 void Session::status() {

@@ -39,6 +39,7 @@ class Session : public std::enable_shared_from_this<Session> {
     struct Activity {
         std::function<void()> cancel;
         std::function<std::string()> status;
+        std::function<void(BitRate)> limit{};  // of a transfer's rate
     };
 
     // Another server's session, in place of a login.
@@ -61,6 +62,7 @@ class Session : public std::enable_shared_from_this<Session> {
     boost::asio::awaitable<void> answer_account(const session::Command& command);
     void abort();
     void status();
+    void limit_rate(const std::string& argument);
 
     boost::asio::awaitable<void> user(const std::string& name);
     boost::asio::awaitable<void> pass(const std::string& password);

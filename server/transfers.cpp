@@ -189,6 +189,11 @@ void Transfers::stop_all(const Error& why) {
     for (auto& [number, transfer] : transfers_) transfer.mover->stop(why);
 }
 
+void Transfers::set_limit(std::uint64_t number, BitRate limit) {
+    const auto found = transfers_.find(number);
+    if (found != transfers_.end()) found->second.mover->set_limit(limit);
+}
+
 mover::Progress Transfers::progress(std::uint64_t number) const {
     const auto found = transfers_.find(number);
     return found == transfers_.end() ? mover::Progress{} : found->second.mover->progress();

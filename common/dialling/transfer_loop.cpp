@@ -15,6 +15,9 @@ constexpr std::size_t kDialsInHand = 2 * session::kMaxStripes;
 constexpr Duration kEndTimeout = std::chrono::seconds(10);
 // After an interruption.
 constexpr Duration kStopTimeout = std::chrono::seconds(3);
+// RATE commands without an answer; the server takes 64 commands in hand.
+constexpr unsigned kMostRates = 16;
+constexpr Duration kAskLimitEvery = std::chrono::seconds(1);
 // Where nothing else ends a wait.
 constexpr Duration kLongestSleep = std::chrono::seconds(60);
 
@@ -25,7 +28,8 @@ Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection,
                                                          TransferWatch& watch) {
     io::Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return errno_error(Fault::session, "cannot make an eventfd", {}, errno);
-    std::unique_ptr<TransferLoop> loop(new TransferLoop(connection, watch, std::move(wake)));
+    std::unique_ptr<TransferLoop> loop(new TransferLoop(
+        connection, watch, std::move(wake), setup.terms.direction == session::Direction::put));
     TransferLoop* self = loop.get();
     const std::uint16_t stripes = setup.terms.stripes;
     setup.dial = [self](std::uint16_t stripe, std::uint32_t epoch) {
@@ -53,8 +57,13 @@ Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection,
     return loop;
 }
 
-TransferLoop::TransferLoop(Connection& connection, TransferWatch& watch, io::Descriptor wake)
-    : connection_(connection), watch_(watch), wake_(std::move(wake)), dials_(kDialsInHand) {}
+TransferLoop::TransferLoop(Connection& connection, TransferWatch& watch, io::Descriptor wake,
+                           bool sends)
+    : connection_(connection),
+      watch_(watch),
+      wake_(std::move(wake)),
+      dials_(kDialsInHand),
+      sends_(sends) {}
 
 TransferLoop::~TransferLoop() {
     mover_.reset();
@@ -76,6 +85,8 @@ const mover::Outcome& TransferLoop::run() {
         sleep();
     }
     watch_.ended();
+    if (rates_unanswered_ > 0 && !session_lost_ && !stopping_)
+        watch_.note("the server did not say that it keeps the rate limit: it may be too old");
     return mover_->outcome();
 }
 
@@ -103,6 +114,7 @@ void TransferLoop::turn() {
     hear_server();
     hear_interruption();
     const Time time = now();
+    keep_rate(time);
     if (finished_ && mover_->outcome().cut) abort();
     if (finished_ && !answered_) end_by(time + (stopping_ ? kStopTimeout : kEndTimeout));
     if (!finished_ && time >= watch_.next_look()) watch_.look(mover_->progress(), time);
@@ -124,6 +136,10 @@ void TransferLoop::hear_server() {
         }
         if (!*reply) return;
         if (answered_ || (*reply)->preliminary()) continue;
+        if ((*reply)->code == 200 && rates_unanswered_ > 0) {
+            --rates_unanswered_;
+            continue;
+        }
         answered_ = true;
         if ((*reply)->code == 226) {
             if (!finished_) {
@@ -143,6 +159,28 @@ void TransferLoop::hear_interruption() {
     if (stopping_ || !connection_.interruption().raised()) return;
     stop(interruption_error());
     abort();
+}
+
+// The sender keeps the limit: here, or at the server, which is told.
+void TransferLoop::keep_rate(Time time) {
+    if (!limit_now_ || finished_ || stopping_ || time < ask_limit_at_) return;
+    ask_limit_at_ = time + kAskLimitEvery;
+    const BitRate limit = limit_now_();
+    if (limit_ == limit) return;
+    if (sends_) {
+        mover_->set_limit(limit);
+    } else {
+        if (answered_ || session_lost_ || rates_unanswered_ == kMostRates) return;
+        ++rates_unanswered_;
+        const auto bits = static_cast<std::uint64_t>(limit.bits_per_second);
+        LAMBDA_ASSERT(connection_.send("RATE", std::to_string(bits)).ok());
+        hear_server();  // sends it
+    }
+    if (limit_) {
+        watch_.note(limit.bits_per_second > 0 ? "the rate is now limited to " + format_rate(limit)
+                                              : "the rate is now not limited");
+    }
+    limit_ = limit;
 }
 
 // Once; the server need not wait for what will not come.
@@ -171,7 +209,8 @@ void TransferLoop::sleep() {
         sockets.push_back({.fd = interruption, .events = POLLIN, .revents = 0});
     }
     connection_.joins().add_to(sockets);
-    poll_until(sockets, std::min({now() + kLongestSleep, watch_.next_look(),
+    const Time ask = limit_now_ && !finished_ ? ask_limit_at_ : kNever;
+    poll_until(sockets, std::min({now() + kLongestSleep, watch_.next_look(), ask,
                                   connection_.joins().deadline(), give_up_}));
 }
 

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "common/base/mailbox.h"
 #include "common/base/time.h"
+#include "common/base/units.h"
 #include "common/dialling/connection.h"
 #include "common/io/root.h"
 #include "common/mover/mover.h"
@@ -36,6 +39,10 @@ class TransferLoop {
                                                       TransferWatch& watch);
     ~TransferLoop();
 
+    // Keeps the transfer's rate below what `limit` says, 0: no limit. It is asked each second.
+    // Before run().
+    void follow(std::function<BitRate()> limit) { limit_now_ = std::move(limit); }
+
     // Until the mover has done all there was to do; or it was cut, and the server has answered or
     // is given up.
     const mover::Outcome& run();
@@ -45,7 +52,7 @@ class TransferLoop {
         std::uint16_t stripe = 0;
         std::uint32_t epoch = 0;
     };
-    TransferLoop(Connection& connection, TransferWatch& watch, io::Descriptor wake);
+    TransferLoop(Connection& connection, TransferWatch& watch, io::Descriptor wake, bool sends);
 
     // On the mover's thread.
     void request_dial(std::uint16_t stripe, std::uint32_t epoch);
@@ -56,6 +63,7 @@ class TransferLoop {
     void begin_dials();
     void hear_server();
     void hear_interruption();
+    void keep_rate(Time time);
     void end_by(Time deadline) { give_up_ = std::min(give_up_, deadline); }
     void stop(Error why);
     void abort();
@@ -67,6 +75,11 @@ class TransferLoop {
     Mailbox<DialRequest> dials_;
     std::atomic<bool> finished_ = false;
     std::unique_ptr<mover::Mover> mover_;
+    const bool sends_;
+    std::function<BitRate()> limit_now_;
+    std::optional<BitRate> limit_;  // that the sender was told last
+    Time ask_limit_at_{};
+    unsigned rates_unanswered_ = 0;
     bool answered_ = false;  // XFER's final reply came, or will never come
     bool session_lost_ = false;
     bool stopping_ = false;

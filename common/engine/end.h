@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/base/time.h"
+#include "common/base/units.h"
 #include "common/engine/outcome.h"
 
 namespace lambda::engine {
@@ -16,6 +17,8 @@ class End {
     // The other end says by the control session that nothing is left to do. Who has still to tell
     // it so need not.
     virtual void peer_ended() {}
+    // Of a sender's rate from the next turn on; 0: what the law allows.
+    virtual void set_limit(BitRate) {}
     // Ends the transfer as it stands.
     virtual void cut(const Error& why) = 0;
     virtual Progress progress() const = 0;

@@ -57,7 +57,7 @@ void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
                            .rtt = flow.rtt().smoothed(),
                            .latest_rtt = news.latest_rtt,
                            .min_rtt = flow.rtt().minimum()});
-        acked.pacer.set_rate(now, acked.law->rate());
+        acked.pacer.set_rate(now, allowed(acked));
     }
     if (flow.rtt().known()) {
         // Of the slowest stripe in this interval; where none was heard, of the one before.
@@ -84,7 +84,7 @@ void RateControl::on_loss(std::uint16_t stripe, const sabul::SendFlow& flow,
                          .first_sent = news.first_lost_sent,
                          .last_sent = news.last_lost_sent,
                          .rtt = flow.rtt().smoothed()});
-    losing.pacer.set_rate(now, losing.law->rate());
+    losing.pacer.set_rate(now, allowed(losing));
 }
 
 void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {
@@ -93,13 +93,14 @@ void RateControl::tick(Time now, double packet_bytes, bool credit_limited) {
         sabul::SynSample& sample = ticking.sample;
         sample.now = now;
         sample.elapsed = now - last_tick_;
-        ticking.pacer.set_rate(now, ticking.law->rate());  // fills up to now
+        ticking.pacer.set_rate(now, allowed(ticking));  // fills up to now
         sample.packet_bytes = packet_bytes;
-        const double allowed = ticking.law->rate().bytes_per_second() * seconds(sample.elapsed);
-        sample.limited = credit_limited || ticking.pacer.take_unused() > kUnused * allowed;
+        const double whole = ticking.law->rate().bytes_per_second() * seconds(sample.elapsed);
+        sample.limited = credit_limited || allowed(ticking) < ticking.law->rate() ||
+                         ticking.pacer.take_unused() > kUnused * whole;
         const Duration rtt = sample.rtt, min_rtt = sample.min_rtt;
         ticking.law->on_syn(sample);
-        ticking.pacer.set_rate(now, ticking.law->rate());
+        ticking.pacer.set_rate(now, allowed(ticking));
         sample = sabul::SynSample{};
         sample.rtt = rtt;
         sample.min_rtt = min_rtt;
@@ -132,8 +133,14 @@ void RateControl::end_turn() {
 
 BitRate RateControl::rate() const {
     BitRate sum{0};
-    for (const Unit& each : units_) sum.bits_per_second += each.law->rate().bits_per_second;
+    for (const Unit& each : units_) sum.bits_per_second += allowed(each).bits_per_second;
     return sum;
+}
+
+BitRate RateControl::allowed(const Unit& of) const {
+    if (limit_.bits_per_second == 0) return of.law->rate();
+    const double share = limit_.bits_per_second / static_cast<double>(units_.size());
+    return std::min(of.law->rate(), BitRate{share});
 }
 
 }  // namespace lambda::engine

@@ -26,6 +26,10 @@ class RateControl {
     void on_loss(std::uint16_t stripe, const sabul::SendFlow& flow, const sabul::FlowNews& news,
                  Time now);
 
+    // Of all stripes together, below what the law allows, from the next call that takes `now`;
+    // 0: none. Each pacer has a like share.
+    void set_limit(BitRate limit) { limit_ = limit; }
+
     Time next_tick() const { return next_tick_; }
     // `packet_bytes`: file bytes of a full packet; `credit_limited`: the receiver's memory held us
     // back.
@@ -40,7 +44,7 @@ class RateControl {
     double window(std::uint16_t stripe) const { return unit(stripe).law->window(); }
     bool shared_window() const { return units_.size() == 1; }
     // Of the pacer that the stripe draws on.
-    BitRate rate(std::uint16_t stripe) const { return unit(stripe).law->rate(); }
+    BitRate rate(std::uint16_t stripe) const { return allowed(unit(stripe)); }
     BitRate rate() const;  // of all
     // Whether that rate is the highest that the terms allow.
     bool at_limit(std::uint16_t stripe) const;
@@ -55,6 +59,10 @@ class RateControl {
     Unit& unit(std::uint16_t stripe) { return units_[units_.size() == 1 ? 0 : stripe]; }
     const Unit& unit(std::uint16_t stripe) const { return units_[units_.size() == 1 ? 0 : stripe]; }
 
+    // What the law allows, and the limit.
+    BitRate allowed(const Unit& of) const;
+
+    BitRate limit_{0};
     Duration syn_;
     BitRate highest_;  // of each unit; 0: none
     Time last_tick_;

@@ -24,6 +24,7 @@ class SendSide final : public End, private Links::Handler {
 
     Time turn(Time now) override;
     bool done() const override { return done_; }
+    void set_limit(BitRate limit) override { rate_.set_limit(limit); }
     void cut(const Error& why) override;
     Progress progress() const override;
     const Outcome& outcome() override;

@@ -154,8 +154,7 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
     const auto applied = apply({.descriptor = fd}, making.metadata, made.path);
     if (!applied) return applied.error();
     made.unowned = !*applied;
-    if (making.expected)
-        made.to_read_back = Written{fd, content, *making.expected, made.path};
+    if (making.expected) made.to_read_back = Written{fd, content, *making.expected, made.path};
     return std::optional(std::move(made));
 }
 
@@ -173,8 +172,7 @@ Maker::Outcome Maker::make_file_alone(const ports::Making& making, ByteView cont
     }
     if (making.expected) {
         if (const auto flushed = flush(*made.whole); !flushed) return flushed.error();
-        made.to_read_back =
-            Written{made.whole->plain.get(), content, *making.expected, made.path};
+        made.to_read_back = Written{made.whole->plain.get(), content, *making.expected, made.path};
     }
     return std::optional(std::move(made));
 }

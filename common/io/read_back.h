@@ -12,8 +12,8 @@ namespace lambda::io {
 
 // What was written to a file and flushed.
 struct Written {
-    int file = -1;      // open for both
-    ByteView content;   // what its beginning should hold; less than ports::kSmallFile
+    int file = -1;                  // open for both
+    ByteView content;               // what its beginning should hold; less than ports::kSmallFile
     ports::ContentDigest digest{};  // of `content`, as the sender took it
     std::string path;               // for messages
 };

@@ -63,6 +63,7 @@ struct Mover::State {
     std::atomic<bool> stopping{false};
     std::atomic<bool> peer_ended{false};
     std::atomic<bool> joined{false};
+    std::atomic<double> limit{0};  // bits a second
     std::atomic<unsigned> failed_dials{0};
     mutable std::mutex mutex;  // of the three below
     std::optional<Error> stop_reason;
@@ -163,6 +164,7 @@ void Mover::State::run() {
             break;
         }
         if (peer_ended.load(std::memory_order_relaxed)) end->peer_ended();
+        end->set_limit(BitRate{limit.load(std::memory_order_relaxed)});
         const Time next = end->turn(now);
         if (now >= publish_at) {
             publish();
@@ -202,6 +204,11 @@ void Mover::failed_dial(std::uint16_t, std::uint32_t, Error error) {
 
 void Mover::peer_ended() {
     state_->peer_ended.store(true, std::memory_order_relaxed);
+    state_->reactor->wake();
+}
+
+void Mover::set_limit(BitRate limit) {
+    state_->limit.store(limit.bits_per_second, std::memory_order_relaxed);
     state_->reactor->wake();
 }
 

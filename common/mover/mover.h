@@ -86,6 +86,8 @@ class Mover {
     void failed_dial(std::uint16_t stripe, std::uint32_t epoch, Error error);
     // Client: the server's last reply says that nothing is left to do.
     void peer_ended();
+    // Sender: of the whole transfer from now on, whatever the law allows; 0: no limit but that.
+    void set_limit(BitRate limit);
     // Ends the transfer soon, with `why` as Outcome::cut. A repeated call changes nothing.
     void stop(Error why);
 

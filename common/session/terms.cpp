@@ -14,8 +14,6 @@ constexpr std::array<std::string_view, 2> kCiphers{"aes-128-gcm", "chacha20-poly
 constexpr std::array<std::string_view, 2> kVerify{"transfer", "readback"};
 constexpr std::array<std::string_view, 2> kInto{"file", "directory"};
 
-// 10 Tbit/s: far above any machine, far below where a double loses whole bits.
-constexpr std::uint64_t kMaxRate = 10'000'000'000'000;
 constexpr std::uint64_t kMaxBytes = 1ull << 40;
 constexpr std::uint64_t kBlockGrain = MiB;
 constexpr std::uint64_t kMaxBlock = 16 * MiB;

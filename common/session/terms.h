@@ -41,6 +41,8 @@ struct Terms {
 };
 
 constexpr std::uint16_t kMaxStripes = 64;
+// 10 Tbit/s: far above any machine, far below where a double loses whole bits.
+constexpr std::uint64_t kMaxRate = 10'000'000'000'000;
 constexpr std::uint32_t kMinPayload = 512;
 constexpr std::uint64_t kMinRingBlocks = 4;
 constexpr std::uint64_t kMinMemory = kMinRingBlocks * MiB;  // a ring of the smallest blocks

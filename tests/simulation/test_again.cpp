@@ -149,3 +149,23 @@ TEST_CASE("a source that changes before a damaged leaf is read again fails as ch
     CHECK(flipped.run->sender->outcome().failures[0].error.message ==
           "the file changed while it was sent");
 }
+
+TEST_CASE(
+    "a leaf that its disk gives out differently the second time fails its file, and no other") {
+    Flipped flipped(session::Direction::put, {{5 * kMiB + 1, 1}}, 4);
+    unsigned reads = 0;
+    flipped.run->source.on_read = [&](const std::string& path, std::uint64_t offset) {
+        if (path != "big" || offset != 5 * kMiB || ++reads < 2) return;
+        flipped.run->source.files["big"].bytes[5 * kMiB + 9] ^= std::byte{1};  // time and size stay
+    };
+    REQUIRE(flipped.run->run());
+    CHECK(reads == 2);
+    for (const char* name : {"a", "b", "c"}) CHECK(flipped.identical(name));
+    for (const char* name : {"dir/big", "dir/big.part"})
+        CHECK_FALSE(flipped.run->target.files.contains(name));
+    for (const engine::Outcome* outcome :
+         {&flipped.run->sender->outcome(), &flipped.run->receiver->outcome()}) {
+        REQUIRE(outcome->failures.size() == 1);
+        CHECK(outcome->failures[0].error.fault == Fault::integrity);
+    }
+}

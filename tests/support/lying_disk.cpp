@@ -1,5 +1,5 @@
-// Preloaded into a program that writes by pwrite: a disk that keeps something else than it was given.
-// LYING_DISK=TIMES: so many writes of each length from 1000 bytes on go wrong, by one bit.
+// Preloaded into a program that writes by pwrite: a disk that keeps something else than it was
+// given. LYING_DISK=TIMES: so many writes of each length from 1000 bytes on go wrong, by one bit.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -108,6 +108,7 @@ TEST_CASE("every client key is read") {
                                       .window = MiB,
                                       .initial_rate = BitRate{10e6},
                                       .rate_limit = BitRate{800e6},
+                                      .rate_hours = {},
                                       .socket_buffer = 208 * KiB,
                                       .trust_new_host = true,
                                       .ca = "/ca.pem",
@@ -185,6 +186,10 @@ TEST_CASE("client values of a wrong shape are refused") {
     CHECK_THAT(client_error("initial_rate: 2Gbit/s\nrate_limit: 1Gbit/s\n"),
                Catch::Contains("c.yaml:2: rate_limit: initial_rate (2Gbit/s) is more than"));
     CHECK(client_error("rate_limit: 1Mbit/s\n") == "accepted");
+    CHECK(client_error("rate_limit: 08:00-18:00 200Mbit/s, 18:00-08:00 max\n") == "accepted");
+    CHECK_THAT(client_error("rate_limit: 08:00-18:00 200Mbit/s, 18:00-25:00 max\n"),
+               Catch::Contains("c.yaml:1: rate_limit: entry 2 of the timetable"));
+    CHECK_THAT(client_error("rate_limit: 08:00-18:00 2bit/s\n"), Catch::Contains("out of range"));
 }
 
 TEST_CASE("what is not a flat map of YAML is refused, with its line") {

@@ -289,6 +289,9 @@ TEST_CASE("an over-long line is refused and the session goes on") {
     CHECK(client.code("USER alice") == 503);
     CHECK(client.code("RETR file") == 502);
     CHECK(client.code("ABOR") == 225);
+    CHECK(client.code("RATE 1000000") == 503);
+    for (const char* bad : {"RATE", "RATE -1", "RATE fast", "RATE 10000000000001"})
+        CHECK(client.code(bad) == 501);
 }
 
 TEST_CASE("a checksum answers while others wait, and can be stopped") {

@@ -13,6 +13,7 @@ Offer some_offer() {
     offer.terms.highest_rate = BitRate{2.5e9};
     offer.terms.window = 123456;
     offer.terms.block = 4 << 20;
+    offer.terms.read_back = true;
     offer.terms.protection = Protection::safe;
     offer.terms.cipher = Cipher::chacha20_poly1305;
     offer.nonce.fill(std::byte{0xa5});
@@ -37,6 +38,13 @@ TEST_CASE("an offer survives the wire") {
     CHECK(parsed->nonce == offer.nonce);
     CHECK(parsed->several);
     CHECK(parsed->path == offer.path);
+}
+
+TEST_CASE("a reading back is agreed on by name, or left out") {
+    const std::string good = format_offer(some_offer());
+    CHECK_FALSE(parse_offer(replaced(good, "verify=readback", "verify=twice")).ok());
+    CHECK_FALSE(parse_offer(replaced(good, "verify=readback;", ""))->terms.read_back);
+    CHECK_FALSE(parse_offer(replaced(good, "readback", "transfer"))->terms.read_back);
 }
 
 TEST_CASE("an agreement survives the wire") {
