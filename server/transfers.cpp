@@ -120,6 +120,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .walk = {},
          .target = {.path = request.target, .into_directory = request.into_directory},
          .only = std::move(request.bounds.only),
+         .may_follow = request.bounds.may_follow,
          .most_bytes = request.bounds.most_bytes,
          .local = request.local,
          .peer = request.peer,

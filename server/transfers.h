@@ -27,6 +27,7 @@ namespace lambda::server {
 // Narrower than the rights of the account: what a grant covers.
 struct TransferBounds {
     std::optional<transfer::WantRecord> only;  // get: nothing else is asked for
+    bool may_follow = true;                    // get: links may be followed
     std::optional<std::uint64_t> most_bytes;   // of all files together
 };
 

@@ -159,6 +159,7 @@ std::optional<std::string> Conductor::grant(Role granter, Role dialler) {
         .size = size_,
         .contents = granter == Role::source && contents_,
         .several = granter == Role::destination && several_,
+        .follow = granter == Role::source && arguments_.walk.links == ports::Links::follow,
         .path = end(granter).path};
     const auto reply = session(granter)->exchange("GRANT", session::format_grant_request(request));
     if (!reply) {

@@ -227,6 +227,9 @@ void SendSide::handle_record(const transfer::Record& record) {
         if (!handle_want(*want)) cut(nonsense());
     } else if (const auto* walk = std::get_if<transfer::WalkRecord>(&record)) {
         if (setup_.is_client || walk_set_) return cut(nonsense());
+        if (walk->links == ports::Links::follow && !setup_.may_follow) {
+            return cut(beyond_grant("following links was not granted"));
+        }
         set_walk(*walk);
     } else if (std::holds_alternative<transfer::WantEndRecord>(record)) {
         wants_done_ = true;

@@ -42,6 +42,7 @@ struct Setup {
     // What the peer may have at most, where it was granted this transfer alone (docs/protocol.md
     // §11); asking for more cuts it.
     std::optional<transfer::WantRecord> only{};  // sender at the server: nothing else is asked for
+    bool may_follow = true;                      // sender at the server: links may be followed
     std::optional<std::uint64_t> most_bytes{};   // of all files together
     bool keep_names = true;                      // client: Outcome::done is wanted
     // Receiver: its owner tells the sender by itself that it leaves (QUIT), so it may end once its

@@ -86,6 +86,7 @@ engine::Setup Mover::State::engine_setup() {
     given.walk = setup.walk;
     given.target = setup.target;
     given.only = setup.only;
+    given.may_follow = setup.may_follow;
     given.most_bytes = setup.most_bytes;
     given.keep_names = setup.keep_names;
     io::fill_random(std::as_writable_bytes(std::span(&given.seed, 1)));

@@ -50,6 +50,7 @@ struct Setup {
     Target target;              // receiver
     // What was granted, where it is less than an account's rights; see engine::Setup.
     std::optional<transfer::WantRecord> only{};
+    bool may_follow = true;
     std::optional<std::uint64_t> most_bytes{};
 
     // The control connection's ends. A client's sockets connect to `peer` at the agreed ports.

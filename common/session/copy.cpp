@@ -145,6 +145,7 @@ std::string format_grant_request(const GrantRequest& request) {
     if (request.size) facts.add("size", *request.size);
     if (request.contents) facts.add("contents", 1);
     if (request.several) facts.add("several", 1);
+    if (request.follow) facts.add("follow", 1);
     return facts.text() + " " + request.path;
 }
 
@@ -161,6 +162,7 @@ Result<GrantRequest> parse_grant_request(std::string_view argument) {
     if (parsed->facts.find("size") != nullptr) request.size = number(reader, "size");
     request.contents = reader.flag("contents", false);
     request.several = reader.flag("several", false);
+    request.follow = reader.flag("follow", false);
     if (reader.error()) return *reader.error();
     auto path = path_of(*parsed, "GRANT");
     if (!path) return path.error();

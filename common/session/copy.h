@@ -27,6 +27,7 @@ struct GrantRequest {
     Duration life = std::chrono::minutes(5);  // until it is presented
     bool contents = false;                    // get: what the directory holds, not itself
     bool several = false;                     // put: names are appended to the path
+    bool follow = false;                      // get: links within it may be followed, out of it too
     std::string path;
 
     bool operator==(const GrantRequest&) const = default;

@@ -175,6 +175,7 @@ Result<mover::Outcome> Copy::perform() {
          .walk = task_.walk,
          .target = {.path = request.path, .into_directory = task_.into_directory},
          .only = {},
+         .may_follow = true,
          .most_bytes = {},
          .local = (*connection)->local(),
          .peer = (*connection)->peer(),

@@ -106,7 +106,7 @@ std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offe
         reply(550, "The grant is for another path");
         return std::nullopt;
     }
-    TransferBounds bounds{.only = {}, .most_bytes = request.size};
+    TransferBounds bounds{.only = {}, .may_follow = request.follow, .most_bytes = request.size};
     if (!put) {
         bounds.only = transfer::WantRecord{
             .name = request.path, .pattern = false, .contents = request.contents};

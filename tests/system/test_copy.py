@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import socket
 import ssl
@@ -248,7 +249,15 @@ class Grants(CopyCase):
         self.assertIn(why, "".join(answer[1]).replace("%20", " "))
         self.assertFalse(os.path.exists(self.b.path("copied")))
 
-    def test_once(self):
+    def test_what_a_grant_covers(self):
+        for check in (self.once, self.one_path_and_direction, self.one_peer, self.a_while, self.so_many_bytes,
+                      self.the_server_that_was_meant):
+            with self.subTest(check.__name__):
+                check()
+                if os.path.exists(self.b.path("copied")):
+                    os.unlink(self.b.path("copied"))
+
+    def once(self):
         grant = self.grant()
         self.assertEqual(self.target.last(self.request(grant))[0], 226)
         self.assert_same(self.a.path("one"), self.b.path("copied"))
@@ -262,9 +271,20 @@ class Grants(CopyCase):
             self.assertEqual(peer.ask(line)[0], 530, line)
         self.assertTrue(os.path.exists(self.a.path("one")))
 
-    def test_for_one_path_and_direction(self):
+    def one_path_and_direction(self):
         self.assert_refused(self.target.last(self.request(self.grant(), there="/other")), "another path was granted")
         self.assert_refused(self.target.last(self.request(self.grant(), there="/")), "another path was granted")
+        # Where links are not to be followed, the peer cannot follow them either.
+        os.mkdir(self.a.path("tree"))
+        os.symlink("../other", self.a.path("tree/link"))
+        follow = self.request(self.grant(path="/tree"), there="/tree").replace(
+            "; /copied", ";walk=2900000401000000; /copied")
+        self.assert_refused(self.target.last(follow), "following links was not granted")
+        granted = self.request(self.grant(path="/tree", more="follow=1;"), there="/tree").replace(
+            "; /copied", ";walk=2900000401000000; /copied")
+        self.assertEqual(self.target.last(granted)[0], 226)
+        self.assert_same(self.a.path("other"), self.b.path("copied/link"))
+        shutil.rmtree(self.b.path("copied"))
         put = f"XFER direction=put;{TERMS}nonce={'00' * 16};"
         peer = Session(self, self.a, key_of=self.b, login=False)
         self.assertEqual(peer.ask(f"GRANT grant={self.grant(direction='put', path='/in')};")[0], 230)
@@ -275,7 +295,7 @@ class Grants(CopyCase):
             self.assertEqual((code, why in lines[0]), (550, True), lines)
         self.assertEqual(peer.ask(put + " /in")[0], 150)
 
-    def test_for_one_peer(self):
+    def one_peer(self):
         stranger = fingerprint(self.server(root=self.folder("c"), state=self.folder("sc")))
         self.assert_refused(self.target.last(self.request(self.grant(peer=stranger))), "given to another key")
         grant = self.grant()
@@ -284,19 +304,19 @@ class Grants(CopyCase):
         # It was not spent by that.
         self.assertEqual(self.target.last(self.request(grant))[0], 226)
 
-    def test_for_a_while(self):
+    def a_while(self):
         grant = self.grant(life=1)
         begin = time.monotonic()
         wait_for(lambda: time.monotonic() > begin + 1.1, "the grant to grow old")
         self.assert_refused(self.target.last(self.request(grant)), "unknown, used or too old")
 
-    def test_for_so_many_bytes(self):
+    def so_many_bytes(self):
         size = os.path.getsize(self.a.path("one"))
         self.assert_refused(self.target.last(self.request(self.grant(more=f"size={size - 1};"))),
                             "more to send than was granted")
         self.assertEqual(self.target.last(self.request(self.grant(more=f"size={size};")))[0], 226)
 
-    def test_the_server_dialled_is_the_one_that_was_meant(self):
+    def the_server_that_was_meant(self):
         answer = self.target.last(self.request(self.grant(), peer=fingerprint(self.b)))
         self.assert_refused(answer, "key has changed", code=425)
         self.assert_refused(self.target.last(self.request(self.grant(), host="127.0.0.1", port=80)), "1024", code=504)
@@ -322,10 +342,11 @@ class Grants(CopyCase):
         for order in ("do=wait;copy=9;", "do=cancel;copy=9;"):
             self.assertEqual(self.target.ask("COPY " + order)[0], 550, order)
         self.assertEqual(self.target.ask("COPY do=list;")[0], 211)
+        self.switched_off()
         self.assert_serving(self.a)
         self.assert_serving(self.b)
 
-    def test_switched_off(self):
+    def switched_off(self):
         off = Session(self, self.server(root=self.folder("off"), state=self.folder("soff"),
                                         settings={"allow_copy": "false", "copy_hosts": '["*"]'}))
         self.assertEqual(off.ask("COPY do=list;")[0], 504)

@@ -38,6 +38,7 @@ TEST_CASE("a request for a grant survives its line") {
                          .life = std::chrono::seconds(7),
                          .contents = false,
                          .several = true,
+                         .follow = true,
                          .path = "/with blanks; and so on"};
     const auto parsed = parse_grant_request(format_grant_request(request));
     REQUIRE(parsed);
