@@ -29,6 +29,7 @@ constexpr Form kForms[] = {
     {Action::get, "get", 2, kAny, "SOURCE... DESTINATION", "a server's files to here"},
     {Action::copy, "copy", 2, 2, "SOURCE DESTINATION", "from server to server"},
     {Action::copies, "copies", 1, 1, "PLACE", "the copies that a server conducts"},
+    {Action::sync, "sync", 2, 2, "SOURCE DESTINATION", "make DESTINATION like SOURCE"},
     {Action::ls, "ls", 1, 1, "PLACE", "list a directory"},
     {Action::stat, "stat", 1, kAny, "PLACE...", "type, size, time and mode"},
     {Action::mkdir, "mkdir", 1, kAny, "PLACE...", "make directories"},
@@ -168,6 +169,23 @@ void add_copy_options(CLI::App& app, Arguments& into) {
     add_number(app, "--cancel", into.cancel, "copies: end this one.");
 }
 
+void add_sync_options(CLI::App& app, Arguments& into) {
+    transfer::SyncRecord& plan = into.plan;
+    app.add_flag("-n,--dry-run", plan.dry_run, "sync: say what would be done, and touch nothing.");
+    app.add_flag("--checksum", plan.checksum,
+                 "sync, put, get: compare what stands there by digest, not by size and time.");
+    app.add_flag("--delete", plan.erase,
+                 "sync: delete what SOURCE does not have; what is left out by a pattern stays.");
+    app.add_option_function<std::uint64_t>(
+           "--max-delete", [&plan](std::uint64_t most) { plan.max_delete = most; },
+           "sync: delete nothing at all where more than N would go.")
+        ->type_name("N");
+    app.add_flag("--update", plan.update, "sync: leave files that are newer at DESTINATION.");
+    app.add_flag("--existing", plan.existing, "sync: make nothing that DESTINATION does not have.");
+    app.add_flag("--ignore-existing", plan.ignore_existing,
+                 "sync: leave what DESTINATION has, whatever it holds.");
+}
+
 std::unique_ptr<CLI::App> make_app(Arguments& into) {
     auto app = std::make_unique<CLI::App>();
     app->set_help_flag();
@@ -192,6 +210,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
     add_tree_options(*app, into);
     add_algorithm(*app, into);
     add_copy_options(*app, into);
+    add_sync_options(*app, into);
     app->add_flag_callback(
         "--no-uring", [&into] { into.settings.io_uring = false; }, "Read and write by threads.");
     app->add_flag_callback(
@@ -217,6 +236,22 @@ Error usage(std::string message) {
                  .remedy = "see lambda-ftp --help"};
 }
 
+// A sync deletes only what no pattern protects.
+Result<void> settle_plan(Arguments& into) {
+    transfer::SyncRecord& plan = into.plan;
+    plan.whole = into.action == Action::sync;
+    const bool some = plan.erase || plan.dry_run || plan.update || plan.existing ||
+                      plan.ignore_existing || plan.max_delete != UINT64_MAX;
+    if (some && !plan.whole)
+        return usage(
+            "--delete, --max-delete, --dry-run, --update, --existing and "
+            "--ignore-existing go with sync");
+    if (plan.max_delete != UINT64_MAX && !plan.erase)
+        return usage("--max-delete goes with --delete");
+    if (plan.erase) plan.rules = into.walk.rules;
+    return {};
+}
+
 // What CLI11 leaves over: the action and its operands, and options that nobody knows.
 Result<void> take_operands(std::vector<std::string> left, std::vector<std::string> behind_dashes,
                            Arguments& into) {
@@ -232,7 +267,8 @@ Result<void> take_operands(std::vector<std::string> left, std::vector<std::strin
     into.action = form->action;
     into.operands.assign(left.begin() + 1, left.end());
     into.operands.insert(into.operands.end(), behind_dashes.begin(), behind_dashes.end());
-    const bool transfers = into.action == Action::put || into.action == Action::get;
+    const bool transfers =
+        into.action == Action::put || into.action == Action::get || into.action == Action::sync;
     const std::size_t least = transfers && !into.from_file.empty() ? 1 : form->least;
     if (into.operands.size() < least || into.operands.size() > form->most) {
         return usage(std::string("it is: lambda-ftp ") + form->name + " " + form->operands);
@@ -241,7 +277,8 @@ Result<void> take_operands(std::vector<std::string> left, std::vector<std::strin
     for (const transfer::Rule& rule : into.walk.rules) rule_bytes += rule.pattern.size();
     if (into.walk.rules.size() > transfer::kMaxRules || rule_bytes > transfer::kMaxRuleBytes)
         return usage("there are more than 4096 patterns, or more than 256 KiB of them");
-    if (!into.rate_file.empty() && !transfers) return usage("--rate-file is for put and get");
+    if (!into.rate_file.empty() && !transfers) return usage("--rate-file is for put, get and sync");
+    if (auto settled = settle_plan(into); !settled) return settled;
     if (into.certificate.empty() != into.key.empty()) {
         return usage("--certificate and --key go together");
     }

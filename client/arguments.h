@@ -21,6 +21,7 @@ enum class Action {
     get,
     copy,
     copies,
+    sync,
     ls,
     stat,
     mkdir,
@@ -42,15 +43,16 @@ struct Arguments {
     config::ClientSettings settings;
     std::string password_file;
     std::string certificate, key;
-    std::string rate_file;      // empty: none
-    std::string left_over;      // empty: in the state directory
-    std::string from_file;      // put, get: further sources stand there; "-": standard input
-    transfer::WalkRecord walk;  // put, get: what of trees is taken, and how
+    std::string rate_file;                                      // empty: none
+    std::string left_over;                                      // empty: in the state directory
     verify::Algorithm algorithm = verify::Algorithm::xxh3_128;  // checksum
     std::string source_password_file;  // copy: of the source; password_file is the destination's
     Connect connect = Connect::either;
     bool detach = false;                        // copy: it goes on without this client
     std::optional<std::uint64_t> wait, cancel;  // copies: the number of one
+    std::string from_file;      // put, get, sync: further sources stand there; "-": standard input
+    transfer::WalkRecord walk;  // put, get, sync: what of trees is taken, and how
+    transfer::SyncRecord plan;  // sync: what is to become of what stands there
     bool json = false;
     bool quiet = false;
     bool verbose = false;

@@ -138,4 +138,35 @@ Result<Plan> plan_get(const std::vector<std::string>& operands) {
     return plan;
 }
 
+Result<Plan> plan_sync(const std::vector<std::string>& operands) {
+    LAMBDA_ASSERT(operands.size() == 2);
+    const auto remote = [](const std::string& text) {
+        if (exists(text)) return false;
+        const auto place = parse_place(text);
+        return place && place->server;
+    };
+    const bool from_remote = remote(operands[0]);
+    if (from_remote && remote(operands[1]))
+        return usage(operands[1], "both are at servers", "sync to or from this machine");
+    auto plan = from_remote ? plan_get(operands) : plan_put(operands);
+    if (!plan) return plan;
+    Item& item = plan->items.front();
+    item.pattern = false;
+    if (from_remote) {
+        // Whether it is a directory, only the server knows.
+        plan->asks_kind = item.name != ".";
+        plan->local_target.into_directory =
+            item.name == "." || operands[1].ends_with('/') || is_directory(operands[1]);
+    } else if (is_directory(item.path)) {
+        become_contents(*plan);
+    }
+    return plan;
+}
+
+void become_contents(Plan& plan) {
+    for (Item& item : plan.items) item.name = ".";
+    plan.several = true;
+    if (plan.direction == session::Direction::get) plan.local_target.into_directory = true;
+}
+
 }  // namespace lambda::client

@@ -27,7 +27,14 @@ struct Plan {
     bool several = false;
     std::string remote_target;   // put: what XFER names
     mover::Target local_target;  // get
+    bool asks_kind = false;      // sync: whether the source is a directory is not known
 };
+
+// A sync: `operands` are one source and the destination, one of them at a server. A directory means
+// its contents, whether or not a '/' ends it; of a remote source the server must be asked.
+Result<Plan> plan_sync(const std::vector<std::string>& operands);
+// The one source is a directory.
+void become_contents(Plan& plan);
 
 // `operands`: sources, then the destination. Errors are Fault::usage: a place on the wrong side,
 // two servers in one command, two sources that would land under one name. A get looks whether

@@ -18,6 +18,7 @@ class ProgressLine final : public dialling::TransferWatch {
     void note(const std::string& text) override { report_.note(text); }
     Time next_look() const override { return next_; }
     void look(const mover::Progress& progress, Time now) override;
+    void changed(const transfer::Change& change) override { report_.change(change); }
     void ended() override { report_.live(""); }
 
   private:

@@ -87,6 +87,14 @@ void Report::data(const JsonObject& object, const std::string& text) {
     std::puts(style_.json ? object.line().c_str() : text.c_str());
 }
 
+void Report::change(const transfer::Change& change) {
+    if (style_.quiet && !style_.json) return;
+    live("");
+    const std::string word = transfer::to_string(change.what);
+    data(JsonObject().text("event", "change").text("change", word).text("path", change.name),
+         printable(word + " " + change.name + (change.directory ? "/" : "")));
+}
+
 void Report::live(const std::string& text) {
     if (!terminal_) return;
     const std::string shown = printable(text).substr(0, terminal_width() - 1);
@@ -113,6 +121,11 @@ int Report::finish() {
               format_size(o.bytes) + rates + std::to_string(o.verified) + " verified, " +
               std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
               " packets lost");
+        if (o.adopted + o.deleted > 0) {
+            print(std::to_string(o.adopted) + " stood there already, " +
+                  format_size(o.adopted_bytes) + "; " + std::to_string(o.mended) +
+                  " of them got other attributes; " + std::to_string(o.deleted) + " deleted");
+        }
     }
     if (outcome_ && style_.verbose && measured(*outcome_)) {
         print(verdict::judge(outcome_->evidence).sentence());
@@ -149,6 +162,10 @@ std::string Report::summary(double run_seconds) const {
         .number("refused_packets", o.refused_packets)
         .number("leaves_again", o.leaves_again)
         .number("bytes_kept", o.bytes_kept)
+        .number("adopted", o.adopted)
+        .number("adopted_bytes", o.adopted_bytes)
+        .number("mended", o.mended)
+        .number("deleted", o.deleted)
         .raw("stripes", stripes_json(o.stripes))
         .number("verified", o.verified)
         .raw("verdict", !outcome_ || measured(o) ? verdict_json(o.evidence) : "null")

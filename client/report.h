@@ -39,6 +39,8 @@ class Report {
     bool on_terminal() const { return terminal_; }
     bool quiet() const { return style_.quiet; }
 
+    // A line of what a sync does or would do; not with --quiet, unless as JSON.
+    void change(const transfer::Change& change);
     void moved(const mover::Outcome& outcome) { outcome_ = outcome; }
     void left_over(const std::string& file) { left_over_ = file; }
 

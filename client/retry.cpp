@@ -33,6 +33,8 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     all.retransmitted_packets += sum.retransmitted_packets;
     all.refused_packets += sum.refused_packets;
     all.leaves_again += sum.leaves_again;
+    all.mended += sum.mended;
+    all.deleted += sum.deleted;
     all.bytes_kept = next.bytes_kept;
     all.done.insert(all.done.end(), sum.done.begin(), sum.done.end());
     all.failed += sum.failed;

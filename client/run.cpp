@@ -48,6 +48,8 @@ void perform(const Arguments& arguments, Report& report) {
             return copy(arguments, report);
         case Action::copies:
             return copies(arguments, report);
+        case Action::sync:
+            return sync(arguments, report);
         case Action::ls:
             return list(arguments, report);
         case Action::stat:

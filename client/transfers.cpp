@@ -35,8 +35,7 @@ Result<void> settle_patterns(Connection& connection, Plan& plan) {
 }
 
 mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
-                        const Connection& connection, const config::ClientSettings& settings,
-                        const transfer::WalkRecord& walk) {
+                        const Connection& connection, const Arguments& arguments) {
     std::vector<mover::SourceName> sources;
     std::vector<transfer::WantRecord> wants;
     for (const Item& item : plan.items) {
@@ -55,20 +54,21 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .root = io::Root::machine(),
                         .sources = std::move(sources),
                         .wants = std::move(wants),
-                        .walk = walk,
+                        .walk = arguments.walk,
+                        .plan = arguments.plan,
                         .target = plan.local_target,
                         .local = connection.local(),
                         .peer = connection.peer(),
                         .ports = agreement.ports,
-                        .socket_buffer = settings.socket_buffer,
-                        .allow_uring = settings.io_uring,
+                        .socket_buffer = arguments.settings.socket_buffer,
+                        .allow_uring = arguments.settings.io_uring,
                         .dial = {},
                         .finished = {}};
 }
 
 // A tree that becomes the target itself makes a directory of that name, and a next try must not
 // land in it: what the tree holds goes there.
-void become_contents(Plan& plan, const session::Agreement& agreement) {
+void land_there_again(Plan& plan, const session::Agreement& agreement) {
     if (plan.direction != session::Direction::put || agreement.into_directory) return;
     std::error_code unknown;
     for (Item& item : plan.items) {
@@ -81,6 +81,18 @@ void become_contents(Plan& plan, const session::Agreement& agreement) {
 BitRate limit_now(RateSchedule& schedule, Report& report) {
     if (const auto looked = schedule.look(); !looked) report.note(looked.error().sentence());
     return schedule.limit(minute_of_day());
+}
+
+// Of a sync from a server: a directory means its contents.
+Result<void> settle_kind(Connection& connection, Plan& plan) {
+    const std::string& path = plan.items.front().path;
+    const bool sayable = path.find_first_of("\r\n") == std::string::npos;
+    if (!std::exchange(plan.asks_kind, false) || !sayable) return {};
+    // Through a link, and of nothing but a directory.
+    const auto reply = connection.exchange("MLST", path + "/.");
+    if (!reply) return reply.error();
+    if (reply->code == 250) become_contents(plan);
+    return {};
 }
 
 // `token`: of the try before, whose place this one takes; then its own.
@@ -104,16 +116,16 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
         offer.terms.stripes);
     if (!connection) return connection.error();
     if (const auto settled = settle_patterns(**connection, plan); !settled) return settled.error();
+    if (const auto settled = settle_kind(**connection, plan); !settled) return settled.error();
     const auto agreement = dialling::agree(**connection, offer, plan.remote_target);
     if ((*connection)->logged_in()) report.session_stands();
     if (!agreement) return agreement.error();
     token = agreement->token;
     const auto secret = dialling::transfer_secret(**connection, offer, *agreement);
     if (!secret) return secret.error();
-    mover::Setup setup =
-        make_setup(plan, *agreement, **connection, arguments.settings, arguments.walk);
+    mover::Setup setup = make_setup(plan, *agreement, **connection, arguments);
     setup.secret = *secret;
-    become_contents(plan, *agreement);
+    land_there_again(plan, *agreement);
     ProgressLine progress(report, now());
     auto loop =
         dialling::TransferLoop::make(**connection, std::move(setup), agreement->token, progress);
@@ -263,22 +275,35 @@ Result<std::vector<std::string>> all_operands(const Arguments& arguments) {
                  .remedy = {}};
 }
 
+void run_plan(Result<Plan> plan, const Arguments& arguments, Report& report) {
+    if (!plan) return report.error(plan.error());
+    run(*std::move(plan), arguments, report);
+}
+
 }  // namespace
 
 void put(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
-    auto plan = plan_put(*operands);
-    if (!plan) return report.error(plan.error());
-    run(*std::move(plan), arguments, report);
+    run_plan(plan_put(*operands), arguments, report);
 }
 
 void get(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
-    auto plan = plan_get(*operands);
-    if (!plan) return report.error(plan.error());
-    run(*std::move(plan), arguments, report);
+    run_plan(plan_get(*operands), arguments, report);
+}
+
+void sync(const Arguments& arguments, Report& report) {
+    const auto operands = all_operands(arguments);
+    if (!operands) return report.error(operands.error());
+    if (operands->size() != 2)
+        return report.error(Error{.fault = Fault::usage,
+                                  .message = "a sync has one source",
+                                  .path = arguments.from_file,
+                                  .side = Side::local,
+                                  .remedy = "sync the directory that holds them"});
+    run_plan(plan_sync(*operands), arguments, report);
 }
 
 }  // namespace lambda::client

@@ -1,4 +1,4 @@
-// put and get: one transfer for all sources of a command.
+// put, get and sync: one transfer for all sources of a command.
 #pragma once
 
 #include "client/arguments.h"
@@ -9,5 +9,6 @@ namespace lambda::client {
 // Everything that goes wrong, goes to the report.
 void put(const Arguments& arguments, Report& report);
 void get(const Arguments& arguments, Report& report);
+void sync(const Arguments& arguments, Report& report);
 
 }  // namespace lambda::client

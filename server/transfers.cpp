@@ -118,6 +118,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .sources = {},
          .wants = {},
          .walk = {},
+         .plan = {},
          .target = {.path = request.target, .into_directory = request.into_directory},
          .only = std::move(request.bounds.only),
          .may_follow = request.bounds.may_follow,

@@ -87,6 +87,7 @@ const mover::Outcome& TransferLoop::run() {
     watch_.ended();
     if (rates_unanswered_ > 0 && !session_lost_ && !stopping_)
         watch_.note("the server did not say that it keeps the rate limit: it may be too old");
+    tell_changes();
     return mover_->outcome();
 }
 
@@ -113,11 +114,16 @@ void TransferLoop::turn() {
     connection_.joins().advance();
     hear_server();
     hear_interruption();
+    tell_changes();
     const Time time = now();
     keep_rate(time);
     if (finished_ && mover_->outcome().cut) abort();
     if (finished_ && !answered_) end_by(time + (stopping_ ? kStopTimeout : kEndTimeout));
     if (!finished_ && time >= watch_.next_look()) watch_.look(mover_->progress(), time);
+}
+
+void TransferLoop::tell_changes() {
+    for (const transfer::Change& change : mover_->take_changes()) watch_.changed(change);
 }
 
 void TransferLoop::begin_dials() {

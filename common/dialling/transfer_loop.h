@@ -26,6 +26,8 @@ class TransferWatch {
     // When look() is worth calling next; kNever: not at all.
     virtual Time next_look() const = 0;
     virtual void look(const mover::Progress& progress, Time now) = 0;
+    // A sync does it, or would. Also after ended().
+    virtual void changed(const transfer::Change&) {}
     // No look comes any more.
     virtual void ended() = 0;
 };
@@ -60,6 +62,7 @@ class TransferLoop {
 
     bool over() const;
     void turn();
+    void tell_changes();
     void begin_dials();
     void hear_server();
     void hear_interruption();

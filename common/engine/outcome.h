@@ -30,13 +30,17 @@ struct StripeOutcome {
 };
 
 struct Outcome {
-    std::uint64_t files = 0;         // done
-    std::uint64_t links = 0;         // done: symbolic ones, and further names of a file
-    std::uint64_t directories = 0;   // done
-    std::uint64_t unowned = 0;       // of an archive: done, but not given to their owner
-    std::uint64_t bytes = 0;         // file bytes moved
-    std::uint64_t verified = 0;      // files whose digests from both ends agreed
-    std::uint64_t bytes_kept = 0;    // of an earlier transfer, compared and not moved
+    std::uint64_t files = 0;        // done
+    std::uint64_t links = 0;        // done: symbolic ones, and further names of a file
+    std::uint64_t directories = 0;  // done
+    std::uint64_t unowned = 0;      // of an archive: done, but not given to their owner
+    std::uint64_t bytes = 0;        // file bytes moved
+    std::uint64_t verified = 0;     // files whose digests from both ends agreed
+    std::uint64_t bytes_kept = 0;   // of an earlier transfer, compared and not moved
+    std::uint64_t adopted = 0;      // files that stood there already, and did not move
+    std::uint64_t adopted_bytes = 0;
+    std::uint64_t mended = 0;        // of those, whose mode, time or archive did not agree
+    std::uint64_t deleted = 0;       // since the source does not have them
     std::uint64_t leaves_again = 0;  // asked for again since their digest was wrong
     double transfer_seconds = 0;     // first data packet to last byte durable, or to the cut
     std::uint64_t sent_packets = 0;  // data packets; at a receiver, what arrived and what was lost

@@ -42,6 +42,11 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
     : setup_(std::move(setup)),
       now_(now),
       links_(*setup_.feedback, setup_.terms.stripes, setup_.is_client),
+      comparison_({setup_.target_tree, setup_.content_reader}, set_.out(), setup_.target,
+                  setup_.changes,
+                  [this](const std::string& name, const Error& error) {
+                      outcome_.add_failure(name, error);
+                  }),
       sink_(*setup_.disk, set_.out(), setup_.target, setup_.terms.block,
             {.on_failure =
                  [this](transfer::Sink::Failure failure) {
@@ -63,6 +68,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
     outcome_.stripes.resize(stripes_.size());
     if (setup_.is_client && setup_.keep_names) sink_.keep_names_done();
     if (setup_.terms.read_back) sink_.set_read_back();
+    if (!setup_.plan.is_default()) LAMBDA_ASSERT(set_plan(setup_.plan));
 }
 
 Time ReceiveSide::turn(Time now) {
@@ -77,7 +83,7 @@ Time ReceiveSide::turn(Time now) {
         sink_.handle(event);
         last_progress_ = now;
     }
-    sink_.turn(now);
+    look();
     setup_.disk->submit();
     if (setup_.is_client && !want_end_sent_) ask();
     tell_credit();
@@ -136,10 +142,14 @@ const Outcome& ReceiveSide::outcome() {
     outcome_.done = sink_.names_done();
     outcome_.links = totals.links_done;
     outcome_.directories = totals.directories_done;
-    outcome_.unowned = totals.unowned;
+    outcome_.unowned = totals.unowned + comparison_.totals().unowned;
     outcome_.bytes = totals.bytes_received;
     outcome_.leaves_again = totals.leaves_again;
     outcome_.bytes_kept = totals.bytes_kept;
+    outcome_.adopted = comparison_.totals().adopted;
+    outcome_.adopted_bytes = comparison_.totals().adopted_bytes;
+    outcome_.mended = comparison_.totals().mended;
+    outcome_.deleted = comparison_.totals().removed;
     outcome_.sent_packets = outcome_.lost_packets = outcome_.refused_packets = 0;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
         const sabul::ReceiveFlow& flow = stripes_[i]->flow;
@@ -198,7 +208,7 @@ void ReceiveSide::handle_records() {
     bool sound = true;
     while (auto record = set_.next()) {
         last_progress_ = now_;
-        if (!(sound = sink_.handle(*record))) break;
+        if (!(sound = handle_record(*record))) break;
     }
     if (set_.broken() || !sound) {
         cut(Error{.fault = Fault::protocol,
@@ -212,8 +222,40 @@ void ReceiveSide::handle_records() {
     }
 }
 
+bool ReceiveSide::handle_record(const transfer::Record& record) {
+    if (const auto* plan = std::get_if<transfer::SyncRecord>(&record))
+        // A grant is for a copy: nothing that stands there goes for it.
+        return !setup_.is_client && !setup_.most_bytes && set_plan(*plan);
+    if (transfer::Comparison::takes(record)) return comparison_.handle(record);
+    const bool fault = std::holds_alternative<transfer::FailRecord>(record) ||
+                       std::holds_alternative<transfer::VoidRecord>(record);
+    if (fault) comparison_.note_fault();
+    return sink_.handle(record);
+}
+
+bool ReceiveSide::set_plan(const transfer::SyncRecord& plan) {
+    if (plan.whole) sink_.set_replaces();
+    return comparison_.set_plan(plan);
+}
+
+// At what stands there; the set is done when nothing of that is left to do either.
+void ReceiveSide::look() {
+    if (comparison_.working()) {
+        last_progress_ = now_;
+        if (now_ >= patience_at_) {
+            comparison_.ask_for_patience();
+            patience_at_ = now_ + kPatience;
+        }
+    }
+    comparison_.turn(sink_.all_done());
+    const auto& totals = comparison_.totals();
+    sink_.turn(now_,
+               {.over = comparison_.over(), .failed = totals.failed, .unowned = totals.unowned});
+}
+
 // The client tells how to walk what, as far as there is room.
 void ReceiveSide::ask() {
+    if (!walk_sent_ && !setup_.plan.is_default()) set_.out().put(setup_.plan);
     if (!walk_sent_) set_.out().put(setup_.walk);
     walk_sent_ = true;
     while (!wants_.empty() && set_.out().has_room()) {

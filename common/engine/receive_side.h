@@ -13,6 +13,7 @@
 #include "common/engine/set_channel.h"
 #include "common/engine/setup.h"
 #include "common/sabul/receive_flow.h"
+#include "common/transfer/comparison.h"
 #include "common/transfer/sink.h"
 
 namespace lambda::engine {
@@ -72,6 +73,9 @@ class ReceiveSide final : public End, private Links::Handler {
     // room.
     void tell_credit();
     void handle_records();
+    bool handle_record(const transfer::Record& record);
+    bool set_plan(const transfer::SyncRecord& plan);
+    void look();
     void ask();
     Time next_time();
     void check_stall();
@@ -84,9 +88,11 @@ class ReceiveSide final : public End, private Links::Handler {
     Time now_;
     Links links_;
     SetChannel set_;
+    transfer::Comparison comparison_;
     transfer::Sink sink_;
     std::vector<std::unique_ptr<Stripe>> stripes_;
     std::deque<transfer::WantRecord> wants_;
+    Time patience_at_{};
     bool walk_sent_ = false;
     bool want_end_sent_ = false;
     Batch batch_;

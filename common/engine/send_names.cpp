@@ -1,5 +1,6 @@
 // SendSide: the names that are to be sent, and how they are walked.
 #include "common/engine/send_side.h"
+#include "common/engine/stall.h"
 #include "common/transfer/filter.h"
 #include "common/transfer/names.h"
 
@@ -29,6 +30,42 @@ bool SendSide::handle_want(const transfer::WantRecord& want) {
     return true;
 }
 
+void SendSide::set_plan() {
+    offering_.set_plan(setup_.plan);
+    if (!setup_.plan.is_default()) set_.out().put(setup_.plan);
+}
+
+bool SendSide::handle_standing(const transfer::Record& record) {
+    if (const auto* plan = std::get_if<transfer::SyncRecord>(&record)) {
+        if (setup_.is_client || walk_set_) return false;
+        offering_.set_plan(*plan);
+        return true;
+    }
+    if (const auto* holds = std::get_if<transfer::HoldsRecord>(&record)) {
+        offering_.handle_holds(holds->something);
+        return true;
+    }
+    if (const auto* verdicts = std::get_if<transfer::VerdictsRecord>(&record))
+        return offering_.handle_verdicts(*verdicts);
+    if (const auto* settled = std::get_if<transfer::SettledRecord>(&record))
+        return offering_.handle_settled(*settled);
+    if (const auto* gone = std::get_if<transfer::GoneRecord>(&record)) {
+        ++outcome_.deleted;
+        if (setup_.changes != nullptr)
+            setup_.changes->put({transfer::Change::What::remove, gone->name, gone->directory});
+        return true;
+    }
+    if (const auto* missed = std::get_if<transfer::MissedRecord>(&record)) {
+        outcome_.add_failure(missed->name, Error{.fault = missed->fault,
+                                                 .message = missed->message,
+                                                 .path = missed->name,
+                                                 .side = Side::remote,
+                                                 .remedy = missed->remedy});
+        return true;
+    }
+    return false;
+}
+
 void SendSide::set_walk(const transfer::WalkRecord& walk) {
     walk_set_ = true;
     ports::WalkOptions options{.links = walk.links, .archive = walk.archive};
@@ -38,14 +75,24 @@ void SendSide::set_walk(const transfer::WalkRecord& walk) {
             return filter.excludes(name, directory);
         };
     }
-    setup_.walker->set_options(std::move(options));
+    offering_.set_options(std::move(options));
     if (walk.archive) source_.set_archive();
 }
 
+// Large files may take minutes to be read: the receiver must not take that for a standstill.
+void SendSide::compare() {
+    offering_.turn();
+    if (!offering_.working()) return;
+    last_progress_ = now_;
+    if (now_ < patience_at_) return;
+    set_.out().put(transfer::DigestRecord{.what = transfer::DigestRecord::What::patience});
+    patience_at_ = now_ + kPatience;
+}
+
 void SendSide::feed_walker() {
-    while (!names_left_.empty() && setup_.walker->add(names_left_.front())) names_left_.pop_front();
+    while (!names_left_.empty() && offering_.add(names_left_.front())) names_left_.pop_front();
     if (!names_left_.empty() || !wants_done_ || names_ended_) return;
-    setup_.walker->no_more();
+    offering_.no_more();
     names_ended_ = true;
 }
 

@@ -30,7 +30,8 @@ SendSide::SendSide(Setup setup, Time now)
     : setup_(std::move(setup)),
       now_(now),
       links_(*setup_.feedback, setup_.terms.stripes, setup_.is_client),
-      source_(*setup_.disk, *setup_.walker, set_.out(), setup_.terms.block,
+      offering_(*setup_.walker, set_.out(), setup_.content_reader, setup_.changes),
+      source_(*setup_.disk, offering_, set_.out(), setup_.terms.block,
               {.on_failure =
                    [this](transfer::Source::Failure failure) {
                        outcome_.add_failure(std::move(failure.name), std::move(failure.error));
@@ -52,6 +53,7 @@ SendSide::SendSide(Setup setup, Time now)
     setup_.sources.clear();
     wants_done_ = setup_.is_client;
     if (setup_.is_client && setup_.keep_names) source_.keep_names_done();
+    if (setup_.is_client) set_plan();
     if (setup_.is_client) set_walk(setup_.walk);
     outcome_.stripes.resize(stripes_.size());
 }
@@ -65,6 +67,7 @@ Time SendSide::turn(Time now) {
     for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
     for (const ports::DiskEvent& event : setup_.disk->poll()) source_.handle(event);
     feed_walker();
+    compare();
     source_.turn();
     if (setup_.most_bytes && source_.totals().bytes_known > *setup_.most_bytes) {
         cut(beyond_grant("there is more to send than was granted"));
@@ -238,6 +241,8 @@ void SendSide::handle_record(const transfer::Record& record) {
         source_.resolve_all();
         set_.end(links_);
         end();
+    } else if (!handle_standing(record)) {
+        cut(nonsense());
     }
 }
 

@@ -14,6 +14,7 @@
 #include "common/engine/send_stripe.h"
 #include "common/engine/set_channel.h"
 #include "common/engine/setup.h"
+#include "common/transfer/offering.h"
 #include "common/transfer/source.h"
 
 namespace lambda::engine {
@@ -44,8 +45,12 @@ class SendSide final : public End, private Links::Handler {
     void handle_record(const transfer::Record& record);
     // False: after their end, or more than there may be.
     bool handle_want(const transfer::WantRecord& want);
+    void set_plan();
     void set_walk(const transfer::WalkRecord& walk);
+    // False: it is none about what stands at the target, or makes no sense.
+    bool handle_standing(const transfer::Record& record);
     void feed_walker();
+    void compare();
 
     void receive_datagrams(ports::DatagramSocket& socket);
 
@@ -74,6 +79,7 @@ class SendSide final : public End, private Links::Handler {
     Time now_;
     Links links_;
     SetChannel set_;
+    transfer::Offering offering_;
     transfer::Source source_;
     RateControl rate_;
     std::vector<std::unique_ptr<SendStripe>> stripes_;
@@ -86,6 +92,7 @@ class SendSide final : public End, private Links::Handler {
     bool wants_done_ = false;
     bool walk_set_ = false;
     bool names_ended_ = false;  // the walker knows all of them
+    Time patience_at_{};
     Time first_sent_ = kNever;
     Time last_progress_;
     bool done_ = false;

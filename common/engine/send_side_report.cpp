@@ -40,6 +40,9 @@ const Outcome& SendSide::outcome() {
     outcome_.bytes = totals.bytes_acknowledged;
     outcome_.leaves_again = totals.leaves_again;
     outcome_.bytes_kept = totals.bytes_kept;
+    outcome_.adopted = offering_.totals().adopted;
+    outcome_.adopted_bytes = offering_.totals().adopted_bytes;
+    outcome_.mended = offering_.totals().mended;
     outcome_.sent_packets = outcome_.lost_packets = outcome_.retransmitted_packets =
         outcome_.refused_packets = 0;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {

@@ -11,15 +11,18 @@
 
 #include "common/base/address.h"
 #include "common/ports/clock.h"
+#include "common/ports/content_reader.h"
 #include "common/ports/datagrams.h"
 #include "common/ports/disk.h"
 #include "common/ports/feedback.h"
 #include "common/ports/packet_cipher.h"
+#include "common/ports/target_tree.h"
 #include "common/ports/walker.h"
 #include "common/sabul/packet.h"
 #include "common/session/terms.h"
 #include "common/transfer/names.h"
 #include "common/transfer/record.h"
+#include "common/transfer/sync_plan.h"
 
 namespace lambda::engine {
 
@@ -38,6 +41,7 @@ struct Setup {
     std::vector<transfer::SourceName> sources;  // sender at the client
     std::vector<transfer::WantRecord> wants;    // receiver at the client
     transfer::WalkRecord walk;                  // client: how sources and wants are walked
+    transfer::SyncRecord plan;                  // client: what is to become of what stands there
     transfer::Target target;                    // receiver
     // What the peer may have at most, where it was granted this transfer alone (docs/protocol.md
     // §11); asking for more cuts it.
@@ -54,7 +58,10 @@ struct Setup {
 
     ports::Clock* clock = nullptr;  // for when a burst leaves; a turn is too long for that
     ports::Disk* disk = nullptr;
-    ports::Walker* walker = nullptr;  // sender
+    ports::Walker* walker = nullptr;                 // sender
+    ports::ContentReader* content_reader = nullptr;  // none: content is never compared
+    ports::TargetTree* target_tree = nullptr;  // receiver; none: nothing of what stands is kept
+    transfer::Changes* changes = nullptr;      // client, of a sync: where they are told
     ports::FeedbackSource* feedback = nullptr;
     std::vector<ports::DatagramSocket*> sockets;  // stripe i uses i % size
     std::vector<StripeCiphers> ciphers;           // one for each stripe

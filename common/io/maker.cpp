@@ -203,7 +203,12 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
     struct stat status {};
     if (::fstatat(parent, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
         return file_error("cannot look at", path, errno);
-    if (!S_ISDIR(status.st_mode)) return in_the_way(path);
+    if (!S_ISDIR(status.st_mode)) {
+        if (!making.replaces) return in_the_way(path);
+        if (::unlinkat(parent, leaf.c_str(), 0) == 0 && ::mkdirat(parent, leaf.c_str(), mode) == 0)
+            return {};
+        return file_error("cannot make the directory", path, errno);
+    }
     // Root needs no leave, and nobody else can give himself any in another's directory.
     if ((status.st_mode & kOurs) == kOurs || status.st_uid != ::geteuid()) return {};
     const Descriptor opened(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

@@ -250,9 +250,27 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
     if (!S_ISREG(status.st_mode)) return skip(path, name, special(status.st_mode));
     if (!followed && says_same(name, status)) return;
     Found found{.kind = Kind::file, .path = path, .name = name};
-    found.metadata.size = static_cast<std::uint64_t>(status.st_size);
     found.follow = followed;
+    found.shared = !followed && status.st_nlink > 1;
+    describe(found, outer, status);
     emit(std::move(found));
+}
+
+// What can't be read now is not said, and is an error once the file is opened.
+void TreeWalker::describe(Found& found, const Level* outer, const struct stat& status) const {
+    const char* const leaf = found.path.c_str() + found.path.rfind('/') + 1;
+    const bool archive = options_.archive && options_.file_metadata;
+    Descriptor opened;
+    if (archive && found.follow) {
+        auto followed = root_.open(found.path, O_RDONLY | O_NONBLOCK);
+        if (followed) opened = *std::move(followed);
+    }
+    const Entry entry = found.follow ? Entry{.descriptor = opened.get()}
+                                     : Entry{.descriptor = outer->directory, .name = leaf};
+    const bool readable = !found.follow || opened;
+    auto metadata = metadata_of(entry, status, archive && readable, found.path);
+    if (!metadata) metadata = metadata_of(entry, status, false, found.path);
+    found.metadata = *std::move(metadata);
 }
 
 void TreeWalker::enter(const Level* outer, const std::string& path, const std::string& name,

@@ -8,9 +8,12 @@
 #include "common/base/assert.h"
 #include "common/engine/receive_side.h"
 #include "common/engine/send_side.h"
+#include "common/io/content_reader.h"
 #include "common/io/log.h"
 #include "common/io/machine.h"
+#include "common/io/target_tree.h"
 #include "common/io/tree_walker.h"
+#include "common/mover/change_log.h"
 #include "common/mover/joins.h"
 #include "common/mover/sockets.h"
 
@@ -54,6 +57,9 @@ struct Mover::State {
     Sockets sockets;
     std::unique_ptr<ports::Disk> disk;
     std::unique_ptr<ports::Walker> walker;
+    std::unique_ptr<ports::TargetTree> target_tree;
+    std::unique_ptr<ports::ContentReader> content_reader;
+    std::unique_ptr<ChangeLog> changes;
     std::unique_ptr<Joins> joins;
     std::vector<engine::StripeCiphers> ciphers;
     std::vector<std::string> notes;
@@ -84,6 +90,7 @@ engine::Setup Mover::State::engine_setup() {
     given.sources = setup.sources;
     given.wants = setup.wants;
     given.walk = setup.walk;
+    given.plan = setup.plan;
     given.target = setup.target;
     given.only = setup.only;
     given.may_follow = setup.may_follow;
@@ -94,6 +101,9 @@ engine::Setup Mover::State::engine_setup() {
     given.clock = &clock;
     given.disk = disk.get();
     given.walker = walker.get();
+    given.target_tree = target_tree.get();
+    given.content_reader = content_reader.get();
+    given.changes = changes.get();
     given.feedback = joins.get();
     for (const auto& socket : sockets.list) given.sockets.push_back(socket.get());
     given.ciphers = std::move(ciphers);
@@ -118,7 +128,13 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
     if (sends(state->setup)) {
         state->walker =
             std::make_unique<io::TreeWalker>(state->setup.root.duplicate(), *state->reactor);
+    } else {
+        state->target_tree =
+            std::make_unique<io::TargetTree>(state->setup.root.duplicate(), *state->reactor);
     }
+    state->content_reader =
+        std::make_unique<io::ContentReader>(state->setup.root.duplicate(), *state->reactor);
+    if (state->setup.plan.whole) state->changes = std::make_unique<ChangeLog>(*state->reactor);
     auto ciphers = make_ciphers(state->setup);
     if (!ciphers) return ciphers.error();
     state->ciphers = std::move(*ciphers);
@@ -181,6 +197,8 @@ void Mover::State::run() {
     // Connections, files and memory go with the engine's ports, before anybody hears of the end.
     end.reset();
     walker.reset();
+    target_tree.reset();
+    content_reader.reset();
     disk.reset();
     sockets.list.clear();
     if (setup.finished) setup.finished();
@@ -225,6 +243,10 @@ void Mover::stop(Error why) {
 Progress Mover::progress() const {
     const std::lock_guard lock(state_->mutex);
     return state_->progress;
+}
+
+std::vector<transfer::Change> Mover::take_changes() {
+    return state_->changes ? state_->changes->take() : std::vector<transfer::Change>{};
 }
 
 const Outcome& Mover::outcome() const {

@@ -21,6 +21,7 @@
 #include "common/session/terms.h"
 #include "common/transfer/names.h"
 #include "common/transfer/record.h"
+#include "common/transfer/sync_plan.h"
 
 namespace lambda::mover {
 
@@ -47,6 +48,7 @@ struct Setup {
     std::vector<SourceName> sources;
     std::vector<transfer::WantRecord> wants;
     transfer::WalkRecord walk;  // client: how the one or the other are walked
+    transfer::SyncRecord plan;  // client: what is to become of what stands at the target
     Target target;              // receiver
     // What was granted, where it is less than an account's rights; see engine::Setup.
     std::optional<transfer::WantRecord> only{};
@@ -93,6 +95,9 @@ class Mover {
     void stop(Error why);
 
     Progress progress() const;
+    // Client, of a sync: what is known since the last call. To be called now and then, else the
+    // transfer waits.
+    std::vector<transfer::Change> take_changes();
     const Outcome& outcome() const;  // after finished()
 
   private:

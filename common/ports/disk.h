@@ -106,6 +106,7 @@ struct Making {
     TargetName name{};
     FileMetadata metadata{};
     std::string text{};
+    bool replaces = false;  // directory: what is none goes for it
     TargetName first{};
     std::uint32_t slot = 0;
     std::uint32_t at = 0;

@@ -21,7 +21,8 @@ enum class Links : std::uint8_t {
 
 struct WalkOptions {
     Links links = Links::keep;
-    bool archive = false;  // owners and extended attributes are read too
+    bool archive = false;        // owners and extended attributes are read too
+    bool file_metadata = false;  // of files too, all that their directory tells
     // Whether an entry (its name for the receiver) is left out, with all below it. Empty: none is.
     // Called from the walker's thread.
     std::function<bool(const std::string& name, bool directory)> excluded{};
@@ -53,7 +54,8 @@ struct Found {
     std::string path{};  // where it is read
     std::string name{};  // for the receiver: relative, '/'-separated; ".": the target itself
     std::string text{};
-    FileMetadata metadata{};  // directory, link: all of it; file: the size that it had
+    FileMetadata metadata{};  // directory, link: all of it; file: what it had then
+    bool shared = false;      // file: it has further names
     bool follow = true;       // file: a link at its end is followed
     Error error{};
 };

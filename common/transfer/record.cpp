@@ -35,6 +35,24 @@ void write_metadata(ByteWriter& out, const ports::FileMetadata& metadata) {
     write_archived(out, metadata.archived);
 }
 
+void write_rules(ByteWriter& out, const std::vector<Rule>& rules) {
+    out.u16(static_cast<std::uint16_t>(rules.size()));
+    for (const Rule& rule : rules) {
+        out.u8(rule.include ? 1 : 0);
+        out.string16(rule.pattern);
+    }
+}
+
+std::uint8_t sync_flags(const SyncRecord& r) {
+    const bool flags[] = {r.whole,    r.erase,           r.dry_run, r.update,
+                          r.existing, r.ignore_existing, r.checksum};
+    std::uint8_t bits = 0;
+    for (unsigned i = 0; i < std::size(flags); ++i) {
+        if (flags[i]) bits = static_cast<std::uint8_t>(bits | 1u << i);
+    }
+    return bits;
+}
+
 struct Writer {
     ByteWriter& out;
 
@@ -165,12 +183,63 @@ struct Writer {
     RecordType operator()(const WalkRecord& r) const {
         out.u8(static_cast<std::uint8_t>(r.links));
         out.u8(r.archive ? 1 : 0);
-        out.u16(static_cast<std::uint16_t>(r.rules.size()));
-        for (const Rule& rule : r.rules) {
-            out.u8(rule.include ? 1 : 0);
-            out.string16(rule.pattern);
-        }
+        write_rules(out, r.rules);
         return RecordType::walk;
+    }
+    RecordType operator()(const SyncRecord& r) const {
+        out.u8(sync_flags(r));
+        out.u64(r.max_delete);
+        write_rules(out, r.rules);
+        return RecordType::sync;
+    }
+    RecordType operator()(const OfferRecord& r) const {
+        out.u8(static_cast<std::uint8_t>(r.kind));
+        if (r.kind == OfferRecord::Kind::leave) return RecordType::offer;
+        out.u8(r.shared ? 1 : 0);
+        out.u64(r.metadata.size);
+        write_metadata(out, r.metadata);
+        out.string16(r.leaf);
+        out.string16(r.text);
+        return RecordType::offer;
+    }
+    RecordType operator()(const OfferedRecord& r) const {
+        out.u64(r.offers);
+        out.u64(r.faults);
+        return RecordType::offered;
+    }
+    RecordType operator()(const DigestRecord& r) const {
+        out.u32(r.offer);
+        out.u8(static_cast<std::uint8_t>(r.what));
+        out.bytes(r.digest);
+        return RecordType::digest;
+    }
+    RecordType operator()(const HoldsRecord& r) const {
+        out.u8(r.something ? 1 : 0);
+        return RecordType::holds;
+    }
+    RecordType operator()(const VerdictsRecord& r) const {
+        LAMBDA_ASSERT(r.codes.size() <= kMostVerdicts);
+        out.u32(r.first);
+        out.u16(static_cast<std::uint16_t>(r.codes.size()));
+        out.bytes(std::as_bytes(std::span(r.codes)));
+        return RecordType::verdicts;
+    }
+    RecordType operator()(const SettledRecord& r) const {
+        out.u32(r.offer);
+        out.u8(r.verdict);
+        return RecordType::settled;
+    }
+    RecordType operator()(const GoneRecord& r) const {
+        out.u8(r.directory ? 1 : 0);
+        out.string16(r.name);
+        return RecordType::gone;
+    }
+    RecordType operator()(const MissedRecord& r) const {
+        out.string16(r.name);
+        out.u8(code(r.fault));
+        out.string16(bounded(r.message));
+        out.string16(bounded(r.remedy));
+        return RecordType::missed;
     }
 };
 

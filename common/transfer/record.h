@@ -123,6 +123,84 @@ struct WalkRecord {
     std::vector<Rule> rules;
 };
 struct WantEndRecord {};
+
+// What a sync is to do (docs/sync.md), from the client to the other end; before the first OFFER and
+// the first WANT. Without it: what every transfer of a tree gets.
+struct SyncRecord {
+    bool whole = false;            // a sync: all is offered
+    bool erase = false;            // what the source does not have goes
+    bool dry_run = false;          // nothing is touched
+    bool update = false;           // a file that is newer at the target stays
+    bool existing = false;         // what the target does not have is not made
+    bool ignore_existing = false;  // what the target has stays
+    bool checksum = false;         // content is compared by digest
+    std::uint64_t max_delete = UINT64_MAX;
+    std::vector<Rule> rules{};  // what they leave out is not deleted
+
+    // Nothing is asked for but what every transfer gets.
+    bool is_default() const { return !whole && !checksum; }
+};
+// An entry before it is opened, so that the receiver can say whether it wants it. Those that have a
+// verdict (all but `leave` and `skipped`) are numbered from 0.
+struct OfferRecord {
+    enum class Kind : std::uint8_t {
+        file = 0,
+        directory = 1,  // entered with it
+        leave = 2,      // the innermost directory; nothing else is set
+        link = 3,
+        same = 4,
+        skipped = 5,  // stands at the source, and is not sent
+    };
+    Kind kind = Kind::file;
+    bool shared = false;  // a file that has further names
+    ports::FileMetadata metadata;
+    std::string leaf;  // the last component of the name; ".": the target itself
+    std::string text;  // what a link shows; the first name
+};
+// No more offers.
+struct OfferedRecord {
+    std::uint64_t offers = 0;
+    std::uint64_t faults = 0;  // entries that could not be read, and so not offered
+};
+// Of a file whose offer has the verdict `similar`, as the source holds it now.
+struct DigestRecord {
+    enum class What : std::uint8_t {
+        digest = 0,
+        none = 1,     // it could not be read
+        patience = 2  // nothing yet; `offer` means nothing
+    };
+    std::uint32_t offer = 0;
+    What what = What::digest;
+    Digest digest{};
+};
+// Whether something stands at the target. Once, first of all that a receiver says.
+struct HoldsRecord {
+    bool something = false;
+};
+// Of the offers from `first` on: transfer::Verdict (sync_plan.h).
+struct VerdictsRecord {
+    std::uint32_t first = 0;
+    std::vector<std::uint8_t> codes;
+};
+// Of one whose verdict said that it is judged later.
+struct SettledRecord {
+    std::uint32_t offer = 0;
+    std::uint8_t verdict = 0;
+};
+// Deleted, since the source does not have it; or to be deleted, of a dry run.
+struct GoneRecord {
+    std::string name;
+    bool directory = false;
+};
+// What failed at the receiver of something that was not announced as an entry.
+struct MissedRecord {
+    std::string name;
+    Fault fault = Fault::file;
+    std::string message;
+    std::string remedy;
+};
+constexpr std::uint8_t kLastVerdict = 6;
+constexpr std::size_t kMostVerdicts = 65535;  // of one record
 // The leaf that begins at `offset` does not have the digest that came with it: it must be read and
 // sent once more.
 struct AgainRecord {
@@ -158,7 +236,9 @@ using Record =
     std::variant<FileRecord, VoidRecord, CloseRecord, FailRecord, FinishRecord, DropRecord,
                  LeafRecord, DirectoryRecord, LeaveRecord, LinkRecord, SameRecord, SkipRecord,
                  FrontierRecord, WantRecord, WantEndRecord, AgainRecord, NothingRecord, HaveRecord,
-                 ComparedRecord, DoneRecord, RefuseRecord, SetDoneRecord, WalkRecord>;
+                 ComparedRecord, DoneRecord, RefuseRecord, SetDoneRecord, WalkRecord, SyncRecord,
+                 OfferRecord, OfferedRecord, HoldsRecord, DigestRecord, VerdictsRecord,
+                 SettledRecord, GoneRecord, MissedRecord>;
 
 void append_record(std::vector<std::byte>& out, const Record& record);
 

@@ -124,18 +124,63 @@ std::optional<Record> parse_same(ByteReader& reader) {
     return r;
 }
 
+bool read_rules(ByteReader& reader, std::vector<Rule>& rules) {
+    const std::size_t count = reader.u16();
+    if (count > kMaxRules) return false;
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+        const bool include = reader.u8() != 0;
+        rules.push_back({include, reader.string16()});
+    }
+    return reader.ok();
+}
+
 std::optional<Record> parse_walk(ByteReader& reader) {
     WalkRecord r;
     const std::uint8_t links = reader.u8();
     r.archive = reader.u8() != 0;
-    const std::size_t count = reader.u16();
-    if (links > static_cast<std::uint8_t>(ports::Links::skip) || count > kMaxRules) {
-        return std::nullopt;
-    }
+    if (links > static_cast<std::uint8_t>(ports::Links::skip)) return std::nullopt;
     r.links = static_cast<ports::Links>(links);
-    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-        const bool include = reader.u8() != 0;
-        r.rules.push_back({include, reader.string16()});
+    if (!read_rules(reader, r.rules)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_sync(ByteReader& reader) {
+    SyncRecord r;
+    const std::uint8_t flags = reader.u8();
+    bool* const into[] = {&r.whole,    &r.erase,           &r.dry_run, &r.update,
+                          &r.existing, &r.ignore_existing, &r.checksum};
+    for (unsigned i = 0; i < std::size(into); ++i) *into[i] = (flags >> i & 1) != 0;
+    r.max_delete = reader.u64();
+    if (!read_rules(reader, r.rules)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_offer(ByteReader& reader) {
+    using Kind = OfferRecord::Kind;
+    OfferRecord r;
+    const std::uint8_t kind = reader.u8();
+    if (kind > static_cast<std::uint8_t>(Kind::skipped)) return std::nullopt;
+    r.kind = static_cast<Kind>(kind);
+    if (r.kind == Kind::leave) return r;
+    r.shared = reader.u8() != 0;
+    r.metadata.size = reader.u64();
+    if (!read_metadata(reader, r.metadata)) return std::nullopt;
+    r.leaf = reader.string16();
+    r.text = reader.string16();
+    const bool itself = r.kind == Kind::directory && r.leaf == ".";
+    const bool leaf = acceptable_name(r.leaf) && r.leaf.find('/') == std::string::npos;
+    if ((!itself && !leaf) || r.text.size() > kMaxNameBytes) return std::nullopt;
+    if (r.kind == Kind::same && !acceptable_name(r.text)) return std::nullopt;
+    return r;
+}
+
+std::optional<Record> parse_verdicts(ByteReader& reader) {
+    VerdictsRecord r;
+    r.first = reader.u32();
+    const ByteView codes = reader.bytes(reader.u16());
+    for (const std::byte each : codes) {
+        if (std::to_integer<std::uint8_t>(each) > kLastVerdict) return std::nullopt;
+        r.codes.push_back(std::to_integer<std::uint8_t>(each));
     }
     return r;
 }
@@ -253,6 +298,50 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
         }
         case RecordType::walk:
             return parse_walk(reader);
+        case RecordType::sync:
+            return parse_sync(reader);
+        case RecordType::offer:
+            return parse_offer(reader);
+        case RecordType::offered: {
+            OfferedRecord r;
+            r.offers = reader.u64();
+            r.faults = reader.u64();
+            return r;
+        }
+        case RecordType::digest: {
+            DigestRecord r;
+            r.offer = reader.u32();
+            const std::uint8_t what = reader.u8();
+            if (what > static_cast<std::uint8_t>(DigestRecord::What::patience)) return std::nullopt;
+            r.what = static_cast<DigestRecord::What>(what);
+            r.digest = read_digest(reader);
+            return r;
+        }
+        case RecordType::holds:
+            return HoldsRecord{reader.u8() != 0};
+        case RecordType::verdicts:
+            return parse_verdicts(reader);
+        case RecordType::settled: {
+            SettledRecord r;
+            r.offer = reader.u32();
+            r.verdict = reader.u8();
+            if (r.verdict > kLastVerdict) return std::nullopt;
+            return r;
+        }
+        case RecordType::gone: {
+            GoneRecord r;
+            r.directory = reader.u8() != 0;
+            r.name = reader.string16();
+            return r;
+        }
+        case RecordType::missed: {
+            MissedRecord r;
+            r.name = reader.string16();
+            r.fault = read_fault(reader);
+            r.message = reader.string16();
+            r.remedy = reader.string16();
+            return r;
+        }
     }
     return std::nullopt;
 }

@@ -30,6 +30,15 @@ enum class RecordType : std::uint8_t {
     have = 0x27,
     compared = 0x28,
     walk = 0x29,
+    sync = 0x2a,
+    offer = 0x2b,
+    offered = 0x2c,
+    digest = 0x2d,
+    holds = 0x2e,
+    verdicts = 0x2f,
+    settled = 0x30,
+    gone = 0x31,
+    missed = 0x32,
 };
 
 // Type and length before each body.

@@ -338,15 +338,15 @@ bool Sink::leaves_agree(Block& block) {
     return agree;
 }
 
-void Sink::turn(Time now) {
+void Sink::turn(Time now, const Beside& beside) {
     issue_writes();
     issue_compares();
     sync_files(now);
     flush_files(now);
-    if (finish_files_ && files_.empty() && tree_.in_hand() == 0 && blocks_.empty() && !finished_ &&
-        stream_.has_room()) {
+    if (all_done() && beside.over && !finished_ && stream_.has_room()) {
         const Totals all = totals();
-        stream_.put(SetDoneRecord{all.files_done, all.failed, all.unowned});
+        stream_.put(SetDoneRecord{all.files_done, all.failed + beside.failed,
+                                  all.unowned + beside.unowned});
         finished_ = true;
     }
 }

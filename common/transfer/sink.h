@@ -66,8 +66,19 @@ class Sink {
     // False: the peer speaks nonsense; nothing more should be taken from it.
     bool handle(const Record& record);
     void handle(const ports::DiskEvent& event);
+    // What is done beside the entries, and counts at the end.
+    struct Beside {
+        bool over = true;
+        std::uint64_t failed = 0, unowned = 0;
+    };
     // Issues what the disk takes, and ends the set. Every turn.
-    void turn(Time now);
+    void turn(Time now, const Beside& beside);
+    // The sender announces nothing more, and all of it is done.
+    bool all_done() const {
+        return finish_files_ && files_.empty() && tree_.in_hand() == 0 && blocks_.empty();
+    }
+    // A directory takes the place of what is none.
+    void set_replaces() { tree_.set_replaces(); }
     // When turn() has something to do by itself.
     Time next_time() const { return std::min(sync_at_, flush_at_); }
 

@@ -85,7 +85,8 @@ void TreeSink::make(FileNumber number, ports::Making::Kind kind) {
     ports::Making making{.kind = kind,
                          .name = target_.of(entry.name),
                          .metadata = entry.metadata,
-                         .text = entry.text};
+                         .text = entry.text,
+                         .replaces = replaces_};
     if (kind == ports::Making::Kind::same) making.first = target_.of(entry.text);
     disk_.make_entry(tag, std::move(making));
 }

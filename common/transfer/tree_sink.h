@@ -41,6 +41,7 @@ class TreeSink {
 
     // A file begins in the innermost directory: what to tell file_ended().
     std::optional<FileNumber> begin_file();
+    void set_replaces() { replaces_ = true; }
     // After note_failed(), where it failed.
     void file_ended(FileNumber number, std::optional<FileNumber> parent);
     // A name that will not be there as the sender has it: no other name may be made of it.
@@ -86,6 +87,7 @@ class TreeSink {
     std::unordered_map<ports::DiskTag, FileNumber> making_;
     std::multimap<FileNumber, FileNumber> waiting_;  // first, and the other names of it
     std::unordered_set<std::size_t> failed_names_;   // their hashes
+    bool replaces_ = false;
     Totals totals_;
 };
 

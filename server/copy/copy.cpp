@@ -173,6 +173,7 @@ Result<mover::Outcome> Copy::perform() {
          .sources = std::move(sources),
          .wants = std::move(wants),
          .walk = task_.walk,
+         .plan = {},
          .target = {.path = request.path, .into_directory = task_.into_directory},
          .only = {},
          .may_follow = true,

@@ -54,6 +54,9 @@ Run::Run(std::uint64_t seed, Options given, std::vector<transfer::SourceName> so
                server_host().alarm()),
       source(world, sender_host.alarm(), options.slots, options.terms.block),
       target(world, receiver_host.alarm(), options.slots, options.terms.block),
+      tree(world, receiver_host.alarm(), target),
+      source_reader(world, sender_host.alarm(), source),
+      target_reader(world, receiver_host.alarm(), target),
       sources_(std::move(sources)),
       target_(std::move(to)) {
     const bool put = options.terms.direction == session::Direction::put;
@@ -136,6 +139,8 @@ engine::Setup Run::setup(bool sends) {
     made.clock = sends ? &sender_host : &receiver_host;
     made.disk = sends ? &source : &target;
     made.walker = &walker;
+    made.content_reader = sends ? &source_reader : &target_reader;
+    made.target_tree = &tree;
     made.feedback = client ? &feedback.client() : &feedback.server();
     for (const auto& socket : client ? client_sockets : server_sockets)
         made.sockets.push_back(socket.get());

@@ -15,6 +15,8 @@
 #include "tools/sim/host.h"
 #include "tools/sim/list_walker.h"
 #include "tools/sim/memory_disk.h"
+#include "tools/sim/memory_reader.h"
+#include "tools/sim/memory_tree.h"
 #include "tools/sim/path.h"
 #include "tools/sim/world.h"
 
@@ -50,6 +52,8 @@ class Run {
     std::vector<std::unique_ptr<VirtualSocket>> client_sockets, server_sockets;
     VirtualFeedback feedback;
     MemoryDisk source, target;
+    MemoryTree tree;  // on the target
+    MemoryReader source_reader, target_reader;
     ListWalker walker;
     engine::End *sender = nullptr, *receiver = nullptr;
     // (key, nonce) pairs that sealed two different packets; must stay 0.

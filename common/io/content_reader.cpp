@@ -1,0 +1,107 @@
+#include "common/io/content_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "common/io/attributes.h"
+#include "common/io/open_file.h"
+#include "common/io/target_name.h"
+
+namespace lambda::io {
+namespace {
+
+constexpr unsigned kThreads = 2;
+constexpr std::size_t kMostJobs = 65536;
+
+std::string text_of(const ports::ContentReader::Place& place) {
+    const auto* source = std::get_if<ports::SourceFile>(&place);
+    return source != nullptr ? source->path : std::get<ports::TargetName>(place).text();
+}
+
+bool same_content(const struct stat& before, const struct stat& now) {
+    return before.st_size == now.st_size &&
+           nanoseconds_of(before.st_mtim) == nanoseconds_of(now.st_mtim);
+}
+
+}  // namespace
+
+ContentReader::ContentReader(Root root, Reactor& reactor)
+    : root_(std::move(root)), reactor_(reactor), threads_(kThreads, kMostJobs) {}
+
+ContentReader::~ContentReader() {
+    stopping_ = true;
+}
+
+void ContentReader::read(std::uint64_t tag, Place place, std::size_t grain, Take take) {
+    threads_.post([this, tag, place = std::move(place), grain, take = std::move(take)] {
+        ports::ContentRead result{.tag = tag};
+        const auto size = read_all(place, grain, take);
+        if (size) {
+            result.size = *size;
+        } else {
+            result.error = size.error();
+        }
+        done_.put(std::move(result));
+        reactor_.wake();
+    });
+}
+
+std::vector<ports::ContentRead> ContentReader::poll() {
+    done_.take(taken_);
+    return std::move(taken_);
+}
+
+Result<Descriptor> ContentReader::open(const Place& place) const {
+    constexpr int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+    if (const auto* source = std::get_if<ports::SourceFile>(&place))
+        return root_.open(source->path, flags | (source->follow ? 0 : O_NOFOLLOW));
+    const auto& target = std::get<ports::TargetName>(place);
+    if (target.below.empty()) return root_.open(target.base, flags);
+    const auto where = place_of(root_, target, false);
+    if (!where) return where.error();
+    Descriptor opened(::openat(where->directory.get(), where->leaf.c_str(), flags | O_NOFOLLOW));
+    if (!opened) return file_error("cannot open", target.text(), errno);
+    return opened;
+}
+
+Result<std::uint64_t> ContentReader::read_all(const Place& place, std::size_t grain,
+                                              const Take& take) const {
+    const std::string path = text_of(place);
+    const auto opened = open(place);
+    if (!opened) return opened.error();
+    const int fd = opened->get();
+    struct stat before {};
+    if (::fstat(fd, &before) != 0) return file_error("cannot look at", path, errno);
+    if (!S_ISREG(before.st_mode)) return file_error("cannot read", path, EINVAL);
+    ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    const auto size = static_cast<std::uint64_t>(before.st_size);
+    std::vector<std::byte> piece(std::min<std::uint64_t>(grain, size));
+    for (std::uint64_t at = 0; at < size;) {
+        std::size_t got = 0;
+        const std::size_t wanted = std::min<std::uint64_t>(grain, size - at);
+        while (got < wanted && !stopping_) {
+            const ssize_t read =
+                ::pread(fd, piece.data() + got, wanted - got, static_cast<off_t>(at + got));
+            if (read < 0 && errno == EINTR) continue;
+            if (read < 0) return file_error("cannot read", path, errno);
+            if (read == 0) break;
+            got += static_cast<std::size_t>(read);
+        }
+        if (got < wanted) break;
+        take(at, ByteView(piece).first(wanted));
+        at += wanted;
+    }
+    struct stat now {};
+    if (::fstat(fd, &now) != 0) return file_error("cannot look at", path, errno);
+    if (same_content(before, now) && !stopping_) return size;
+    return Error{.fault = Fault::file,
+                 .message = "the file changed while it was read",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "run the transfer again when nobody writes it"};
+}
+
+}  // namespace lambda::io

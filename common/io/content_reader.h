@@ -1,0 +1,36 @@
+// Files read whole by a few threads.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "common/io/completions.h"
+#include "common/io/machine.h"
+#include "common/io/root.h"
+#include "common/io/workers.h"
+#include "common/ports/content_reader.h"
+
+namespace lambda::io {
+
+class ContentReader final : public ports::ContentReader {
+  public:
+    // `reactor` must outlive it.
+    ContentReader(Root root, Reactor& reactor);
+    ~ContentReader() override;  // stops what is under way
+
+    void read(std::uint64_t tag, Place place, std::size_t grain, Take take) override;
+    std::vector<ports::ContentRead> poll() override;
+
+  private:
+    Result<std::uint64_t> read_all(const Place& place, std::size_t grain, const Take& take) const;
+    Result<Descriptor> open(const Place& place) const;
+
+    const Root root_;
+    Reactor& reactor_;
+    std::atomic<bool> stopping_ = false;
+    Completions<ports::ContentRead> done_;
+    std::vector<ports::ContentRead> taken_;
+    Workers threads_;  // last: its jobs use what stands above
+};
+
+}  // namespace lambda::io

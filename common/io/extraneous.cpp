@@ -1,0 +1,240 @@
+#include "common/io/extraneous.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "common/io/directory_names.h"
+#include "common/io/open_file.h"
+
+namespace lambda::io {
+namespace {
+
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr std::size_t kPortion = 64 * 1024;  // of the spool
+constexpr unsigned kDeepest = 256;           // levels below one that is extraneous
+constexpr mode_t kOurs = 0700;
+
+std::string joined(const std::string& directory, const std::string& leaf) {
+    return directory.empty() || directory == "." ? leaf : directory + "/" + leaf;
+}
+
+// An unlinked file; where it can't be made in a directory of temporary files, in memory.
+Descriptor temporary() {
+    const char* where = std::getenv("TMPDIR");
+    Descriptor file(
+        ::open(where != nullptr ? where : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (file) return file;
+    return Descriptor(static_cast<int>(::syscall(SYS_memfd_create, "lambda-ftp", 1u)));
+}
+
+// -1 and errno.
+int open_unfollowed(int base, const std::string& below) {
+    open_how how{};
+    how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+    const char* name = below.empty() ? "." : below.c_str();
+    return static_cast<int>(::syscall(SYS_openat2, base, name, &how, sizeof how));
+}
+
+void append(std::string& out, const std::string& text) {
+    const auto size = static_cast<std::uint32_t>(text.size());
+    out.append(reinterpret_cast<const char*>(&size), sizeof size);
+    out += text;
+}
+
+}  // namespace
+
+ExtraneousList::~ExtraneousList() = default;
+
+ExtraneousList::Parent::~Parent() {
+    if (!opened) return;
+    if (opened_up) ::fchmod(opened.get(), status.st_mode & 07777);
+    const timespec times[2] = {{0, UTIME_OMIT}, status.st_mtim};
+    ::futimens(opened.get(), times);
+}
+
+Result<std::uint64_t> ExtraneousList::gather(int directory, const std::string& leaf,
+                                             const std::string& below, const std::string& name,
+                                             const ports::TargetTree::Kept& kept) {
+    const std::uint64_t before = count_;
+    struct stat status {};
+    if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return std::uint64_t{0};
+        return file_error("cannot look at", name, errno);
+    }
+    const bool is_directory = S_ISDIR(status.st_mode);
+    if (kept && kept(name, is_directory)) return std::uint64_t{0};
+    bool goes = true;
+    if (is_directory) {
+        const Descriptor opened(::openat(directory, leaf.c_str(), kOpenDirectory));
+        if (!opened) return file_error("cannot open the directory", name, errno);
+        const auto all = gather_below(opened.get(), below, name, kept, 0);
+        if (!all) return all.error();
+        goes = *all;
+    }
+    if (goes) {
+        if (const auto told = put({is_directory, below, name}); !told) return told.error();
+    }
+    return count_ - before;
+}
+
+Result<bool> ExtraneousList::gather_below(int directory, const std::string& below,
+                                          const std::string& name,
+                                          const ports::TargetTree::Kept& kept, unsigned depth) {
+    if (depth == kDeepest) {
+        return Error{.fault = Fault::file,
+                     .message = "cannot delete: it has more than 256 levels of directories",
+                     .path = name,
+                     .side = Side::local,
+                     .remedy = "remove it by hand"};
+    }
+    bool all = true;
+    DirectoryNames names(directory, name);
+    while (true) {
+        const auto portion = names.next();
+        if (!portion) return portion.error();
+        if (portion->empty()) return all;
+        for (const std::string& leaf : *portion) {
+            struct stat status {};
+            if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+            const std::string called = joined(name, leaf);
+            const std::string lies = joined(below, leaf);
+            const bool is_directory = S_ISDIR(status.st_mode);
+            bool goes = !kept || !kept(called, is_directory);
+            if (goes && is_directory) {
+                const Descriptor opened(::openat(directory, leaf.c_str(), kOpenDirectory));
+                if (!opened) return file_error("cannot open the directory", called, errno);
+                const auto below_it = gather_below(opened.get(), lies, called, kept, depth + 1);
+                if (!below_it) return below_it.error();
+                goes = *below_it;
+            }
+            all = all && goes;
+            if (!goes) continue;
+            if (const auto told = put({is_directory, lies, called}); !told) return told.error();
+        }
+    }
+}
+
+Result<void> ExtraneousList::put(const Line& line) {
+    if (!spool_) spool_ = temporary();
+    if (!spool_) return file_error("cannot make a temporary file", "TMPDIR", errno);
+    waiting_ += line.directory ? 'd' : 'f';
+    append(waiting_, line.below);
+    append(waiting_, line.name);
+    ++count_;
+    if (waiting_.size() < kPortion) return {};
+    for (std::size_t done = 0; done < waiting_.size();) {
+        const ssize_t written = ::write(spool_.get(), &waiting_[done], waiting_.size() - done);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return file_error("cannot write a temporary file", "TMPDIR", errno);
+        done += static_cast<std::size_t>(written);
+    }
+    waiting_.clear();
+    return {};
+}
+
+// From the spool first, then from what was not written to it.
+Result<std::optional<ExtraneousList::Line>> ExtraneousList::take() {
+    if (!reading_) {
+        reading_ = true;
+        std::string tail = std::exchange(waiting_, {});
+        if (spool_) {
+            const off_t end = ::lseek(spool_.get(), 0, SEEK_END);
+            for (std::size_t done = 0; done < tail.size();) {
+                const ssize_t written = ::pwrite(spool_.get(), &tail[done], tail.size() - done,
+                                                 end + static_cast<off_t>(done));
+                if (written < 0 && errno == EINTR) continue;
+                if (written <= 0)
+                    return file_error("cannot write a temporary file", "TMPDIR", errno);
+                done += static_cast<std::size_t>(written);
+            }
+            ::lseek(spool_.get(), 0, SEEK_SET);
+        }
+    }
+    // As much as one line may have, or all there is.
+    constexpr std::size_t kLongestLine = 4 * 4096 + 16;
+    while (spool_ && waiting_.size() - taken_ < kLongestLine) {
+        waiting_.erase(0, taken_);
+        taken_ = 0;
+        const std::size_t had = waiting_.size();
+        waiting_.resize(had + kPortion);
+        const ssize_t got = ::read(spool_.get(), &waiting_[had], kPortion);
+        waiting_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return file_error("cannot read a temporary file", "TMPDIR", errno);
+        if (got == 0) break;
+    }
+    if (taken_ == waiting_.size()) return std::optional<Line>();
+    const auto text = [this] {
+        std::uint32_t size = 0;
+        std::memcpy(&size, &waiting_[taken_], sizeof size);
+        std::string read = waiting_.substr(taken_ + sizeof size, size);
+        taken_ += sizeof size + size;
+        return read;
+    };
+    Line line;
+    line.directory = waiting_[taken_++] == 'd';
+    line.below = text();
+    line.name = text();
+    return std::optional(std::move(line));
+}
+
+Result<std::vector<ports::Extraneous>> ExtraneousList::next(int base, bool remove,
+                                                            std::size_t most) {
+    std::vector<ports::Extraneous> list;
+    while (list.size() < most) {
+        auto line = take();
+        if (!line) return line.error();
+        if (!*line) break;
+        std::optional<Error> error;
+        if (remove) error = this->remove(base, **line);
+        list.push_back({std::move((*line)->name), (*line)->directory, std::move(error)});
+    }
+    if (!list.empty()) return list;
+    parent_.reset();
+    // The names that went are durable once their file system's metadata is.
+    if (removed_ && ::syncfs(base) != 0) return file_error("cannot flush", ".", errno);
+    return list;
+}
+
+Result<ExtraneousList::Parent*> ExtraneousList::parent_of(int base, const Line& line) {
+    const std::size_t slash = line.below.rfind('/');
+    const std::string below = slash == std::string::npos ? "" : line.below.substr(0, slash);
+    if (parent_ && parent_->below == below) return parent_.get();
+    parent_.reset();
+    auto parent = std::make_unique<Parent>();
+    parent->below = below;
+    parent->opened = Descriptor(open_unfollowed(base, below));
+    if (!parent->opened || ::fstat(parent->opened.get(), &parent->status) != 0)
+        return file_error("cannot delete: cannot reach its directory", line.name, errno);
+    parent_ = std::move(parent);
+    return parent_.get();
+}
+
+std::optional<Error> ExtraneousList::remove(int base, const Line& line) {
+    const auto parent = parent_of(base, line);
+    if (!parent) return parent.error();
+    const std::string leaf = line.below.substr(line.below.rfind('/') + 1);
+    const int directory = (*parent)->opened.get();
+    const auto unlink = [&] {
+        return ::unlinkat(directory, leaf.c_str(), line.directory ? AT_REMOVEDIR : 0);
+    };
+    int result = unlink();
+    if (result != 0 && errno == EACCES && !(*parent)->opened_up &&
+        ::fchmod(directory, ((*parent)->status.st_mode & 07777) | kOurs) == 0) {
+        (*parent)->opened_up = true;
+        result = unlink();
+    }
+    if (result != 0 && errno != ENOENT) return file_error("cannot delete", line.name, errno);
+    removed_ = true;
+    return std::nullopt;
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,62 @@
+// What stands at a target and is to go: gathered while the tree is looked at, removed later, in the
+// order in which it was gathered. It is kept in an unlinked file, so that memory does not grow with
+// it. Blocking calls: one worker thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/io/root.h"
+#include "common/ports/target_tree.h"
+
+namespace lambda::io {
+
+class ExtraneousList {
+  public:
+    ~ExtraneousList();
+
+    // The directory `leaf`, or whatever else it is, in the open `directory`, with all below it:
+    // what a directory holds before itself. `below` is where it lies under the base, `name` what it
+    // is called in messages. Nothing that `kept` names, nor the directories that hold such. Returns
+    // how many there are.
+    Result<std::uint64_t> gather(int directory, const std::string& leaf, const std::string& below,
+                                 const std::string& name, const ports::TargetTree::Kept& kept);
+    // Up to `most` of them; empty at the end, and what was removed is then durable. `base`: all lie
+    // below it.
+    Result<std::vector<ports::Extraneous>> next(int base, bool remove, std::size_t most);
+
+  private:
+    struct Line {
+        bool directory = false;
+        std::string below;
+        std::string name;
+    };
+    // The directory that something is removed from: as it was found, but for that.
+    struct Parent {
+        std::string below;
+        Descriptor opened;
+        struct stat status {};
+        bool opened_up = false;  // for writing
+        ~Parent();
+    };
+    // Whether all below may go.
+    Result<bool> gather_below(int directory, const std::string& below, const std::string& name,
+                              const ports::TargetTree::Kept& kept, unsigned depth);
+    Result<void> put(const Line& line);
+    Result<std::optional<Line>> take();
+    std::optional<Error> remove(int base, const Line& line);
+    Result<Parent*> parent_of(int base, const Line& line);
+
+    Descriptor spool_;
+    std::string waiting_;  // to be written, or read and not taken
+    std::size_t taken_ = 0;
+    bool reading_ = false;
+    std::uint64_t count_ = 0;
+    std::unique_ptr<Parent> parent_;
+    bool removed_ = false;
+};
+
+}  // namespace lambda::io

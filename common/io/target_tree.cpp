@@ -1,0 +1,319 @@
+#include "common/io/target_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "common/io/attributes.h"
+#include "common/io/open_file.h"
+#include "common/io/target_name.h"
+
+namespace lambda::io {
+namespace {
+
+using ports::Look;
+using ports::Standing;
+using ports::TargetEvent;
+
+constexpr std::size_t kMostJobs = 65536;
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+std::string leaf_of(const std::string& below) {
+    return below.substr(below.rfind('/') + 1);
+}
+
+Standing::Kind kind_of(mode_t mode) {
+    switch (mode & S_IFMT) {
+        case S_IFREG:
+            return Standing::Kind::file;
+        case S_IFDIR:
+            return Standing::Kind::directory;
+        case S_IFLNK:
+            return Standing::Kind::link;
+        default:
+            return Standing::Kind::other;
+    }
+}
+
+// Whether there is anything in it.
+bool holds_something(int directory) {
+    const int again = ::openat(directory, ".", kOpenDirectory);
+    DIR* stream = again < 0 ? nullptr : ::fdopendir(again);
+    if (stream == nullptr) {
+        if (again >= 0) ::close(again);
+        return false;
+    }
+    bool some = false;
+    while (const dirent* entry = ::readdir(stream)) {
+        const std::string name = entry->d_name;
+        some = name != "." && name != "..";
+        if (some) break;
+    }
+    ::closedir(stream);
+    return some;
+}
+
+}  // namespace
+
+TargetTree::TargetTree(Root root, Reactor& reactor)
+    : root_(std::move(root)), reactor_(reactor), thread_(1, kMostJobs) {}
+
+bool TargetTree::privileged() const {
+    return ::geteuid() == 0;
+}
+
+// ---- engine thread
+
+void TargetTree::begin(const std::string& path, bool) {
+    thread_.post([this, path] {
+        TargetEvent event;
+        const auto opened = root_.open(path.empty() ? "." : path, kOpenDirectory);
+        event.holds = opened && holds_something(opened->get());
+        done(std::move(event));
+    });
+}
+
+void TargetTree::seek_extraneous(Kept kept) {
+    thread_.post([this, kept = std::move(kept)] {
+        kept_ = kept;
+        seeks_ = true;
+    });
+}
+
+void TargetTree::look(std::vector<Look> looks) {
+    thread_.post([this, looks = std::move(looks)] { look_all(looks); });
+}
+
+void TargetTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) {
+    thread_.post([this, tag, target = std::move(target), metadata = std::move(metadata)] {
+        TargetEvent event;
+        event.kind = TargetEvent::Kind::mended;
+        event.tag = tag;
+        const auto mended = mend_one(target, metadata);
+        if (mended) {
+            event.unowned = !*mended;
+        } else {
+            event.error = mended.error();
+        }
+        done(std::move(event));
+    });
+}
+
+void TargetTree::next_extraneous(bool in_the_way, bool remove) {
+    thread_.post([this, in_the_way, remove] {
+        TargetEvent event;
+        event.kind = TargetEvent::Kind::extraneous;
+        ExtraneousList& list = in_the_way ? in_the_way_ : surplus_;
+        if (base_) {
+            auto next = list.next(base_.get(), remove, kMostListed);
+            if (next) {
+                event.list = *std::move(next);
+            } else {
+                event.error = next.error();
+            }
+        }
+        done(std::move(event));
+    });
+}
+
+std::vector<TargetEvent> TargetTree::poll() {
+    done_.take(taken_);
+    return std::move(taken_);
+}
+
+// ---- the thread
+
+void TargetTree::done(TargetEvent event) {
+    done_.put(std::move(event));
+    reactor_.wake();
+}
+
+void TargetTree::look_all(const std::vector<Look>& looks) {
+    TargetEvent event;
+    event.kind = TargetEvent::Kind::looked;
+    for (const Look& each : looks) {
+        if (each.step == Look::Step::leave) {
+            if (levels_.empty()) continue;
+            pass(levels_.back(), nullptr);
+            levels_.pop_back();
+            continue;
+        }
+        if (!levels_.empty()) {
+            const std::string leaf = leaf_of(each.target.below);
+            pass(levels_.back(), &leaf);
+        }
+        if (each.skipped) continue;
+        Standing standing = look_one(each);
+        if (each.step == Look::Step::enter) enter(each, standing);
+        event.standings.push_back(std::move(standing));
+    }
+    event.error = std::exchange(trouble_, std::nullopt);
+    done(std::move(event));
+}
+
+Standing TargetTree::look_one(const Look& look) {
+    if (look.target.below.empty()) return look_at_base(look);
+    if (levels_.empty()) {
+        const auto place = place_of(root_, look.target, false);
+        return place ? look_at(look, place->directory.get(), place->leaf) : Standing{};
+    }
+    const Level& level = levels_.back();
+    return level.opened ? look_at(look, level.opened.get(), leaf_of(look.target.below))
+                        : Standing{};
+}
+
+Standing TargetTree::look_at(const Look& look, int directory, const std::string& leaf) {
+    Standing standing;
+    struct stat status {};
+    if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            standing.error = file_error("cannot look at", look.name, errno);
+        return standing;
+    }
+    standing.kind = kind_of(status.st_mode);
+    auto metadata = metadata_of({.descriptor = directory, .name = leaf.c_str()}, status,
+                                look.archive, look.name);
+    if (!metadata) {
+        standing.error = metadata.error();
+        return standing;
+    }
+    standing.metadata = *std::move(metadata);
+    if (standing.kind == Standing::Kind::link) {
+        std::array<char, 4096> text;
+        const ssize_t length = ::readlinkat(directory, leaf.c_str(), text.data(), text.size());
+        if (length > 0) standing.text.assign(text.data(), static_cast<std::size_t>(length));
+    }
+    if (look.first) standing.is_first = is_first(look, status);
+    const bool blocks = seeks_ && look.step == Look::Step::entry && !levels_.empty() &&
+                        standing.kind == Standing::Kind::directory;
+    if (blocks) gather(in_the_way_, directory, leaf, look.target.below, look.name);
+    return standing;
+}
+
+// What the user named: a link there is followed.
+Standing TargetTree::look_at_base(const Look& look) {
+    Standing standing;
+    const std::string path = look.target.base.empty() ? "." : look.target.base;
+    const auto status = root_.stat(path, true);
+    if (!status) return standing;
+    standing.kind = kind_of(status->st_mode);
+    standing.metadata = *metadata_of({}, *status, false, look.name);
+    if (!look.archive) return standing;
+    const auto opened = root_.open(path, O_RDONLY | O_NONBLOCK);
+    auto archived = opened ? archived_of({.descriptor = opened->get()}, *status, look.name)
+                           : Result<ports::Archived>(opened.error());
+    if (archived) {
+        standing.metadata.archived = *std::move(archived);
+    } else {
+        standing.error = archived.error();
+    }
+    return standing;
+}
+
+bool TargetTree::is_first(const Look& look, const struct stat& status) const {
+    if (status.st_nlink < 2) return false;
+    const auto place = place_of(root_, *look.first, false);
+    struct stat first {};
+    return place &&
+           ::fstatat(place->directory.get(), place->leaf.c_str(), &first, AT_SYMLINK_NOFOLLOW) ==
+               0 &&
+           same_file(first, status);
+}
+
+void TargetTree::enter(const Look& look, const Standing& standing) {
+    Level level;
+    level.below = look.target.below;
+    level.name = look.name;
+    const bool at_base = look.target.below.empty();
+    if (standing.kind == Standing::Kind::directory && !standing.error) {
+        if (at_base) {
+            auto opened =
+                root_.open(look.target.base.empty() ? "." : look.target.base, kOpenDirectory);
+            if (opened) level.opened = *std::move(opened);
+        } else if (!levels_.empty()) {
+            level.opened =
+                Descriptor(::openat(levels_.back().opened.get(), leaf_of(level.below).c_str(),
+                                    kOpenDirectory | O_NOFOLLOW));
+        } else if (const auto place = place_of(root_, look.target, false); place) {
+            level.opened = Descriptor(
+                ::openat(place->directory.get(), place->leaf.c_str(), kOpenDirectory | O_NOFOLLOW));
+        }
+        if (!level.opened && !trouble_)
+            trouble_ = file_error("cannot open the directory", look.name, errno);
+    }
+    // Only what lies below one base is ever removed: that of the first root.
+    if (seeks_ && levels_.empty() && !base_ && at_base && level.opened)
+        base_ = Descriptor(::fcntl(level.opened.get(), F_DUPFD_CLOEXEC, 0));
+    if (seeks_ && base_ && level.opened)
+        level.names = std::make_unique<DirectoryNames>(level.opened.get(), look.name);
+    levels_.push_back(std::move(level));
+}
+
+// All names before `leaf` were not met; none where it is nothing.
+void TargetTree::pass(Level& level, const std::string* leaf) {
+    while (level.names) {
+        if (level.next == level.portion.size()) {
+            auto portion = level.names->next();
+            if (!portion && !trouble_) trouble_ = portion.error();
+            if (!portion || portion->empty()) {
+                level.names.reset();
+                return;
+            }
+            level.portion = *std::move(portion);
+            level.next = 0;
+        }
+        const std::string& there = level.portion[level.next];
+        if (leaf != nullptr && there > *leaf) return;
+        ++level.next;
+        if (leaf != nullptr && there == *leaf) return;
+        if (ports::is_partial_name(there)) continue;
+        const auto joined = [&](const std::string& outer) {
+            return outer.empty() || outer == "." ? there : outer + "/" + there;
+        };
+        gather(surplus_, level.opened.get(), there, joined(level.below), joined(level.name));
+    }
+}
+
+void TargetTree::gather(ExtraneousList& into, int directory, const std::string& leaf,
+                        const std::string& below, const std::string& name) {
+    const auto count = into.gather(directory, leaf, below, name, kept_);
+    if (count) {
+        extraneous_ += *count;
+    } else if (!trouble_) {
+        trouble_ = count.error();
+    }
+}
+
+Result<bool> TargetTree::mend_one(const ports::TargetName& target,
+                                  const ports::FileMetadata& metadata) {
+    const std::string path = target.text();
+    if (target.below.empty()) {
+        const auto opened = root_.open(path, O_RDONLY | O_NONBLOCK);
+        if (!opened) return opened.error();
+        return apply({.descriptor = opened->get()}, metadata, path);
+    }
+    const auto place = place_of(root_, target, false);
+    if (!place) return place.error();
+    const int directory = place->directory.get();
+    const Descriptor found(
+        ::openat(directory, place->leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!found || ::fstat(found.get(), &status) != 0)
+        return file_error("cannot look at", path, errno);
+    if (!S_ISREG(status.st_mode)) return file_error("cannot set the mode", path, ESTALE);
+    const std::string magic = "/proc/self/fd/" + std::to_string(found.get());
+    const auto open = [&] {
+        return Descriptor(::open(magic.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    };
+    Descriptor opened = open();
+    if (!opened && errno == EACCES && ::chmod(magic.c_str(), (status.st_mode & 0777) | 0400) == 0)
+        opened = open();
+    if (!opened) return file_error("cannot open", path, errno);
+    return apply({.descriptor = opened.get()}, metadata, path);
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,73 @@
+// What stands at a target, on the machine: a thread that follows the sender's walk with open
+// directories. Memory: for each level that is entered a portion of the names of its directory,
+// where what is extraneous is sought (DirectoryNames); what is extraneous lies in a file.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/io/completions.h"
+#include "common/io/directory_names.h"
+#include "common/io/extraneous.h"
+#include "common/io/machine.h"
+#include "common/io/root.h"
+#include "common/io/workers.h"
+#include "common/ports/target_tree.h"
+
+namespace lambda::io {
+
+class TargetTree final : public ports::TargetTree {
+  public:
+    // `reactor` must outlive it.
+    TargetTree(Root root, Reactor& reactor);
+
+    bool privileged() const override;
+    void begin(const std::string& path, bool below) override;
+    void seek_extraneous(Kept kept) override;
+    void look(std::vector<ports::Look> looks) override;
+    void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) override;
+    std::uint64_t extraneous() const override { return extraneous_; }
+    void next_extraneous(bool in_the_way, bool remove) override;
+    std::vector<ports::TargetEvent> poll() override;
+
+  private:
+    // A directory that is entered; it need not be there.
+    struct Level {
+        Descriptor opened;
+        std::string below;  // under the base
+        std::string name;
+        std::unique_ptr<DirectoryNames> names;  // where what is extraneous is sought
+        std::vector<std::string> portion;
+        std::size_t next = 0;  // in it, not met yet
+    };
+    // The thread's.
+    void look_all(const std::vector<ports::Look>& looks);
+    ports::Standing look_one(const ports::Look& look);
+    ports::Standing look_at(const ports::Look& look, int directory, const std::string& leaf);
+    ports::Standing look_at_base(const ports::Look& look);
+    void enter(const ports::Look& look, const ports::Standing& standing);
+    void pass(Level& level, const std::string* leaf);
+    void gather(ExtraneousList& into, int directory, const std::string& leaf,
+                const std::string& below, const std::string& name);
+    bool is_first(const ports::Look& look, const struct stat& status) const;
+    Result<bool> mend_one(const ports::TargetName& target, const ports::FileMetadata& metadata);
+    void done(ports::TargetEvent event);
+
+    const Root root_;
+    Reactor& reactor_;
+    Kept kept_;
+    bool seeks_ = false;
+    std::vector<Level> levels_;
+    Descriptor base_;  // what all that is extraneous lies below
+    ExtraneousList surplus_, in_the_way_;
+    std::optional<Error> trouble_;  // of the looks in hand
+    std::atomic<std::uint64_t> extraneous_ = 0;
+    Completions<ports::TargetEvent> done_;
+    std::vector<ports::TargetEvent> taken_;
+    Workers thread_;  // last: its jobs use what stands above
+};
+
+}  // namespace lambda::io

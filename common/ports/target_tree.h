@@ -1,0 +1,87 @@
+// The seam to what stands at a receiver's target: looked at in the order of a sender's walk, so
+// that one directory at a time need be known, for each level. Engine thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/ports/attributes.h"
+#include "common/ports/disk.h"
+
+namespace lambda::ports {
+
+// One step of the walk: at an entry, into a directory (an entry too), or out of the innermost.
+struct Look {
+    enum class Step : std::uint8_t { entry, enter, leave };
+    Step step = Step::entry;
+    TargetName target{};  // where it lands; `leave`: not looked at
+    std::string name{};   // how the sender calls it
+    bool archive = false;
+    bool skipped = false;               // it stands at the source, and is not to be looked at
+    std::optional<TargetName> first{};  // it is another name of this one: is it so there, too?
+};
+
+// What stands in an entry's place.
+struct Standing {
+    enum class Kind : std::uint8_t { nothing, file, directory, link, other };
+    Kind kind = Kind::nothing;
+    FileMetadata metadata{};
+    std::string text{};            // what a link shows
+    bool is_first = false;         // it is the file that `first` is
+    std::optional<Error> error{};  // it could not be looked at; the rest is then unset
+};
+
+// What stands at the target and was not met.
+struct Extraneous {
+    std::string name{};  // as the sender would call it
+    bool directory = false;
+    std::optional<Error> error{};  // of its removal
+};
+
+struct TargetEvent {
+    enum class Kind : std::uint8_t { begun, looked, mended, extraneous };
+    Kind kind = Kind::begun;
+    bool holds = false;  // begun: something stands at the target
+    std::vector<Standing>
+        standings{};        // looked: one for each look but `leave` and skipped ones, in order
+    std::uint64_t tag = 0;  // mended
+    std::optional<Error> error{};    // mended; looked: a directory cannot be read; extraneous
+    bool unowned = false;            // mended, but for the owner
+    std::vector<Extraneous> list{};  // extraneous: the next of them; empty at the end
+};
+
+class TargetTree {
+  public:
+    static constexpr std::size_t kMostListed = 256;  // of one `extraneous` event
+
+    virtual ~TargetTree() = default;
+
+    // Whether the owner of what stands there can be set.
+    virtual bool privileged() const = 0;
+    // Whether `path` is a directory with something in it. `below`: names land in it.
+    virtual void begin(const std::string& path, bool below) = 0;
+    // From now on what stands in a directory that is entered, and is not met before it is left, is
+    // extraneous, with all below it, but for what `kept` names: that stays, with the directories it
+    // is in. A directory that is met where an entry without one (Look::entry) would land is in the
+    // way, with all below it. `kept` is called on any thread.
+    using Kept = std::function<bool(const std::string& name, bool directory)>;
+    virtual void seek_extraneous(Kept kept) = 0;
+    // In the order of the walk, which is that of the bytes of the names in a directory.
+    virtual void look(std::vector<Look> looks) = 0;
+    // Mode, times and what is archived, of a file.
+    virtual void mend(std::uint64_t tag, TargetName target, FileMetadata metadata) = 0;
+    // How many were found extraneous or in the way, by the looks that were answered.
+    virtual std::uint64_t extraneous() const = 0;
+    // The next of the one or the other, what a directory holds before itself; removed where
+    // `remove` is set. The times of directories that stay are kept. At the end it is durable.
+    virtual void next_extraneous(bool in_the_way, bool remove) = 0;
+
+    // What has ended since the last call, in the order of the calls.
+    virtual std::vector<TargetEvent> poll() = 0;
+};
+
+}  // namespace lambda::ports

@@ -1,0 +1,364 @@
+#include "common/transfer/comparison.h"
+
+#include <algorithm>
+
+#include "common/base/assert.h"
+#include "common/transfer/filter.h"
+
+namespace lambda::transfer {
+namespace {
+
+using OfferKind = OfferRecord::Kind;
+using Event = ports::TargetEvent;
+
+constexpr std::size_t kMostDepth = kMaxNameBytes / 2 + 1;  // "a/b/..."
+
+std::size_t hash_of(const std::string& name) {
+    return std::hash<std::string>{}(name);
+}
+
+}  // namespace
+
+Comparison::Comparison(const Ports& with, StreamSender& stream, const Target& target,
+                       Changes* changes, OnFailure on_failure)
+    : tree_(with.tree),
+      stream_(stream),
+      target_(target),
+      changes_(changes),
+      on_failure_(std::move(on_failure)),
+      digests_(with.reader) {
+    if (tree_ != nullptr) {
+        tree_->begin(target.path, target.into_directory);
+    } else {
+        stream_.put(HoldsRecord{false});
+    }
+}
+
+bool Comparison::set_plan(const SyncRecord& plan) {
+    if (plan.checksum && !digests_.possible()) return false;
+    if (plan_set_ || next_offer_ > 0 || !entered_.empty() || tree_ == nullptr) return false;
+    plan_ = plan;
+    plan_set_ = true;
+    if (!plan.erase) return true;
+    tree_->seek_extraneous([filter = Filter(plan.rules)](const std::string& name, bool directory) {
+        return filter.excludes(name, directory);
+    });
+    return true;
+}
+
+bool Comparison::takes(const Record& record) {
+    return std::holds_alternative<SyncRecord>(record) ||
+           std::holds_alternative<OfferRecord>(record) ||
+           std::holds_alternative<DigestRecord>(record) ||
+           std::holds_alternative<OfferedRecord>(record);
+}
+
+bool Comparison::handle(const Record& record) {
+    if (const auto* offer = std::get_if<OfferRecord>(&record)) return handle_offer(*offer);
+    if (const auto* plan = std::get_if<SyncRecord>(&record)) return set_plan(*plan);
+    if (const auto* digest = std::get_if<DigestRecord>(&record)) return handle_digest(*digest);
+    const auto& offered = std::get<OfferedRecord>(record);
+    if (offers_ended_ || offered.offers != next_offer_ || !entered_.empty()) return false;
+    offers_ended_ = true;
+    faults_ += offered.faults;
+    return true;
+}
+
+// Empty: it cannot be.
+std::string Comparison::name_of(const OfferRecord& record) const {
+    if (entered_.empty() || entered_.back() == ".") return record.leaf;
+    if (record.leaf == ".") return {};
+    return entered_.back() + "/" + record.leaf;
+}
+
+bool Comparison::handle_offer(const OfferRecord& record) {
+    if (offers_ended_ || tree_ == nullptr) return false;
+    if (record.kind == OfferKind::leave) {
+        if (entered_.empty()) return false;
+        entered_.pop_back();
+        looks_.push_back({.step = ports::Look::Step::leave});
+        return true;
+    }
+    const std::string name = name_of(record);
+    const bool root = name == "." && entered_.empty() && record.kind == OfferKind::directory;
+    if (!root && !acceptable_name(name)) return false;
+    const bool directory = record.kind == OfferKind::directory;
+    if (directory && entered_.size() == kMostDepth) return false;
+    if (asked_.size() + blocked_.size() + similar_.size() >= 2 * kMostOffered) return false;
+    ports::Look look{.step = directory ? ports::Look::Step::enter : ports::Look::Step::entry,
+                     .target = target_.of(name),
+                     .name = name,
+                     .archive = record.metadata.archived.has_value()};
+    look.skipped = record.kind == OfferKind::skipped;
+    if (record.kind == OfferKind::same) look.first = target_.of(record.text);
+    Asked asked{.offer = 0,
+                .offered = {record.kind, record.shared, record.metadata, name, record.text},
+                .target = look.target};
+    if (directory) entered_.push_back(name);
+    looks_.push_back(std::move(look));
+    if (record.kind == OfferKind::skipped) return true;
+    asked.offer = next_offer_++;
+    asked_.push_back(std::move(asked));
+    return true;
+}
+
+void Comparison::turn(bool rest_done) {
+    if (tree_ == nullptr) {
+        if (rest_done) stage_ = Stage::over;
+        return;
+    }
+    for (Event& event : tree_->poll()) handle(event);
+    take_digests();
+    if (!verdicts_.empty()) {
+        const auto count = static_cast<std::uint32_t>(verdicts_.size());
+        stream_.put(VerdictsRecord{next_verdict_, std::move(verdicts_)});
+        next_verdict_ += count;
+        verdicts_.clear();
+    }
+    send_looks();
+    advance(rest_done);
+}
+
+void Comparison::send_looks() {
+    while (!looks_.empty() && calls_ < kMostCalls &&
+           (changes_ == nullptr || changes_->has_room())) {
+        const auto count = static_cast<std::ptrdiff_t>(std::min(looks_.size(), kMostLooks));
+        std::vector<ports::Look> some(std::make_move_iterator(looks_.begin()),
+                                      std::make_move_iterator(looks_.begin() + count));
+        looks_.erase(looks_.begin(), looks_.begin() + count);
+        ++calls_;
+        tree_->look(std::move(some));
+    }
+}
+
+void Comparison::handle(Event& event) {
+    switch (event.kind) {
+        case Event::Kind::begun:
+            stream_.put(HoldsRecord{event.holds});
+            return;
+        case Event::Kind::looked:
+            return handle_looked(event);
+        case Event::Kind::mended: {
+            const std::string name = mending_.extract(event.tag).mapped();
+            if (event.error) miss(name, *event.error);
+            if (event.unowned) ++totals_.unowned;
+            return;
+        }
+        case Event::Kind::extraneous:
+            return handle_extraneous(event);
+    }
+}
+
+void Comparison::handle_looked(const Event& event) {
+    --calls_;
+    if (event.error) {
+        // What a directory holds and cannot be read may be extraneous: it stays.
+        miss(event.error->path, *event.error);
+        ++faults_;
+    }
+    for (const ports::Standing& standing : event.standings) {
+        Asked asked = std::move(asked_.front());
+        asked_.pop_front();
+        const Verdict verdict = judge_one(asked, standing);
+        verdicts_.push_back(static_cast<std::uint8_t>(verdict));
+        if (verdict == Verdict::similar) {
+            compare(std::move(asked), standing);
+        } else {
+            act(asked, verdict);
+        }
+    }
+}
+
+// Another name is judged with the first.
+void Comparison::compare(Asked&& asked, const ports::Standing& standing) {
+    const std::uint32_t offer = asked.offer;
+    if (asked.offered.kind == OfferKind::same) {
+        similar_.at(similar_shared_.at(asked.offered.text)).further.push_back(std::move(asked));
+        return;
+    }
+    if (asked.offered.shared) similar_shared_.emplace(asked.offered.name, offer);
+    digests_.want(offer, asked.target, asked.offered.metadata.size);
+    similar_.emplace(offer, Similar{std::move(asked), standing, {}, {}, {}});
+}
+
+bool Comparison::handle_digest(const DigestRecord& record) {
+    if (record.what == DigestRecord::What::patience) return true;
+    const auto at = similar_.find(record.offer);
+    if (at == similar_.end() || at->second.there) return false;
+    at->second.there.emplace();
+    if (record.what == DigestRecord::What::digest) at->second.there->emplace(record.digest);
+    maybe_settle(record.offer);
+    return true;
+}
+
+void Comparison::take_digests() {
+    digests_.turn([this](std::uint32_t offer, const Result<Digest>& digest) {
+        auto& here = similar_.at(offer).here.emplace();
+        if (digest) here.emplace(*digest);
+        maybe_settle(offer);
+    });
+}
+
+// What cannot be read at either end is moved, and fails there.
+void Comparison::maybe_settle(std::uint32_t offer) {
+    const auto at = similar_.find(offer);
+    if (!at->second.here || !at->second.there) return;
+    Similar similar = std::move(at->second);
+    similar_.erase(at);
+    Offered& offered = similar.asked.offered;
+    similar_shared_.erase(offered.name);
+    const bool same = *similar.here && *similar.there && **similar.here == **similar.there;
+    const Verdict verdict =
+        note_shared(offered, judge_content(offered, similar.standing, same, tree_->privileged()));
+    stream_.put(SettledRecord{offer, static_cast<std::uint8_t>(verdict)});
+    act(similar.asked, verdict);
+    for (Asked& further : similar.further) {
+        const Verdict as_well = wanted(verdict) ? Verdict::changed : Verdict::stands;
+        stream_.put(SettledRecord{further.offer, static_cast<std::uint8_t>(as_well)});
+        act(further, as_well);
+    }
+}
+
+Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
+    const Offered& offered = asked.offered;
+    const Verdict verdict = judge(offered, standing, plan_, tree_->privileged());
+    // Another name of what will be another file.
+    const bool first_goes =
+        offered.kind == OfferKind::same && verdict == Verdict::stands &&
+        (replaced_.size() >= kMostShared || replaced_.contains(hash_of(offered.text)));
+    if (first_goes) return Verdict::changed;
+    if (offered.kind == OfferKind::same && verdict == Verdict::stands &&
+        similar_shared_.contains(offered.text)) {
+        return Verdict::similar;
+    }
+    return note_shared(offered, verdict);
+}
+
+// Its further names become those of another file, too.
+Verdict Comparison::note_shared(const Offered& offered, Verdict verdict) {
+    if (offered.shared && wanted(verdict) && replaced_.size() < kMostShared)
+        replaced_.insert(hash_of(offered.name));
+    return verdict;
+}
+
+void Comparison::act(Asked& asked, Verdict verdict) {
+    const Offered& offered = asked.offered;
+    const bool directory = offered.kind == OfferKind::directory;
+    const bool file = offered.kind == OfferKind::file;
+    switch (verdict) {
+        case Verdict::fresh:
+            return report(Change::What::create, offered.name, directory);
+        case Verdict::changed:
+            return report(Change::What::replace, offered.name, directory);
+        case Verdict::blocked:
+            blocked_.push_back(std::move(asked));
+            return;
+        case Verdict::attributes:
+            report(Change::What::attributes, offered.name, directory);
+            break;
+        default:
+            break;
+    }
+    if (!file || (verdict != Verdict::stands && verdict != Verdict::attributes)) return;
+    ++totals_.adopted;
+    totals_.adopted_bytes += offered.metadata.size;
+    if (verdict == Verdict::stands) return;
+    ++totals_.mended;
+    if (plan_.dry_run) return;
+    const std::uint64_t tag = next_mend_++;
+    mending_.emplace(tag, offered.name);
+    tree_->mend(tag, asked.target, offered.metadata);
+}
+
+void Comparison::advance(bool rest_done) {
+    const bool idle =
+        similar_.empty() && asked_.empty() && looks_.empty() && calls_ == 0 && mending_.empty();
+    if (!idle) return;
+    if (stage_ == Stage::offers) {
+        if (offers_ended_ && plan_.erase) {
+            removes_ = may_remove();
+            stage_ = Stage::clearing;
+            lists_ = removes_ && !blocked_.empty();
+            if (!lists_) unblock();
+        } else if (rest_done) {
+            stage_ = Stage::over;
+        }
+    }
+    if (stage_ == Stage::rest && rest_done) {
+        stage_ = Stage::removing;
+        removes_ = removes_ && may_remove();
+        lists_ = removes_;
+        if (!lists_) stage_ = Stage::over;
+    }
+    list_more();
+}
+
+// What is in the way is gone, or stays and then fails them.
+void Comparison::unblock() {
+    for (const Asked& asked : blocked_) {
+        stream_.put(SettledRecord{asked.offer, static_cast<std::uint8_t>(Verdict::changed)});
+        report(Change::What::replace, asked.offered.name, false);
+    }
+    blocked_.clear();
+    stage_ = Stage::rest;
+}
+
+// Says why not.
+bool Comparison::may_remove() {
+    Error error{.fault = Fault::file,
+                .message = {},
+                .path = target_.path.empty() ? "." : target_.path,
+                .side = Side::local,
+                .remedy = {}};
+    if (faults_ > 0) {
+        error.message =
+            "nothing was deleted, since what could not be read at the source may belong there";
+        error.remedy = "mend that and run the same command again";
+    } else if (tree_->extraneous() > plan_.max_delete) {
+        error.message = "nothing was deleted: " + std::to_string(tree_->extraneous()) +
+                        " would go, more than --max-delete " + std::to_string(plan_.max_delete);
+        error.remedy = "look at them with --dry-run";
+    } else {
+        return true;
+    }
+    miss(".", error);
+    return false;
+}
+
+// The next portion of what is to go, once there is room to tell of it.
+void Comparison::list_more() {
+    if (!lists_ || !stream_.has_room() || (changes_ != nullptr && !changes_->has_room())) return;
+    lists_ = false;
+    ++calls_;
+    tree_->next_extraneous(stage_ == Stage::clearing, !plan_.dry_run);
+}
+
+void Comparison::handle_extraneous(const Event& event) {
+    --calls_;
+    if (event.error) miss(".", *event.error);
+    for (const ports::Extraneous& each : event.list) {
+        if (each.error) {
+            miss(each.name, *each.error);
+            continue;
+        }
+        ++totals_.removed;
+        stream_.put(GoneRecord{each.name, each.directory});
+        report(Change::What::remove, each.name, each.directory);
+    }
+    lists_ = !event.list.empty();
+    if (lists_) return;
+    if (stage_ == Stage::clearing) return unblock();
+    stage_ = Stage::over;
+}
+
+void Comparison::miss(const std::string& name, const Error& error) {
+    ++totals_.failed;
+    stream_.put(MissedRecord{name, error.fault, error.message, error.remedy});
+    on_failure_(name, error);
+}
+
+void Comparison::report(Change::What what, const std::string& name, bool directory) {
+    if (changes_ != nullptr && plan_.whole) changes_->put({what, name, directory});
+}
+
+}  // namespace lambda::transfer

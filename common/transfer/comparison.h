@@ -1,0 +1,136 @@
+// The receiver's half of a comparison: looks at what stands where an offered entry would land,
+// judges, and answers; and at the end removes what the source does not have, where that is wanted
+// (docs/protocol.md §7, "What stands there already"). Pure but for the port it drives; engine
+// thread. Bounds: kMostOffered offers that are not judged, kMostBlocked that are judged at the end.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "common/ports/target_tree.h"
+#include "common/transfer/content_digests.h"
+#include "common/transfer/names.h"
+#include "common/transfer/set_stream.h"
+#include "common/transfer/sync_plan.h"
+
+namespace lambda::transfer {
+
+class Comparison {
+  public:
+    static constexpr std::size_t kMostLooks = 1024;      // in one call of the port
+    static constexpr unsigned kMostCalls = 4;            // not answered
+    static constexpr std::size_t kMostShared = 1 << 16;  // wanted files that have further names
+
+    struct Totals {
+        std::uint64_t adopted = 0, adopted_bytes = 0, mended = 0, removed = 0, failed = 0,
+                      unowned = 0;
+    };
+    using OnFailure = std::function<void(const std::string& name, const Error& error)>;
+
+    // What the machine gives it.
+    struct Ports {
+        ports::TargetTree* tree = nullptr;  // none: it says that nothing stands there
+        ports::ContentReader* reader = nullptr;
+    };
+    // `changes`: where this end reports them, or nothing.
+    Comparison(const Ports& with, StreamSender& stream, const Target& target, Changes* changes,
+               OnFailure on_failure);
+
+    // False: a second time, or after an offer.
+    bool set_plan(const SyncRecord& plan);
+
+    // Whether it is for handle().
+    static bool takes(const Record& record);
+    // False: the sender speaks nonsense.
+    bool handle(const Record& record);
+    // Something of the source could not be read: nothing is removed, since it may be there.
+    void note_fault() { ++faults_; }
+
+    // Every turn. `rest_done`: the sender announces nothing more, and all of it is done.
+    void turn(bool rest_done);
+    // Nothing is left to do.
+    bool over() const { return stage_ == Stage::over; }
+    // The machine has something in hand, and nothing may be said for long.
+    bool working() const { return calls_ > 0 || !mending_.empty() || digests_.working(); }
+    // Says that it is so.
+    void ask_for_patience() { stream_.put(VerdictsRecord{next_verdict_, {}}); }
+    const Totals& totals() const { return totals_; }
+
+  private:
+    enum class Stage {
+        offers,
+        clearing,  // what is in the way goes
+        rest,      // until all is done
+        removing,  // what is extraneous goes
+        over,
+    };
+    struct Asked {
+        std::uint32_t offer = 0;
+        Offered offered;
+        ports::TargetName target;
+    };
+
+    bool handle_offer(const OfferRecord& record);
+    bool handle_digest(const DigestRecord& record);
+    std::string name_of(const OfferRecord& record) const;
+    void send_looks();
+    void handle(ports::TargetEvent& event);
+    void handle_looked(const ports::TargetEvent& event);
+    void handle_extraneous(const ports::TargetEvent& event);
+    Verdict note_shared(const Offered& offered, Verdict verdict);
+    Verdict judge_one(Asked& asked, const ports::Standing& standing);
+    void act(Asked& asked, Verdict verdict);
+    void compare(Asked&& asked, const ports::Standing& standing);
+    void take_digests();
+    void maybe_settle(std::uint32_t offer);
+    void advance(bool rest_done);
+    void unblock();
+    bool may_remove();
+    void list_more();
+    void miss(const std::string& name, const Error& error);
+    void report(Change::What what, const std::string& name, bool directory);
+
+    // Content that is compared: what each end has of it, once it is known.
+    struct Similar {
+        Asked asked;
+        ports::Standing standing;
+        std::optional<std::optional<Digest>> here, there;  // inner: it can be read
+        std::vector<Asked> further;                        // names of it
+    };
+    ports::TargetTree* const tree_;
+    StreamSender& stream_;
+    const Target& target_;
+    Changes* const changes_;
+    const OnFailure on_failure_;
+    SyncRecord plan_;
+    bool plan_set_ = false;
+
+    std::vector<std::string> entered_;  // names of directories, outermost first
+    std::vector<ports::Look> looks_;    // to be asked for
+    std::deque<Asked> asked_;           // in order, not judged
+    std::uint32_t next_offer_ = 0;
+    std::uint32_t next_verdict_ = 0;
+    std::vector<std::uint8_t> verdicts_;  // of this turn
+    std::vector<Asked> blocked_;
+    ContentDigests digests_;
+    std::unordered_map<std::uint32_t, Similar> similar_;             // by offer
+    std::unordered_map<std::string, std::uint32_t> similar_shared_;  // those with further names
+    std::unordered_set<std::size_t> replaced_;  // hashes of wanted names that have further ones
+    unsigned calls_ = 0;                        // of the port, not answered
+    std::unordered_map<std::uint64_t, std::string> mending_;  // by tag
+    std::uint64_t next_mend_ = 0;
+    std::uint64_t faults_ = 0;
+    bool offers_ended_ = false;
+    bool removes_ = false;  // may_remove() said so
+    bool lists_ = false;    // what goes is to be asked for
+    Stage stage_ = Stage::offers;
+    Totals totals_;
+};
+
+}  // namespace lambda::transfer

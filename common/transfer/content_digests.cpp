@@ -1,0 +1,40 @@
+#include "common/transfer/content_digests.h"
+
+namespace lambda::transfer {
+
+void ContentDigests::want(std::uint32_t number, ports::ContentReader::Place place,
+                          std::uint64_t size) {
+    wanted_.push_back({number, std::move(place), size});
+}
+
+void ContentDigests::turn(const Told& told) {
+    if (reader_ == nullptr) return;
+    for (const ports::ContentRead& read : reader_->poll()) {
+        const auto number = static_cast<std::uint32_t>(read.tag);
+        const Reading done = reading_.extract(number).mapped();
+        if (read.error) {
+            told(number, *read.error);
+        } else if (read.size != done.size || !done.digest->complete()) {
+            told(number, Error{.fault = Fault::file,
+                               .message = "the file changed while it was compared",
+                               .path = {},
+                               .side = Side::local,
+                               .remedy = {}});
+        } else {
+            told(number, done.digest->finish());
+        }
+    }
+    while (!wanted_.empty() && reading_.size() < kMostReads) {
+        Wanted next = std::move(wanted_.front());
+        wanted_.pop_front();
+        auto digest = std::make_shared<FileDigest>(next.size);
+        reading_.emplace(next.number, Reading{next.size, digest});
+        reader_->read(next.number, std::move(next.place), kLeafBytes,
+                      [digest, size = next.size](std::uint64_t offset, ByteView leaf) {
+                          if (offset + leaf.size() <= size)
+                              digest->add_leaf(offset, leaf_digest(leaf));
+                      });
+    }
+}
+
+}  // namespace lambda::transfer

@@ -1,0 +1,47 @@
+// Digests of files that stand at one end, to be compared with those of the other. Pure but for the
+// port it drives; engine thread. Bound: the caller's, on what is wanted and not told.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "common/ports/content_reader.h"
+#include "common/transfer/digest.h"
+
+namespace lambda::transfer {
+
+class ContentDigests {
+  public:
+    static constexpr std::size_t kMostReads = 16;  // at once
+
+    // `reader`: nothing where nothing is ever wanted.
+    explicit ContentDigests(ports::ContentReader* reader) : reader_(reader) {}
+
+    bool possible() const { return reader_ != nullptr; }
+    // Of a file that had `size` bytes when it was looked at.
+    void want(std::uint32_t number, ports::ContentReader::Place place, std::uint64_t size);
+    // `told` hears of each that was wanted once: its digest, or why there is none.
+    using Told = std::function<void(std::uint32_t number, const Result<Digest>& digest)>;
+    void turn(const Told& told);
+    bool working() const { return !reading_.empty() || !wanted_.empty(); }
+
+  private:
+    struct Wanted {
+        std::uint32_t number = 0;
+        ports::ContentReader::Place place;
+        std::uint64_t size = 0;
+    };
+    struct Reading {
+        std::uint64_t size = 0;
+        std::shared_ptr<FileDigest> digest;  // the reader's thread's, until it is done
+    };
+    ports::ContentReader* const reader_;
+    std::deque<Wanted> wanted_;
+    std::unordered_map<std::uint32_t, Reading> reading_;
+};
+
+}  // namespace lambda::transfer

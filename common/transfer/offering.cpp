@@ -1,0 +1,268 @@
+#include "common/transfer/offering.h"
+
+#include <algorithm>
+
+#include "common/base/assert.h"
+
+namespace lambda::transfer {
+namespace {
+
+using Kind = ports::Found::Kind;
+using OfferKind = OfferRecord::Kind;
+
+constexpr std::size_t kFoundAhead = 512;
+
+OfferKind kind_of(const ports::Found& found) {
+    switch (found.kind) {
+        case Kind::directory:
+            return OfferKind::directory;
+        case Kind::leave:
+            return OfferKind::leave;
+        case Kind::link:
+            return OfferKind::link;
+        case Kind::same:
+            return OfferKind::same;
+        case Kind::skipped:
+        case Kind::failed:
+            return OfferKind::skipped;
+        case Kind::file:
+            break;
+    }
+    return OfferKind::file;
+}
+
+}  // namespace
+
+Offering::Offering(ports::Walker& walker, StreamSender& stream, ports::ContentReader* reader,
+                   Changes* changes)
+    : walker_(walker), stream_(stream), changes_(changes), digests_(reader) {}
+
+void Offering::set_options(ports::WalkOptions options) {
+    options.file_metadata = true;
+    walker_.set_options(std::move(options));
+}
+
+void Offering::take(std::vector<ports::Found>& out, std::size_t most) {
+    admit();
+    const std::size_t before = out.size();
+    const auto room = [&] {
+        return out.size() - before < most && (changes_ == nullptr || changes_->has_room());
+    };
+    while (!items_.empty() && room()) {
+        Item& front = items_.front();
+        if (front.offer && (!front.verdict || *front.verdict == Verdict::similar)) break;
+        Item item = std::move(front);
+        items_.pop_front();
+        ++first_item_;
+        give(std::move(item), out);
+    }
+    while (items_.empty() && !unblocked_.empty() && room()) give_settled(out);
+    if (found_.empty() && walker_.ended()) end_offers();
+}
+
+bool Offering::ended() const {
+    return walker_.ended() && found_.empty() && items_.empty() && blocked_.empty() &&
+           unblocked_.empty() && offers_ended_;
+}
+
+// From the walker, as far as it is known whether to offer, and there is room for it.
+void Offering::admit() {
+    while (true) {
+        if (found_.empty()) {
+            taken_.clear();
+            walker_.take(taken_, kFoundAhead);
+            std::move(taken_.begin(), taken_.end(), std::back_inserter(found_));
+        }
+        if (found_.empty() || items_.size() >= kMostOffered || !stream_.has_room() ||
+            !may_admit(found_.front())) {
+            return;
+        }
+        ports::Found next = std::move(found_.front());
+        found_.pop_front();
+        admit(std::move(next));
+    }
+}
+
+bool Offering::may_admit(const ports::Found& found) const {
+    return plan_.whole || holds_ || (!inside_ && found.kind != Kind::directory);
+}
+
+// Of what is in a new directory nothing stands there.
+bool Offering::needs_offer(const ports::Found& found) const {
+    if (plan_.whole) return true;
+    if (!holds_.value_or(false)) return false;
+    if (found.kind == Kind::leave) return inside_->offered;
+    if (found.kind == Kind::skipped || found.kind == Kind::failed) return false;
+    if (!inside_) return found.kind == Kind::directory;
+    return inside_->offered && inside_->verdict != Verdict::fresh;
+}
+
+void Offering::admit(ports::Found found) {
+    const bool offers = needs_offer(found);
+    Item item{.found = std::move(found), .directory = inside_, .offer = {}, .verdict = {}};
+    if (item.found.kind == Kind::failed) ++faults_;
+    if (item.found.kind == Kind::leave) {
+        LAMBDA_ASSERT(inside_);
+        inside_ = inside_->outer;
+    }
+    if (item.found.kind == Kind::directory) {
+        auto directory = std::make_shared<Directory>();
+        directory->found = item.found;
+        directory->outer = inside_;
+        directory->offered = offers;
+        item.directory = inside_ = std::move(directory);
+    }
+    if (offers) offer(item);
+    items_.push_back(std::move(item));
+}
+
+void Offering::offer(Item& item) {
+    const ports::Found& found = item.found;
+    OfferRecord record{
+        .kind = kind_of(found), .shared = found.shared, .metadata = {}, .leaf = {}, .text = {}};
+    if (record.kind != OfferKind::leave) {
+        record.leaf = found.name.substr(found.name.rfind('/') + 1);
+        if (record.kind == OfferKind::skipped && !acceptable_name(record.leaf)) return;
+    }
+    if (record.kind != OfferKind::leave && record.kind != OfferKind::skipped) {
+        record.metadata = found.metadata;
+        record.text = found.text;
+        item.offer = next_offer_++;
+        asked_.push_back(first_item_ + items_.size());
+    }
+    stream_.put(record);
+}
+
+bool Offering::handle_verdicts(const VerdictsRecord& record) {
+    if (record.first != next_verdict_ || record.codes.size() > next_offer_ - next_verdict_)
+        return false;
+    for (const std::uint8_t code : record.codes) {
+        const std::uint64_t number = asked_.front();
+        asked_.pop_front();
+        Item& item = items_[number - first_item_];
+        item.verdict = static_cast<Verdict>(code);
+        if (item.found.kind == Kind::directory) item.directory->verdict = item.verdict;
+        if (item.verdict == Verdict::similar || item.verdict == Verdict::blocked)
+            unsettled_.emplace(next_verdict_, number);
+        if (item.verdict == Verdict::similar && item.found.kind == Kind::file) {
+            if (!digests_.possible()) return false;
+            digests_.want(next_verdict_,
+                          ports::SourceFile{.path = item.found.path, .follow = item.found.follow},
+                          item.found.metadata.size);
+        }
+        ++next_verdict_;
+    }
+    return true;
+}
+
+// What cannot be read is moved then, and says why it fails.
+void Offering::turn() {
+    digests_.turn([this](std::uint32_t offer, const Result<Digest>& digest) {
+        using What = DigestRecord::What;
+        stream_.put(digest ? DigestRecord{offer, What::digest, *digest}
+                           : DigestRecord{offer, What::none, {}});
+    });
+}
+
+bool Offering::handle_settled(const SettledRecord& record) {
+    const auto verdict = static_cast<Verdict>(record.verdict);
+    if (verdict == Verdict::similar || verdict == Verdict::blocked) return false;
+    if (const auto at = unsettled_.find(record.offer); at != unsettled_.end()) {
+        items_[at->second - first_item_].verdict = verdict;
+        unsettled_.erase(at);
+        return true;
+    }
+    auto blocked = blocked_.extract(record.offer);
+    // One that was given up meanwhile.
+    if (blocked.empty()) return record.offer < next_verdict_;
+    blocked.mapped().verdict = verdict;
+    unblocked_.push_back(std::move(blocked.mapped()));
+    return true;
+}
+
+void Offering::give(Item item, std::vector<ports::Found>& out) {
+    const Kind kind = item.found.kind;
+    if (kind == Kind::failed || kind == Kind::skipped) {
+        out.push_back(std::move(item.found));
+        return;
+    }
+    if (kind == Kind::leave) {
+        if (std::exchange(item.directory->entered, false)) out.push_back(std::move(item.found));
+        return;
+    }
+    if (item.verdict == Verdict::blocked) return keep_blocked(std::move(item), out);
+    if (item.offer) report(item);
+    if (plan_.dry_run) return;
+    if (kind == Kind::directory) {
+        const bool stands = item.verdict == Verdict::stands || item.verdict == Verdict::left;
+        if (!stands) enter(item.directory, out);
+        return;
+    }
+    if (item.offer && !wanted(*item.verdict)) return;
+    enter(item.directory, out);
+    out.push_back(std::move(item.found));
+}
+
+// Until the receiver knows whether what stands in its place may go.
+void Offering::keep_blocked(Item item, std::vector<ports::Found>& out) {
+    const std::uint32_t offer = *item.offer;
+    unsettled_.erase(offer);
+    if (blocked_.size() < kMostBlocked) {
+        blocked_.emplace(offer, std::move(item));
+        return;
+    }
+    item.found.kind = Kind::failed;
+    item.found.error = Error{.fault = Fault::file,
+                             .message = "a directory stands in its place, and so for 4096 others",
+                             .path = item.found.name,
+                             .side = Side::remote,
+                             .remedy = "run the same command again"};
+    out.push_back(std::move(item.found));
+}
+
+// With those around it.
+void Offering::enter(const std::shared_ptr<Directory>& directory, std::vector<ports::Found>& out) {
+    if (!directory || directory->entered) return;
+    enter(directory->outer, out);
+    directory->entered = true;
+    out.push_back(directory->found);
+}
+
+// The walk is over: its directories are entered once more.
+void Offering::give_settled(std::vector<ports::Found>& out) {
+    Item item = std::move(unblocked_.front());
+    unblocked_.pop_front();
+    const std::shared_ptr<Directory> innermost = item.directory;
+    give(std::move(item), out);
+    for (auto each = innermost; each; each = each->outer) {
+        if (std::exchange(each->entered, false)) out.push_back({.kind = Kind::leave});
+    }
+}
+
+void Offering::report(const Item& item) {
+    const Verdict verdict = *item.verdict;
+    if (item.found.kind == Kind::file &&
+        (verdict == Verdict::stands || verdict == Verdict::attributes)) {
+        ++totals_.adopted;
+        totals_.adopted_bytes += item.found.metadata.size;
+        if (verdict == Verdict::attributes) ++totals_.mended;
+    }
+    if (changes_ == nullptr || !plan_.whole || verdict == Verdict::stands ||
+        verdict == Verdict::left) {
+        return;
+    }
+    changes_->put({.what = verdict == Verdict::fresh     ? Change::What::create
+                           : verdict == Verdict::changed ? Change::What::replace
+                                                         : Change::What::attributes,
+                   .name = item.found.name,
+                   .directory = item.found.kind == Kind::directory});
+}
+
+void Offering::end_offers() {
+    if (offers_ended_ || !stream_.has_room()) return;
+    // Where nothing was offered, nobody waits to hear so.
+    if (plan_.whole || next_offer_ > 0) stream_.put(OfferedRecord{next_offer_, faults_});
+    offers_ended_ = true;
+}
+
+}  // namespace lambda::transfer

@@ -1,0 +1,113 @@
+#include "common/transfer/sync_plan.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace lambda::transfer {
+namespace {
+
+using OfferedKind = OfferRecord::Kind;
+using StandingKind = ports::Standing::Kind;
+using Extended = std::vector<ports::ExtendedAttribute>;
+
+const std::string* value_of(const Extended& list, const std::string& name) {
+    const auto at = std::find_if(list.begin(), list.end(),
+                                 [&](const auto& attribute) { return attribute.name == name; });
+    return at == list.end() ? nullptr : &at->value;
+}
+
+// Only root may set the others; nobody takes what a security module gave.
+bool compared(std::string_view name, bool privileged) {
+    return privileged || name.starts_with("user.") || name.starts_with("system.posix_acl_");
+}
+
+bool extended_agree(const Extended& offered, const Extended& standing, bool privileged) {
+    const bool all = std::all_of(offered.begin(), offered.end(), [&](const auto& attribute) {
+        const std::string* value = value_of(standing, attribute.name);
+        return !compared(attribute.name, privileged) ||
+               (value != nullptr && *value == attribute.value);
+    });
+    return all && std::all_of(standing.begin(), standing.end(), [&](const auto& attribute) {
+               return attribute.name.starts_with("security.") ||
+                      value_of(offered, attribute.name) != nullptr;
+           });
+}
+
+// Whether setting them would change anything: as io::apply() sets them.
+bool attributes_agree(const ports::FileMetadata& offered, const ports::FileMetadata& standing,
+                      bool is_link, bool privileged) {
+    if (offered.mtime_ns != standing.mtime_ns) return false;
+    bool owned = false;
+    if (offered.archived && standing.archived) {
+        owned = offered.archived->owner == standing.archived->owner;
+        if (!owned && privileged) return false;
+        if (!extended_agree(offered.archived->extended, standing.archived->extended, privileged))
+            return false;
+    }
+    return is_link || standing.mode == (offered.mode & (owned ? 07777u : 01777u));
+}
+
+Verdict judge_file(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,
+                   bool privileged) {
+    if (offered.metadata.size != standing.metadata.size) return Verdict::changed;
+    if (plan.checksum) return Verdict::similar;
+    if (offered.metadata.mtime_ns != standing.metadata.mtime_ns) return Verdict::changed;
+    return judge_content(offered, standing, true, privileged);
+}
+
+}  // namespace
+
+Verdict judge_content(const Offered& offered, const ports::Standing& standing, bool same,
+                      bool privileged) {
+    if (!same) return Verdict::changed;
+    return attributes_agree(offered.metadata, standing.metadata, false, privileged)
+               ? Verdict::stands
+               : Verdict::attributes;
+}
+
+Verdict judge(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,
+              bool privileged) {
+    if (offered.kind == OfferedKind::skipped) return Verdict::left;
+    // What cannot be looked at is tried, and says why it fails.
+    if (standing.error) return Verdict::changed;
+    if (standing.kind == StandingKind::nothing)
+        return plan.existing ? Verdict::left : Verdict::fresh;
+    if (plan.ignore_existing && offered.kind != OfferedKind::directory) return Verdict::left;
+    switch (offered.kind) {
+        case OfferedKind::directory:
+            if (standing.kind != StandingKind::directory) return Verdict::changed;
+            return judge_content(offered, standing, true, privileged);
+        case OfferedKind::same:
+            if (standing.is_first) return Verdict::stands;
+            break;
+        case OfferedKind::link:
+            if (standing.kind == StandingKind::link && standing.text == offered.text &&
+                attributes_agree(offered.metadata, standing.metadata, true, privileged)) {
+                return Verdict::stands;
+            }
+            break;
+        default:
+            if (standing.kind != StandingKind::file) break;
+            if (plan.update && standing.metadata.mtime_ns > offered.metadata.mtime_ns)
+                return Verdict::left;
+            return judge_file(offered, standing, plan, privileged);
+    }
+    return plan.erase && standing.kind == StandingKind::directory ? Verdict::blocked
+                                                                  : Verdict::changed;
+}
+
+const char* to_string(Change::What what) {
+    switch (what) {
+        case Change::What::create:
+            return "create";
+        case Change::What::replace:
+            return "replace";
+        case Change::What::attributes:
+            return "attributes";
+        case Change::What::remove:
+            return "delete";
+    }
+    return "";
+}
+
+}  // namespace lambda::transfer

@@ -1,0 +1,68 @@
+// What is to become of an entry that the source offers, given what stands at the target: the rules
+// of sync, and of a put or get of a tree over one that is partly there (docs/sync.md). rsync's
+// quick check: same size and time is the same content. Pure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/ports/target_tree.h"
+#include "common/transfer/record.h"
+
+namespace lambda::transfer {
+
+enum class Verdict : std::uint8_t {
+    stands = 0,      // as it is at the source
+    fresh = 1,       // nothing stands there: it is wanted
+    changed = 2,     // it is wanted
+    attributes = 3,  // the content stands, mode or time or what is archived does not
+    left = 4,        // an option, or its kind, says that it is not to be touched
+    similar = 5,     // as far as size tells: judged by digest, another name of it with it
+    blocked = 6,     // something stands in its place that must go first: judged later
+};
+static_assert(static_cast<std::uint8_t>(Verdict::blocked) == kLastVerdict);
+
+inline bool wanted(Verdict verdict) {
+    return verdict == Verdict::fresh || verdict == Verdict::changed;
+}
+
+// Offers that the sender has in hand, at most; it needs their verdicts before it goes on.
+constexpr std::size_t kMostOffered = 16384;
+
+struct Offered {
+    OfferRecord::Kind kind = OfferRecord::Kind::file;
+    bool shared = false;  // it has further names
+    ports::FileMetadata metadata{};
+    std::string name{};  // all of it
+    std::string text{};  // what a link shows; the first name
+};
+
+// `privileged`: the receiver can set owners.
+Verdict judge(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,
+              bool privileged);
+
+// Of one that was similar, once both digests are known.
+Verdict judge_content(const Offered& offered, const ports::Standing& standing, bool same,
+                      bool privileged);
+
+// One line of what a sync does, or would do.
+struct Change {
+    enum class What : std::uint8_t { create, replace, attributes, remove };
+    What what = What::create;
+    std::string name;
+    bool directory = false;
+};
+// The word of it.
+const char* to_string(Change::What what);
+
+// Who takes changes as they are known; another thread may.
+class Changes {
+  public:
+    virtual ~Changes() = default;
+    virtual bool has_room() const = 0;  // for kMostListed of them
+    virtual void put(Change change) = 0;
+};
+
+}  // namespace lambda::transfer

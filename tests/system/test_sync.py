@@ -1,0 +1,336 @@
+"""sync, and trees that go on: as rsync would leave them, and nothing moves that stands there."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+
+from harness import DONE, FILE_FAILED, USAGE, Case, Settings, need, need_isolation, need_program, wait_for
+from labs import LabCase
+from test_trees import nasty
+
+
+def snapshot(root):
+    """Everything that a change of anything would change."""
+    root = os.fsencode(root)
+    seen = {}
+    for where, folders, names in os.walk(root):
+        for name in [b"."] + folders + names:
+            path = os.path.join(where, name)
+            s = os.lstat(path)
+            seen[os.path.relpath(path, root)] = (s.st_ino, s.st_mode, s.st_nlink, s.st_uid, s.st_size, s.st_mtime_ns,
+                                                 s.st_ctime_ns)
+    return seen
+
+
+def carried():
+    """Bytes that the loopback of this namespace has carried."""
+    with open("/sys/class/net/lo/statistics/tx_bytes") as file:
+        return int(file.read())
+
+
+def outdated(source, target, rsync):
+    """`target` becomes an older, other version of the tree `source`, in all the ways that there are."""
+    subprocess.run([rsync, "-aHAX", source + "/", target + "/"], check=True)
+
+    def path(name):
+        return os.path.join(os.fsencode(target), name)
+
+    for name in (b".hidden", b"schn", b"n" * 255, b"holes"):
+        if os.path.lexists(path(name)):
+            os.unlink(path(name))
+    with open(path(b"block"), "r+b") as file:  # as large, not as old
+        file.write(b"other")
+    with open(path(b"large"), "r+b") as file:  # of another size; a further name of it too
+        file.truncate(1_000_000)
+    os.chmod(path(b"mode 1"), 0o711)
+    os.utime(path(b"empty"), ns=(0, 5))
+    os.unlink(path(b"dangling"))
+    os.symlink("else/where", path(b"dangling"))
+    os.unlink(path(b"zero"))
+    os.makedirs(path(b"zero/was/a directory"))  # where a file comes
+    with open(path(b"zero/was/file"), "wb") as file:
+        file.write(b"z")
+    shutil.rmtree(path(b"d0"))
+    with open(path(b"d0"), "wb") as file:  # where a directory comes
+        file.write(b"f")
+    os.unlink(path(b"to a directory"))
+    os.makedirs(path(b"to a directory/x"))  # where a link comes
+    os.unlink(path(b"--"))
+    os.symlink("/etc/passwd", path(b"--"))  # where a file comes
+    os.makedirs(path(b"extra/deep/er"))
+    for name in (b"extra/one", b"extra/deep/two", b"a new one", b"read only/stranger", b"\xfe"):
+        with open(path(name), "wb") as file:
+            file.write(b"gone soon")
+    os.symlink("nowhere", path(b"extra/link"))
+
+
+class Sync(Case):
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.server()
+
+    def sync(self, *arguments, code=DONE):
+        result = self.client("sync", *arguments)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    @staticmethod
+    def changes(result):
+        return [(event["change"], event["path"]) for event in result.events if event["event"] == "change"]
+
+    def differences(self, one, other, *options):
+        return subprocess.run([need_program("rsync"), "-anHi", *options, "--checksum", "--delete",
+                               os.path.join(one, ""), os.path.join(other, "")],
+                              capture_output=True, check=True).stdout
+
+    def small_tree(self, name="tree"):
+        for inner, size in (("a", 10), ("b", 70_000), ("sub/c", 2_000_000), ("sub/d", 0), ("sub/deep/e", 5)):
+            os.makedirs(os.path.dirname(os.path.join(self.folder(name), inner)), exist_ok=True)
+            self.random_file(inner, size, name)
+        return self.folder(name)
+
+    def test_as_rsync_would_leave_it(self):
+        rsync = need_program("rsync")
+        need_isolation()
+        source = os.path.join(self.scratch, "source")
+        nasty(source, archive=True)
+        theirs = self.folder("theirs")
+        outdated(source, theirs, rsync)
+        for get in (False, True):
+            with self.subTest(get=get):
+                ours = self.folder("back") if get else self.daemon.path("copy").decode()
+                outdated(source, ours, rsync)
+                if get:
+                    subprocess.run([rsync, "-aHAXS", source + "/", self.daemon.path("source").decode() + "/"],
+                                   check=True)
+                places = (self.daemon.url("source"), ours) if get else (source, self.daemon.url("copy"))
+                before = snapshot(ours)
+                planned = self.sync("--archive", "--delete", "--dry-run", *places)
+                self.assertEqual(snapshot(ours), before)
+                result = self.sync("--archive", "--delete", *places)
+                self.assertEqual(self.differences(source, ours, "-AX"), b"")
+                self.assertEqual(sorted(self.changes(planned)), sorted(self.changes(result)))
+                self.assertEqual(len(set(self.changes(result))), len(self.changes(result)))
+                self.assertEqual(planned.summary["bytes"], 0)
+                # What was the same did not move, and nothing moves now.
+                self.assertLess(result.summary["bytes"], 4_200_000)
+                before = snapshot(ours)
+                result = self.sync("--archive", "--delete", *places)
+                self.assertEqual(self.changes(result), [])
+                self.assertEqual((result.summary["files"], result.summary["bytes"]), (0, 0))
+                self.assertEqual(snapshot(ours), before)
+        subprocess.run([rsync, "-aHAX", "--delete", source + "/", theirs + "/"], check=True)
+        self.assertEqual(self.differences(theirs, ours, "-AX"), b"")
+
+    def test_without_an_archive_and_into_nothing(self):
+        source = self.small_tree()
+        os.chmod(os.path.join(source, "a"), 0o4755)
+        result = self.sync(source, self.daemon.url("new/place"))
+        self.assertEqual(result.summary["files"], 5)
+        result = self.sync(source + "/", self.daemon.url("new/place"))
+        self.assertEqual((self.changes(result), result.summary["adopted"]), ([], 5))
+        back = os.path.join(self.scratch, "back")
+        self.assertEqual(self.sync(self.daemon.url("new/place"), back).summary["files"], 5)
+        self.assertEqual(self.changes(self.sync(self.daemon.url("new/place/"), back)), [])
+        self.assert_same(os.path.join(source, "sub/c"), os.path.join(back, "sub/c"))
+        self.assertEqual(os.stat(self.daemon.path("new/place/a")).st_mode & 0o7777, 0o755)
+
+    def test_one_file(self):
+        file = self.random_file("f", 100_000)
+        self.assertEqual(self.sync(file, self.daemon.url("g")).summary["files"], 1)
+        self.assertEqual(self.sync(file, self.daemon.url("g")).summary["files"], 0)
+        back = self.folder("back")
+        self.assertEqual(self.sync(self.daemon.url("g"), back).summary["files"], 1)
+        self.assertEqual(self.sync(self.daemon.url("g"), back).summary["files"], 0)
+        self.assert_same(file, os.path.join(back, "g"))
+
+    def test_deletions_have_a_limit(self):
+        source = self.small_tree()
+        target = self.daemon.path("to").decode()
+        extra = ["gone", "sub/gone", "dir", "dir/x", "dir/y"]
+        os.makedirs(os.path.join(target, "dir"))
+        os.makedirs(os.path.join(target, "sub"))
+        for name in extra:
+            if name != "dir":
+                self.file_with(os.path.join(target, name), b"x")
+        os.makedirs(os.path.join(target, "a/holds"))  # in the way of a file
+        few = self.sync("--delete", "--max-delete", "6", source, self.daemon.url("to"), code=FILE_FAILED)
+        self.assertIn("7 would go", few.said())
+        self.assertEqual(few.summary["deleted"], 0)
+        for name in extra + ["a/holds"]:
+            self.assertTrue(os.path.lexists(os.path.join(target, name)), name)
+        self.assert_same(os.path.join(source, "sub/c"), os.path.join(target, "sub/c"))
+        times = {name: os.stat(os.path.join(source, name)).st_mtime_ns for name in (".", "sub")}
+        enough = self.sync("--delete", "--max-delete", "7", source, self.daemon.url("to"))
+        self.assertEqual(enough.summary["deleted"], 7)
+        self.assertEqual(self.differences(source, target, "--no-owner", "--no-group"), b"")
+        for name, time in times.items():
+            self.assertEqual(os.stat(os.path.join(target, name)).st_mtime_ns, time)
+
+    def test_what_is_left_out_is_not_deleted(self):
+        source = self.small_tree()
+        target = self.daemon.path("to").decode()
+        for name in ("keep.o", "dir/keep.o", "dir/goes", "other/goes", "cache/x"):
+            os.makedirs(os.path.dirname(os.path.join(target, name)), exist_ok=True)
+            self.file_with(os.path.join(target, name), b"x")
+        theirs = self.folder("theirs")
+        shutil.copytree(target, theirs, dirs_exist_ok=True)
+        patterns = ("--exclude=*.o", "--exclude=/cache/")
+        result = self.sync("--delete", *patterns, source, self.daemon.url("to"))
+        self.assertEqual(result.summary["deleted"], 3)
+        self.assertTrue(os.path.exists(os.path.join(target, "dir/keep.o")))
+        self.assertTrue(os.path.exists(os.path.join(target, "cache/x")))
+        rsync = shutil.which("rsync")
+        if rsync:
+            subprocess.run([rsync, "-a", "--delete", *patterns, source + "/", theirs + "/"], capture_output=True)
+            self.assertEqual(self.differences(theirs, target, "--no-owner", "--no-group", "--omit-dir-times"), b"")
+
+    def test_nothing_is_deleted_where_the_source_could_not_be_read(self):
+        need_isolation()
+        nobody = 65534
+        os.chown(self.home, nobody, nobody)
+        os.chown(self.client_password, nobody, nobody)
+        source = self.small_tree()
+        os.chmod(os.path.join(source, "sub/deep"), 0)
+        os.makedirs(self.daemon.path("to/sub/deep"))
+        for name in ("to/gone", "to/sub/deep/e"):
+            self.file_with(self.daemon.path(name), b"x")
+        result = self.client("sync", "--delete", source, self.daemon.url("to"), user=nobody)
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        self.assertIn("nothing was deleted", result.said())
+        self.assertTrue(os.path.exists(self.daemon.path("to/gone")))
+        self.assert_same(os.path.join(source, "sub/c"), self.daemon.path("to/sub/c"))
+        # What was not done stands in a list that the next run takes.
+        os.chmod(os.path.join(source, "sub/deep"), 0o755)
+        result = self.sync("--delete", "--from-file", result.summary["left_over"], self.daemon.url("to"))
+        self.assertEqual(result.summary["files"], 1)
+        self.assertFalse(os.path.exists(self.daemon.path("to/gone")))
+
+    def test_what_stays_as_it_is(self):
+        source = self.small_tree()
+        self.sync(source, self.daemon.url("to"))
+        newer, older = self.daemon.path("to/a"), self.daemon.path("to/b")
+        for path, when in ((newer, 10**18 * 3), (older, 10**18)):
+            self.file_with(path, b"changed")
+            os.utime(path, ns=(when, when))
+        os.unlink(self.daemon.path("to/sub/d"))
+        shutil.rmtree(self.daemon.path("to/sub/deep"))
+        for options, expected in (
+                (("--update", "--existing"), {("replace", "b")}),
+                (("--ignore-existing", "--existing"), set()),
+                (("--ignore-existing",), {("create", "sub/d"), ("create", "sub/deep"), ("create", "sub/deep/e")}),
+                (("--update",), {("replace", "b"), ("create", "sub/d"), ("create", "sub/deep"),
+                                 ("create", "sub/deep/e")})):
+            with self.subTest(options=options):
+                planned = self.sync("--dry-run", *options, source, self.daemon.url("to"))
+                said = {change for change in self.changes(planned) if change[0] != "attributes"}
+                self.assertEqual(said, expected)
+        self.sync("--update", source, self.daemon.url("to"))
+        with open(newer, "rb") as file:
+            self.assertEqual(file.read(), b"changed")
+        self.assert_same(os.path.join(source, "b"), older)
+
+    def test_attributes_alone_do_not_move_a_file(self):
+        source = self.small_tree()
+        self.sync(source, self.daemon.url("to"))
+        inode = os.stat(self.daemon.path("to/sub/c")).st_ino
+        os.chmod(os.path.join(source, "sub/c"), 0o751)
+        result = self.sync(source, self.daemon.url("to"))
+        self.assertEqual(self.changes(result), [("attributes", "sub/c")])
+        self.assertEqual((result.summary["files"], result.summary["mended"]), (0, 1))
+        there = os.stat(self.daemon.path("to/sub/c"))
+        self.assertEqual((there.st_ino, stat.S_IMODE(there.st_mode)), (inode, 0o751))
+
+    def test_by_digest(self):
+        source = self.small_tree()
+        os.link(os.path.join(source, "b"), os.path.join(source, "sub/b again"))
+        self.sync(source, self.daemon.url("to"))
+        rotten = self.daemon.path("to/sub/c")
+        when = os.stat(rotten).st_mtime_ns
+        with open(rotten, "r+b") as file:
+            file.seek(1_500_000)
+            file.write(b"rot")
+        os.utime(rotten, ns=(when, when))
+        os.utime(os.path.join(source, "b"), ns=(5, 5))
+        self.assertEqual(self.changes(self.sync(self.daemon.url("to"), source, "--dry-run"))[0][0], "replace")
+        for get in (False, True):
+            back = os.path.join(self.scratch, "back")
+            places = (self.daemon.url("to"), back) if get else (source, self.daemon.url("to"))
+            if get:
+                shutil.copytree(source, back)
+            result = self.sync("--checksum", *places)
+            if not get:
+                self.assertEqual(set(self.changes(result)), {("attributes", "b"), ("replace", "sub/c")})
+            self.assertEqual(result.summary["files"], 0 if get else 1)
+            self.assert_same(os.path.join(source, "sub/c"), os.path.join(places[1], "sub/c") if get else rotten)
+            again = self.sync("--checksum", *places)
+            self.assertEqual(self.changes(again), [])
+            self.assertEqual(again.summary["bytes"], 0)
+        # A put of the tree takes it too.
+        with open(rotten, "r+b") as file:
+            file.write(b"rot")
+        os.utime(rotten, ns=(when, when))
+        self.assertEqual(self.client("put", source + "/", self.daemon.url("to")).summary["files"], 0)
+        self.assertEqual(self.client("put", "--checksum", source + "/", self.daemon.url("to")).summary["files"], 1)
+        self.assert_same(os.path.join(source, "sub/c"), rotten)
+
+    def test_words_that_make_no_sense(self):
+        source = self.small_tree()
+        for arguments in (("put", "--delete", source), ("sync", "--max-delete", "3", source), ("sync", source, source)):
+            result = self.client(*arguments, self.daemon.url("to"))
+            self.assert_failed(result, USAGE)
+        self.assert_failed(self.client("sync", source, self.folder("other")), USAGE)
+        self.assert_failed(self.client("sync", self.daemon.url("a"), self.daemon.url("b")), USAGE)
+        self.assert_failed(self.client("sync", os.path.join(source, "none"), self.daemon.url("to")), FILE_FAILED)
+
+    def test_files_of_a_tree_that_were_done_do_not_move_again(self):
+        need_isolation()
+        for number in range(40):
+            self.random_file(f"{number:02}", 500_000, "tree/sub")
+        source = os.path.join(self.scratch, "tree")
+        slowly = ("--rate-limit", "80Mbit/s")
+        back = os.path.join(self.scratch, "back")
+        for get in (False, True):
+            with self.subTest(get=get):
+                there = os.path.join(back, "sub") if get else self.daemon.path("to/sub").decode()
+                first = ("get", *slowly, self.daemon.url("to"), back) if get else \
+                    ("put", *slowly, source, self.daemon.url("to"))
+                client = self.start(*first)
+                wait_for(lambda: os.path.exists(os.path.join(there, "19")), "half of the files", alive=client.running)
+                client.kill()
+                done = len([name for name in os.listdir(there) if not name.startswith(".")])
+                begin = carried()
+                again = ("get", self.daemon.url("to/"), back) if get else ("put", source + "/", self.daemon.url("to"))
+                result = self.client(*again)
+                self.assertEqual(result.code, DONE, str(result))
+                moved = carried() - begin
+                self.assertGreaterEqual(result.summary["adopted"], done)
+                self.assertEqual(result.summary["adopted"] + result.summary["files"], 40)
+                self.assertLess(moved, (40 - done) * 500_000 * 1.1 + 1_000_000)
+                self.assertEqual(self.differences(source, os.path.dirname(there)), b"")
+
+
+class ManyNames(LabCase):
+    scratch_in = "/dev/shm"
+
+    def setUp(self):
+        need(Settings.long, "makes 100,000 files: --long")
+        super().setUp()
+
+    def test_a_hundred_thousand_files_over_a_long_path(self):
+        source = self.folder("source")
+        for folder in range(100):
+            os.mkdir(os.path.join(source, f"folder{folder}"))
+            for number in range(1000):
+                self.file_with(os.path.join(source, f"folder{folder}", f"file-{number}.dat"), b"%d" % number)
+        shutil.copytree(source, os.path.join(self.folder("root"), "copy"))
+        back = os.path.join(self.scratch, "back")
+        shutil.copytree(source, back)
+        for ask in (self.ask("sync", "--delete", source, self.remote("copy")),
+                    self.ask("sync", "--delete", self.remote("copy"), back)):
+            run = self.lab("--rate", "1Gbit/s", "--rtt", "100ms", *self.serving(), main=ask, seconds=120)
+            summary = json.loads(run.stdout.splitlines()[-1])
+            self.assertEqual((summary["adopted"], summary["bytes"], summary["deleted"]), (100_000, 0, 0))
+            self.assertLess(summary["seconds"], 5)

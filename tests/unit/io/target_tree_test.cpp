@@ -1,0 +1,184 @@
+#include "common/io/target_tree.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/io/content_reader.h"
+#include "common/io/open_file.h"
+#include "tests/unit/io/disk_harness.h"
+
+using namespace lambda;
+using namespace lambda::io;
+using namespace lambda::io::testing;
+using ports::Look;
+using ports::TargetEvent;
+using StandingKind = ports::Standing::Kind;
+
+namespace {
+
+// A tree that is asked one thing at a time.
+struct Asked {
+    std::unique_ptr<Reactor> reactor = std::move(Reactor::make().value());
+    TargetTree tree{Root::machine(), *reactor};
+
+    TargetEvent next() {
+        const Time limit = Clock().now() + 20s;
+        while (Clock().now() < limit) {
+            auto events = tree.poll();
+            if (!events.empty()) {
+                REQUIRE(events.size() == 1);
+                return std::move(events.front());
+            }
+            reactor->wait(limit);
+        }
+        FAIL("no event");
+        return {};
+    }
+    TargetEvent look(std::vector<Look> looks) {
+        tree.look(std::move(looks));
+        return next();
+    }
+    std::vector<std::string> extraneous(bool in_the_way, bool remove) {
+        std::vector<std::string> names;
+        while (true) {
+            tree.next_extraneous(in_the_way, remove);
+            const TargetEvent event = next();
+            REQUIRE_FALSE(event.error);
+            if (event.list.empty()) return names;
+            CHECK(event.list.size() <= TargetTree::kMostListed);
+            for (const auto& each : event.list) names.push_back(each.name);
+        }
+    }
+};
+
+Look at(const std::string& base, const std::string& name, Look::Step step = Look::Step::entry) {
+    return {.step = step, .target = {base, name == "." ? "" : name}, .name = name};
+}
+Look enter(const std::string& base, const std::string& name) {
+    return at(base, name, Look::Step::enter);
+}
+const Look kLeave{.step = Look::Step::leave};
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("target: what stands there is seen, and no link is followed") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "d");
+    write_file(folder / "f", "four");
+    std::filesystem::create_symlink("f", folder / "l");
+    std::filesystem::create_directory_symlink("d", folder / "ld");
+    write_file(folder / "d/inside", "x");
+    const std::string base = folder / "";
+    Asked asked;
+    asked.tree.begin(base, true);
+    CHECK(asked.next().holds);
+    asked.tree.begin(folder / "none", true);
+    CHECK_FALSE(asked.next().holds);
+    const TargetEvent event =
+        asked.look({enter(base, "."), enter(base, "d"), at(base, "d/inside"), kLeave, at(base, "f"),
+                    at(base, "l"), enter(base, "ld"), at(base, "ld/inside"), kLeave,
+                    at(base, "none"), enter(base, "not"), at(base, "not/there"), kLeave, kLeave});
+    std::vector<StandingKind> kinds;
+    for (const auto& each : event.standings) kinds.push_back(each.kind);
+    using enum ports::Standing::Kind;
+    CHECK(kinds == std::vector{directory, directory, file, file, link, link, nothing, nothing,
+                               nothing, nothing});
+    CHECK(event.standings[3].metadata.size == 4);
+    CHECK(event.standings[4].text == "f");
+    CHECK_FALSE(event.error);
+}
+
+TEST_CASE("target: thousands that are extraneous, told in portions and removed") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "d/e");
+    std::filesystem::create_directories(folder / "kept");
+    for (int i = 0; i < 3000; ++i) {
+        std::ofstream(folder / ("d/e/" + std::string(40, 'n') + std::to_string(i)));
+    }
+    write_file(folder / "met", "x");
+    write_file(folder / "kept/x", "x");
+    write_file(folder / "kept/protected", "x");
+    const std::string partial = partial_name("met");
+    write_file(folder / partial, "of a cut transfer");
+    std::filesystem::create_symlink("/etc/passwd", folder / "a link");
+    const std::string base = folder / "";
+    const auto before = std::filesystem::last_write_time(folder / ".");
+    Asked asked;
+    asked.tree.seek_extraneous(
+        [](const std::string& name, bool) { return name == "kept/protected"; });
+    const TargetEvent event = asked.look({enter(base, "."), at(base, "met"), kLeave});
+    CHECK(event.standings.size() == 2);
+    CHECK(asked.tree.extraneous() == 3000 + 4);
+    CHECK(asked.extraneous(true, true).empty());
+    const Names names = asked.extraneous(false, true);
+    REQUIRE(names.size() == 3004);
+    CHECK(names.front() == "a link");
+    CHECK(names[3001] == "d/e");
+    CHECK(names[3002] == "d");
+    CHECK(names.back() == "kept/x");
+    CHECK_FALSE(std::filesystem::exists(folder / "d"));
+    for (const std::string& stays : {std::string("met"), std::string("kept/protected"), partial})
+        CHECK(std::filesystem::exists(folder / stays));
+    CHECK(std::filesystem::exists("/etc/passwd"));
+    CHECK(std::filesystem::last_write_time(folder / ".") == before);
+}
+
+TEST_CASE("target: what is only listed stays, and a directory in the way is told apart") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "f/inside");
+    write_file(folder / "extra", "x");
+    const std::string base = folder / "";
+    Asked asked;
+    asked.tree.seek_extraneous({});
+    asked.look({enter(base, "."), at(base, "f"), kLeave});
+    CHECK(asked.tree.extraneous() == 3);
+    CHECK(asked.extraneous(true, false) == Names{"f/inside", "f"});
+    CHECK(asked.extraneous(false, false) == Names{"extra"});
+    CHECK(std::filesystem::exists(folder / "f/inside"));
+    CHECK(std::filesystem::exists(folder / "extra"));
+}
+
+TEST_CASE("target: a file that was met is never removed, in directories of any size") {
+    const Folder folder;
+    std::vector<Look> looks{enter(folder / "", ".")};
+    for (int i = 1000; i < 3000; ++i) {
+        const std::string name = "f" + std::to_string(i);
+        write_file(folder / name, "x");
+        if (i % 3 != 0) looks.push_back(at(folder / "", name));
+    }
+    looks.push_back(kLeave);
+    Asked asked;
+    asked.tree.seek_extraneous({});
+    asked.look(std::move(looks));
+    CHECK(asked.extraneous(false, true).size() == 666);
+    CHECK(std::filesystem::exists(folder / "f1000"));
+    CHECK_FALSE(std::filesystem::exists(folder / "f1002"));
+}
+
+TEST_CASE("content is read whole, in order") {
+    const Folder folder;
+    const std::string text(300'000, 'x');
+    write_file(folder / "f", text);
+    auto reactor = std::move(Reactor::make().value());
+    ContentReader reader(Root::machine(), *reactor);
+    std::uint64_t next = 0;
+    std::string got;
+    reader.read(1, ports::SourceFile{.path = folder / "f"}, 65536,
+                [&](std::uint64_t offset, ByteView piece) {
+                    if (offset == next) next += piece.size();
+                    got.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+                });
+    reader.read(2, ports::TargetName{folder / "", "none"}, 65536, [](std::uint64_t, ByteView) {});
+    std::vector<ports::ContentRead> ended;
+    const Time limit = Clock().now() + 20s;
+    while (ended.size() < 2 && Clock().now() < limit) {
+        for (auto& each : reader.poll()) ended.push_back(std::move(each));
+        if (ended.size() < 2) reactor->wait(limit);
+    }
+    REQUIRE(ended.size() == 2);
+    for (const auto& each : ended) CHECK(each.error.has_value() == (each.tag == 2));
+    CHECK(next == text.size());
+    CHECK(got == text);
+}

@@ -1,0 +1,53 @@
+// What stands on a MemoryDisk, looked at in virtual time. One thread.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ports/target_tree.h"
+#include "tools/sim/memory_disk.h"
+#include "tools/sim/world.h"
+
+namespace lambda::simulation {
+
+class MemoryTree final : public ports::TargetTree {
+  public:
+    MemoryTree(World& world, Alarm& owner, MemoryDisk& disk)
+        : world_(world), owner_(owner), disk_(disk) {}
+
+    Duration latency = std::chrono::microseconds(200);
+
+    bool privileged() const override { return true; }
+    void begin(const std::string& path, bool below) override;
+    void seek_extraneous(Kept kept) override;
+    void look(std::vector<ports::Look> looks) override;
+    void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) override;
+    std::uint64_t extraneous() const override { return found_; }
+    void next_extraneous(bool in_the_way, bool remove) override;
+    std::vector<ports::TargetEvent> poll() override;
+
+  private:
+    struct Gone {
+        std::string path, name;
+        bool directory = false;
+    };
+    void later(std::function<ports::TargetEvent()> action);
+    ports::Standing standing(const ports::Look& look) const;
+    std::set<std::string> children(const std::string& prefix) const;
+    // With all below it, what a directory holds before itself.
+    void gather(std::vector<Gone>& into, const std::string& path, const std::string& name);
+
+    World& world_;
+    Alarm& owner_;
+    MemoryDisk& disk_;
+    Kept kept_;
+    bool seeks_ = false;
+    std::vector<ports::Look> entered_;
+    std::set<std::string> met_;  // paths
+    std::vector<Gone> surplus_, in_the_way_;
+    std::uint64_t found_ = 0;
+    std::vector<ports::TargetEvent> ended_;
+};
+
+}  // namespace lambda::simulation
