@@ -123,6 +123,7 @@ Time RateControl::ready_at(std::uint16_t stripe, Time now) const {
 }
 
 bool RateControl::at_limit(std::uint16_t stripe) const {
+    if (rate(stripe) < unit(stripe).law->rate()) return true;
     return highest_.bits_per_second > 0 &&
            rate(stripe).bits_per_second >= kAtLimit * highest_.bits_per_second;
 }

@@ -46,7 +46,7 @@ class RateControl {
     // Of the pacer that the stripe draws on.
     BitRate rate(std::uint16_t stripe) const { return allowed(unit(stripe)); }
     BitRate rate() const;  // of all
-    // Whether that rate is the highest that the terms allow.
+    // Whether that rate is the highest that the terms, or set_limit(), allow.
     bool at_limit(std::uint16_t stripe) const;
 
   private:

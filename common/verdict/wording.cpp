@@ -70,7 +70,12 @@ std::string why(const Evidence& evidence, Cause cause, double share) {
         case Cause::destination_disk:
             return "held back by the disk " + to + ": what had come waited to be written" + held;
         case Cause::rate_limit:
-            return "held back by the rate limit of " + format_rate(evidence.rate_limit) + held;
+            // Of one that moves, the terms know nothing.
+            return "held back by the rate limit" +
+                   (evidence.rate_limit.bits_per_second > 0
+                        ? " of " + format_rate(evidence.rate_limit)
+                        : std::string()) +
+                   held;
         case Cause::law:
             return evidence.law_is_fixed
                        ? "held back by the law: " + evidence.law + " keeps its rate" + held
