@@ -36,6 +36,8 @@ constexpr Form kForms[] = {
     {Action::rm, "rm", 1, kAny, "PLACE...", "remove files"},
     {Action::mv, "mv", 2, 2, "PLACE PLACE", "rename on one server"},
     {Action::checksum, "checksum", 1, kAny, "PLACE...", "checksums of files, here or there"},
+    {Action::replicate, "replicate", 1, 2, "JOB.yaml [COMMAND]",
+     "a job: run (the default), plan, status, pause, resume, cancel, history, watch"},
     {Action::ping, "ping", 1, 1, "PLACE", "round trips of a session"},
     {Action::version, "version", 0, 0, "", "this program's version"},
     {Action::completion, "completion", 0, 1, "[bash]", "a completion script"},

@@ -28,6 +28,7 @@ enum class Action {
     rm,
     mv,
     checksum,
+    replicate,
     ping,
     version,
     completion,

@@ -29,14 +29,15 @@ std::string time_left(double seconds) {
 
 ProgressLine::ProgressLine(Report& report, Time now)
     : report_(report),
-      interval_(report.on_terminal() ? kLiveInterval : kPlainInterval),
-      next_(report.quiet() ? kNever : now + interval_) {
+      interval_(report.on_terminal() || report.style().progressed ? kLiveInterval : kPlainInterval),
+      next_(report.quiet() && !report.style().progressed ? kNever : now + interval_) {
     samples_.push_back({.at = now});
 }
 
 void ProgressLine::look(const mover::Progress& progress, Time now) {
     if (now < next_) return;
     next_ = now + interval_;
+    if (report_.style().progressed) return report_.style().progressed(progress);
     samples_.push_back({now, progress.bytes, progress.sent_packets, progress.lost_packets});
     while (samples_.size() > 2 && samples_[1].at + kWindow <= now) samples_.pop_front();
     if (report_.on_terminal()) {

@@ -44,7 +44,9 @@ std::size_t terminal_width() {
 }  // namespace
 
 Report::Report(Style style, Time started)
-    : style_(style), started_(started), terminal_(::isatty(STDERR_FILENO) == 1) {}
+    : style_(std::move(style)),
+      started_(started),
+      terminal_(!style_.progressed && ::isatty(STDERR_FILENO) == 1) {}
 
 void Report::error(const Error& error) {
     say(error.sentence());

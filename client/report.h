@@ -2,6 +2,7 @@
 // stdout, of which the last is the summary. One thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,8 @@ class Report {
         bool json = false;
         bool quiet = false;  // errors alone
         bool verbose = false;
+        // Takes how far a transfer is, in place of the live line.
+        std::function<void(const mover::Progress&)> progressed{};
     };
     // `started`: when the process began.
     Report(Style style, Time started);
@@ -38,12 +41,15 @@ class Report {
     void live(const std::string& text);
     bool on_terminal() const { return terminal_; }
     bool quiet() const { return style_.quiet; }
+    const Style& style() const { return style_; }
 
     // A line of what a sync does or would do; not with --quiet, unless as JSON.
     void change(const transfer::Change& change);
     void moved(const mover::Outcome& outcome) { outcome_ = outcome; }
     void left_over(const std::string& file) { left_over_ = file; }
 
+    // Of what went wrong up to now.
+    int exit_code() const { return exit_code_.value(); }
     // The summary. Returns the exit code.
     int finish();
 

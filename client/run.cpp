@@ -8,6 +8,7 @@
 #include "client/copy/copy_command.h"
 #include "client/file_commands.h"
 #include "client/home.h"
+#include "client/replicate/command.h"
 #include "client/report.h"
 #include "client/transfers.h"
 #include "client/waiting.h"
@@ -62,6 +63,8 @@ void perform(const Arguments& arguments, Report& report) {
             return rename(arguments, report);
         case Action::checksum:
             return checksum(arguments, report);
+        case Action::replicate:
+            return replicate_job(arguments, report);
         case Action::ping:
             return ping(arguments, report);
         case Action::version:

@@ -95,7 +95,8 @@ Result<void> settle_kind(Connection& connection, Plan& plan) {
     return {};
 }
 
-// `token`: of the try before, whose place this one takes; then its own.
+}  // namespace
+
 Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::string& token,
                                 Report& report) {
     RateSchedule schedule(arguments.settings, arguments.rate_file);
@@ -133,6 +134,8 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (schedule.moves()) (*loop)->follow([&] { return limit_now(schedule, report); });
     return (*loop)->run();
 }
+
+namespace {
 
 // Whether a name that failed is of this source, or may be.
 bool concerns(const std::string& name, const Item& item) {

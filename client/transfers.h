@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/arguments.h"
+#include "client/destination.h"
 #include "client/report.h"
 
 namespace lambda::client {
@@ -10,5 +11,10 @@ namespace lambda::client {
 void put(const Arguments& arguments, Report& report);
 void get(const Arguments& arguments, Report& report);
 void sync(const Arguments& arguments, Report& report);
+
+// One try: dials, agrees, moves. `token`: of the try before, whose place this one takes, or empty;
+// then its own.
+Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::string& token,
+                                Report& report);
 
 }  // namespace lambda::client

@@ -18,6 +18,7 @@ constexpr time_t kSameS = 1;
 int interruption_event = -1;
 volatile std::sig_atomic_t interruption_known = 0;
 timespec first_interruption{};
+thread_local int adopted_event = -1;
 
 void remember_interruption(int number) {
     const int saved = errno;
@@ -26,7 +27,7 @@ void remember_interruption(int number) {
     if (interruption_known == 0) {
         first_interruption = at;
         interruption_known = 1;
-        interruption().raise();
+        dialling::Interruption(interruption_event).raise();
     } else if (at.tv_sec - first_interruption.tv_sec > kSameS) {
         std::signal(number, SIG_DFL);
         std::raise(number);  // once this handler has returned
@@ -47,8 +48,12 @@ void catch_interruptions() {
     io::prepare_process();
 }
 
+void adopt_interruption(dialling::Interruption interruption) {
+    adopted_event = interruption.fd();
+}
+
 dialling::Interruption interruption() {
-    return dialling::Interruption(interruption_event);
+    return dialling::Interruption(adopted_event >= 0 ? adopted_event : interruption_event);
 }
 
 }  // namespace lambda::client

@@ -14,7 +14,10 @@ using dialling::Wait;
 // comes two seconds later or more kills as if nothing had been caught. Once, before other threads
 // start.
 void catch_interruptions();
-// The user's, for who waits.
+// What ends the waits of the calling thread from now on, in place of the user: for threads that do
+// another's work, who forwards what the user wants.
+void adopt_interruption(dialling::Interruption interruption);
+// The user's, or what the thread adopted, for who waits.
 dialling::Interruption interruption();
 inline bool interrupted() {
     return interruption().raised();

@@ -1,0 +1,233 @@
+#include "client/replicate/carrier.h"
+
+#include <sys/stat.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "client/arguments.h"
+#include "client/destination.h"
+#include "client/replicate/plan.h"
+#include "client/replicate/remote_tree.h"
+#include "client/replicate/scan.h"
+#include "client/report.h"
+#include "client/transfers.h"
+#include "client/waiting.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+// What a process needs beside its rings, and the least that a lane may have.
+constexpr std::uint64_t kBesideRings = 80 * MiB;
+constexpr std::uint64_t kLeastOfLane = 16 * MiB;
+// Patterns of one transfer (transfer::kMaxRules, kMaxRuleBytes), less the job's own.
+constexpr std::size_t kLinksAtOnce = 1000;
+constexpr std::size_t kLinkBytesAtOnce = 128 * KiB;
+
+std::string directory_of(const std::string& name) {
+    const std::size_t slash = name.rfind('/');
+    return slash == name.npos ? "." : name.substr(0, slash);
+}
+
+std::optional<Standing> stand_here(const std::string& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
+    return standing_of(status);
+}
+
+void add(mover::Outcome& sum, mover::Outcome next) {
+    const auto join = [](auto& into, auto& from) {
+        into.insert(into.end(), std::make_move_iterator(from.begin()),
+                    std::make_move_iterator(from.end()));
+    };
+    join(next.done, sum.done);
+    join(next.failures, sum.failures);
+    next.failed += sum.failed;
+    next.bytes += sum.bytes;
+    sum = std::move(next);
+}
+
+class ClientCarrier final : public Carrier {
+  public:
+    ClientCarrier(const Job& job, const Access& access) : job_(job), access_(access) {
+        access_.ca = job.settings.ca;
+        access_.trust_new_host = job.settings.trust_new_host;
+        if (!job.password_file.empty()) access_.password_file = job.password_file;
+    }
+
+    Result<Listing> scan() const override {
+        if (putting()) return scan_here(job_);
+        return scan_there(job_, access_);
+    }
+
+    Result<Standings> look(std::uint32_t number, const Listing& source) const override {
+        const Site& site = job_.sites[number];
+        if (putting()) return look_there(site, source);
+        Standings found;
+        found.reserve(source.entries.size());
+        for (const Entry& entry : source.entries) {
+            if (interrupted()) return interruption_error();
+            found.push_back(stand_here(joined(site.path, entry.name)));
+        }
+        return found;
+    }
+
+    Result<Standings> check(std::uint32_t number, const std::vector<Task>& tasks) const override {
+        const Site& site = job_.sites[number];
+        std::vector<std::string> paths;
+        paths.reserve(tasks.size());
+        for (const Task& task : tasks) paths.push_back(joined(site.path, task.name));
+        if (putting()) {
+            auto tree = RemoteTree::open(site.server, access_);
+            if (!tree) return tree.error();
+            return tree->stand(paths);
+        }
+        Standings found;
+        found.reserve(paths.size());
+        for (const std::string& path : paths) found.push_back(stand_here(path));
+        return found;
+    }
+
+    Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const override {
+        return load.tidy ? tidy(load, progressed) : move_files(load, progressed);
+    }
+
+  private:
+    bool putting() const { return job_.direction == session::Direction::put; }
+
+    Result<Standings> look_there(const Site& site, const Listing& source) const {
+        std::unordered_map<std::string_view, std::size_t> known;
+        known.reserve(source.entries.size());
+        for (std::size_t i = 0; i < source.entries.size(); ++i)
+            known.emplace(source.entries[i].name, i);
+        auto tree = RemoteTree::open(site.server, access_);
+        if (!tree) return tree.error();
+        const auto top = tree->stand({site.path});
+        if (!top) return top.error();
+        Standings found(source.entries.size());
+        if (!top->front()) return found;
+        if (const auto itself = known.find("."); itself != known.end())
+            found[itself->second] = top->front();
+        const auto walked = tree->walk(
+            site.path, ".",
+            [&](const std::string& below, const Standing& standing) {
+                const auto entry = known.find(below);
+                if (entry == known.end()) return false;
+                found[entry->second] = standing;
+                return source.entries[entry->second].standing.kind == Kind::directory;
+            },
+            [](const std::string&, const Error&) {});  // what cannot be seen is tried
+        if (!walked) return walked.error();
+        return found;
+    }
+
+    Arguments arguments(BitRate rate) const {
+        Arguments arguments;
+        arguments.settings = job_.settings;
+        arguments.settings.rate_limit = rate;
+        arguments.settings.rate_hours = {};  // the conductor keeps them
+        const std::uint64_t rings =
+            job_.settings.memory > kBesideRings ? job_.settings.memory - kBesideRings : 0;
+        arguments.settings.memory = kBesideRings + std::max(kLeastOfLane, rings / job_.lanes);
+        arguments.password_file = access_.password_file;
+        arguments.certificate = access_.certificate;
+        arguments.key = access_.key;
+        arguments.quiet = true;
+        arguments.walk.archive = job_.archive;
+        arguments.walk.links = job_.links;
+        return arguments;
+    }
+
+    Plan plan_of(const Site& site) const {
+        return {.direction = job_.direction,
+                .server = site.server,
+                .items = {},
+                .several = true,
+                .remote_target = putting() ? site.path : std::string(),
+                .local_target = {.path = site.path, .into_directory = true}};
+    }
+
+    Result<mover::Outcome> move_files(const Load& load, const Progressed& progressed) const {
+        const Site& site = job_.sites[load.site];
+        Plan plan = plan_of(site);
+        const std::string directory = joined(site.path, directory_of(load.tasks.front().name));
+        if (putting() && directory.find_first_of("\r\n") != directory.npos)
+            return no_line(directory);
+        (putting() ? plan.remote_target : plan.local_target.path) = directory;
+        std::unordered_map<std::string, std::string> names;  // by what the outcome calls them
+        for (const Task& task : load.tasks) {
+            const std::string path = job_.roots[task.root].path_of(task.name);
+            const std::string name = transfer::base_name(task.name);
+            names.emplace(name, task.name);
+            plan.items.push_back({.argument = path, .path = path, .name = name});
+        }
+        auto outcome = run(plan, arguments(load.rate), progressed);
+        if (!outcome) return outcome;
+        for (std::string& name : outcome->done) name = names.contains(name) ? names[name] : name;
+        for (mover::FileFailure& failure : outcome->failures) {
+            const std::string base = transfer::base_name(failure.name);
+            if (names.contains(base)) failure.name = names[base];
+        }
+        return outcome;
+    }
+
+    Result<mover::Outcome> tidy(const Load& load, const Progressed& progressed) const {
+        mover::Outcome sum;
+        std::size_t next = 0;
+        do {
+            std::vector<std::string> links;
+            for (std::size_t bytes = 0; next < load.tasks.size() && links.size() < kLinksAtOnce &&
+                                        bytes < kLinkBytesAtOnce;
+                 ++next) {
+                if (load.tasks[next].standing.kind != Kind::link) continue;
+                links.push_back(load.tasks[next].name);
+                bytes += links.back().size();
+            }
+            Plan plan = plan_of(job_.sites[load.site]);
+            for (const SourceRoot& root : job_.roots) {
+                if (putting() && !is_directory_here(root.path)) continue;
+                plan.items.push_back({.argument = root.text, .path = root.path, .name = root.name});
+            }
+            if (plan.items.empty()) return sum;
+            Arguments how = arguments(load.rate);
+            how.walk.rules = rules_of_tidying(job_.rules, links);
+            auto outcome = run(plan, how, progressed);
+            if (!outcome) return outcome;
+            const bool cut = outcome->cut.has_value();
+            add(sum, *std::move(outcome));
+            if (cut) break;
+        } while (next < load.tasks.size());
+        return sum;
+    }
+
+    static Error no_line(const std::string& directory) {
+        return {.fault = Fault::file,
+                .message = "the name of its directory has a line end, which no command can carry",
+                .path = directory,
+                .side = Side::remote,
+                .remedy = "give the directory another name, or put the tree by itself"};
+    }
+
+    static bool is_directory_here(const std::string& path) {
+        struct stat status {};
+        return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    }
+
+    static Result<mover::Outcome> run(Plan& plan, const Arguments& arguments,
+                                      const Progressed& progressed) {
+        Report report({.json = false, .quiet = true, .progressed = progressed}, now());
+        std::string token;
+        return transfer(plan, arguments, token, report);
+    }
+
+    Job job_;
+    Access access_;
+};
+
+}  // namespace
+
+std::unique_ptr<Carrier> make_carrier(const Job& job, const Access& access) {
+    return std::make_unique<ClientCarrier>(job, access);
+}
+
+}  // namespace lambda::client::replicate

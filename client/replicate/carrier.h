@@ -1,0 +1,48 @@
+// The seam between a job's conductor and what touches files and servers. Every method blocks; they
+// are called from the lanes' threads, several at a time, and end early when their thread is
+// interrupted.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "client/connection.h"
+#include "client/replicate/job.h"
+#include "client/replicate/listing.h"
+#include "client/replicate/store.h"
+#include "common/mover/mover.h"
+
+namespace lambda::client::replicate {
+
+// Files of one directory to one site, or, where `tidy` is set, its directories and the links among
+// `tasks`.
+struct Load {
+    std::uint32_t site = 0;
+    std::vector<Task> tasks{};
+    BitRate rate{};  // 0: no limit
+    bool tidy = false;
+};
+
+using Standings = std::vector<std::optional<Standing>>;
+using Progressed = std::function<void(const mover::Progress&)>;
+
+class Carrier {
+  public:
+    virtual ~Carrier() = default;
+    // What the sources hold.
+    virtual Result<Listing> scan() const = 0;
+    // What stands at the site for each entry of the sources, and for each task.
+    virtual Result<Standings> look(std::uint32_t site, const Listing& source) const = 0;
+    virtual Result<Standings> check(std::uint32_t site, const std::vector<Task>& tasks) const = 0;
+    // One session. Names in the outcome are those of the tasks. An Error, or Outcome::cut: what is
+    // not in Outcome::done may be done or not.
+    virtual Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const = 0;
+};
+
+// By the transfers of this client, and its control sessions. `access` as the user gave it; it and
+// `job` are copied.
+std::unique_ptr<Carrier> make_carrier(const Job& job, const Access& access);
+
+}  // namespace lambda::client::replicate

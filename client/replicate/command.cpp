@@ -1,0 +1,310 @@
+#include "client/replicate/command.h"
+
+#include <unistd.h>
+
+#include "client/left_over.h"
+#include "client/replicate/conductor.h"
+#include "client/replicate/hooks.h"
+#include "client/replicate/lanes.h"
+#include "client/replicate/sqlite_store.h"
+#include "client/replicate/words.h"
+#include "client/waiting.h"
+#include "common/io/machine.h"
+#include "common/sabul/congestion/registry.h"
+
+namespace lambda::client {
+namespace {
+
+using namespace replicate;  // the verbs below are its commands
+
+constexpr std::size_t kMostHistory = 100;
+constexpr Duration kWatched = std::chrono::seconds(1);
+
+Error usage(const std::string& path, std::string message, std::string remedy) {
+    return Error{.fault = Fault::usage,
+                 .message = std::move(message),
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = std::move(remedy)};
+}
+
+WallTime wall_now() {
+    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+}
+
+std::string fresh_owner() {
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    std::array<std::byte, 4> random{};
+    io::fill_random(random);
+    std::string owner = std::string(host) + ":" + std::to_string(::getpid()) + ":";
+    for (const std::byte byte : random) owner += std::to_string(std::to_integer<int>(byte));
+    return owner;
+}
+
+void show(const Words& words, Report& report) {
+    report.data(words.json, words.text);
+}
+
+// On stdout as JSON, else among the notes.
+void tell(const Words& words, Report& report) {
+    if (report.style().json) return report.data(words.json, words.text);
+    report.note(words.text);
+}
+
+Result<JobStatus> status_of(Store& store) {
+    JobStatus status;
+    auto run = store.last_run();
+    if (!run) return run.error();
+    status.run = *std::move(run);
+    const auto request = store.request();
+    if (!request) return request.error();
+    status.request = *request;
+    if (!status.run) return status;
+    auto sites = store.sites(status.run->id);
+    if (!sites) return sites.error();
+    status.sites = *std::move(sites);
+    auto mover = store.mover();
+    if (!mover) return mover.error();
+    if (*mover && status.run->state == RunState::running) status.mover = *std::move(mover);
+    return status;
+}
+
+// ---- plan
+
+Result<void> plan(const Job& job, const Access& access, Report& report) {
+    const auto carrier = make_carrier(job, access);
+    const auto source = carrier->scan();
+    if (!source) return source.error();
+    for (const Error& error : source->failures) report.error(error);
+    for (std::uint32_t i = 0; i < job.sites.size(); ++i) {
+        const auto there = carrier->look(i, *source);
+        if (!there) {
+            report.error(there.error());
+            continue;
+        }
+        report.session_stands();
+        const SitePlan plan = plan_site(*source, *there, job.which, job.conflict);
+        for (const Step& step : plan.steps) {
+            show(words_of_step(job, job.sites[i], source->entries[step.entry], step.decision),
+                 report);
+        }
+        show(words_of_plan(job.sites[i], plan, *source), report);
+    }
+    return {};
+}
+
+// ---- run
+
+Result<Run> begin_or_go_on(const Job& job, Store& store, Report& report) {
+    const auto last = store.last_run();
+    if (!last) return last.error();
+    const WallTime now = wall_now();
+    if (*last && (*last)->state == RunState::running) {
+        if ((*last)->shape == job.shape()) {
+            report.note("goes on with run " + std::to_string((*last)->id));
+            return **last;
+        }
+        report.note("the job changed: run " + std::to_string((*last)->id) + " ends where it was");
+        if (auto ended = store.end_run((*last)->id, RunState::cancelled, now); !ended)
+            return ended.error();
+    }
+    std::vector<std::string> places;
+    for (const Site& site : job.sites) places.push_back(site.text);
+    return store.begin_run(job.shape(), places, now);
+}
+
+Result<void> keep_left_over(const Job& job, const Ending& ending, Store& store, std::int64_t run,
+                            const std::string& file, Report& report) {
+    const auto tasks = store.left_over(run);
+    if (!tasks) return tasks.error();
+    std::vector<std::string> names;
+    for (const Task& task : *tasks) names.push_back(left_over_name(job, task.root, task.name));
+    // Where it is not known what a destination needs, all may be missing.
+    const auto statuses = store.sites(run);
+    if (!statuses) return statuses.error();
+    for (const SiteStatus& site : *statuses) {
+        const bool unknown =
+            site.same.files + site.moved.files + site.waiting.files + site.failed == 0;
+        if (!unknown || site.state == SiteState::done) continue;
+        names.clear();
+        for (const SourceRoot& root : job.roots) names.push_back(root.text);
+        break;
+    }
+    if (names.empty()) return {};
+    const auto kept = write_left_over(file, names);
+    if (!kept) return kept.error();
+    report.left_over(*kept);
+    report.say(std::string(ending.how == Ending::How::finished ? "what was not done"
+                                                               : "what is not done yet") +
+               " is listed in " + *kept);
+    return {};
+}
+
+// Puts an end to the run, in the store and for the user. Returns it as it stands then.
+Result<Run> conclude(const Job& job, const Ending& ending, Store& store, const Run& run,
+                     const std::string& left_over_file, Report& report) {
+    if (ending.session_stood) report.session_stands();
+    const auto failures = store.failures(run.id, mover::Outcome::kMaxFailures);
+    if (!failures) return failures.error();
+    const auto statuses = store.sites(run.id);
+    if (!statuses) return statuses.error();
+    bool whole = ending.errors.empty();
+    for (const SiteStatus& site : *statuses)
+        whole = whole && site.state == SiteState::done && site.failed == 0;
+    RunState state = whole ? RunState::done : RunState::left_over;
+    if (ending.how == Ending::How::cancelled) state = RunState::cancelled;
+    if (ending.how != Ending::How::interrupted) {
+        if (auto ended = store.end_run(run.id, state, wall_now()); !ended) return ended.error();
+    }
+    for (const Error& error : ending.errors) report.error(error);
+    for (const Failure& failure : *failures) {
+        Error error = failure.error;
+        error.path = job.sites[failure.site].text + ": " + failure.name;
+        report.error(error);
+    }
+    if (ending.how == Ending::How::interrupted) report.error(interruption_error());
+    if (ending.how == Ending::How::cancelled) {
+        Error cancelled = interruption_error();
+        cancelled.message = "cancelled";
+        report.error(cancelled);
+    }
+    for (const SiteStatus& site : *statuses) tell(words_of_site(site), report);
+    auto kept = keep_left_over(job, ending, store, run.id, left_over_file, report);
+    if (!kept) return kept.error();
+    report.moved(ending.moved);
+    auto last = store.last_run();
+    if (!last) return last.error();
+    return **last;
+}
+
+void tell_others(const Job& job, Store& store, const Run& run, Report& report) {
+    const auto sites = store.sites(run.id);
+    const std::string summary = summary_of(job, run, sites ? *sites : std::vector<SiteStatus>());
+    if (!job.after.empty()) {
+        const auto ran = run_command(job.after,
+                                     {{"LAMBDA_JOB", job.name},
+                                      {"LAMBDA_RUN", std::to_string(run.id)},
+                                      {"LAMBDA_STATE", replicate::word(run.state)},
+                                      {"LAMBDA_EXIT_CODE", std::to_string(report.exit_code())},
+                                      {"LAMBDA_SUMMARY", summary}},
+                                     job.hook_timeout);
+        if (!ran) report.error(ran.error());
+    }
+    if (job.webhook.empty()) return;
+    if (const auto posted = post_json(job.webhook, summary); !posted)
+        report.say(posted.error().sentence());
+}
+
+Result<void> run(const Job& job, const Access& access, const Arguments& arguments, Report& report) {
+    if (const auto law = sabul::check_law(job.settings.congestion); !law)
+        return usage(job.file, law.error().message, law.error().remedy);
+    auto store = SqliteStore::open(job.state);
+    if (!store) return store.error();
+    const auto alone = (*store)->conduct();
+    if (!alone) return alone.error();
+    if (!*alone) {
+        return usage(job.file, "a run of this job is under way",
+                     "`replicate JOB watch` follows it, `replicate JOB cancel` ends it");
+    }
+    if (!job.before.empty()) {
+        const auto ran = run_command(job.before, {{"LAMBDA_JOB", job.name}}, job.hook_timeout);
+        if (!ran) return ran.error();
+    }
+    const auto run = begin_or_go_on(job, **store, report);
+    if (!run) return run.error();
+    const auto carrier = make_carrier(job, access);
+    const auto lanes = Lanes::make(*carrier, job.lanes);
+    if (!lanes) return lanes.error();
+    Conductor conductor(job, **store, **lanes, fresh_owner(),
+                        [&](const std::string& text) { report.note(text); });
+    const auto ending = conductor.conduct(*run);
+    if (!ending) return ending.error();
+    const auto ended = conclude(job, *ending, **store, *run, arguments.left_over, report);
+    if (!ended) return ended.error();
+    if (ending->how != Ending::How::interrupted) tell_others(job, **store, *ended, report);
+    return {};
+}
+
+// ---- from another terminal
+
+Result<void> status(const Job& job, Store& store, Report& report) {
+    const auto status = status_of(store);
+    if (!status) return status.error();
+    show(words_of_status(job, *status), report);
+    if (!status->run) return {};
+    for (const SiteStatus& site : status->sites) show(words_of_site(site), report);
+    const auto failures = store.failures(status->run->id, mover::Outcome::kMaxFailures);
+    if (!failures) return failures.error();
+    for (const Failure& failure : *failures) show(words_of_failure(job, failure), report);
+    return {};
+}
+
+Result<void> watch(const Job& job, Store& store, Report& report) {
+    std::string last;
+    while (true) {
+        const auto status = status_of(store);
+        if (!status) return status.error();
+        const Words words = words_of_status(job, *status);
+        if (report.on_terminal() && !report.style().json) {
+            report.live(words.text);
+        } else if (words.text != last) {
+            show(words, report);
+        }
+        last = words.text;
+        if (!status->mover || interrupted()) break;
+        pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
+        poll_until({&user, 1}, now() + kWatched);
+    }
+    report.live("");
+    return report.on_terminal() ? status(job, store, report) : Result<void>();
+}
+
+Result<void> cancel(SqliteStore& store, Report& report) {
+    const auto alone = store.conduct();
+    if (!alone) return alone.error();
+    if (!*alone) return store.set_request(Request::cancel);
+    const auto last = store.last_run();
+    if (!last) return last.error();
+    if (!*last || (*last)->state != RunState::running) {
+        report.note("no run is under way");
+        return {};
+    }
+    return store.end_run((*last)->id, RunState::cancelled, wall_now());
+}
+
+Result<void> history(Store& store, Report& report) {
+    const auto runs = store.runs(kMostHistory);
+    if (!runs) return runs.error();
+    for (const Run& run : *runs) show(words_of_run(run), report);
+    return {};
+}
+
+Result<void> perform(const Job& job, const std::string& verb, const Arguments& arguments,
+                     Report& report) {
+    const Access access = arguments.access();
+    if (verb == "plan") return plan(job, access, report);
+    if (verb == "run") return run(job, access, arguments, report);
+    auto store = SqliteStore::open(job.state);
+    if (!store) return store.error();
+    if (verb == "status") return status(job, **store, report);
+    if (verb == "watch") return watch(job, **store, report);
+    if (verb == "pause") return (*store)->set_request(Request::pause);
+    if (verb == "resume") return (*store)->set_request(Request::none);
+    if (verb == "cancel") return cancel(**store, report);
+    if (verb == "history") return history(**store, report);
+    return usage(verb, "is no command of a job",
+                 "it is one of plan, run, status, pause, resume, cancel, history, watch");
+}
+
+}  // namespace
+
+void replicate_job(const Arguments& arguments, Report& report) {
+    const auto job = load_job(arguments.operands.front(), arguments.settings);
+    if (!job) return report.error(job.error());
+    const std::string verb = arguments.operands.size() > 1 ? arguments.operands[1] : "run";
+    if (auto performed = perform(*job, verb, arguments, report); !performed)
+        report.error(performed.error());
+}
+
+}  // namespace lambda::client

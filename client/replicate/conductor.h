@@ -1,0 +1,111 @@
+// Runs a job to its end: lists, plans, hands out work to the crew and keeps in the store what
+// became of it; holds to windows and rates; tries again what failed, with back-off; hears pause and
+// cancel from the store. It has no clock, thread or socket of its own: all of these are the crew's.
+// One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/replicate/crew.h"
+#include "client/replicate/job.h"
+#include "client/replicate/store.h"
+
+namespace lambda::client::replicate {
+
+struct Ending {
+    enum class How { finished, interrupted, cancelled };
+    How how = How::finished;
+    // Of all transfers of this process: what was moved, and how.
+    mover::Outcome moved;
+    bool session_stood = false;
+    // What concerns a whole site or the sources; failures of files are in the store. Bounded by
+    // Outcome::kMaxFailures.
+    std::vector<Error> errors;
+};
+
+class Conductor {
+  public:
+    // How often requests are looked for, and the clock for windows and rates.
+    static constexpr std::chrono::milliseconds kTick{500};
+    static constexpr std::chrono::milliseconds kBeat{2000};
+    // A lease lives for so long without a heartbeat.
+    static constexpr std::chrono::milliseconds kLease{60'000};
+    // Pauses before a site is dialled again double between these.
+    static constexpr std::chrono::milliseconds kFirstPause{500};
+    static constexpr std::chrono::milliseconds kLongestPause{60'000};
+
+    using Say = std::function<void(const std::string&)>;
+    // All of them must outlive it. `owner`: not that of any other process, living or dead.
+    Conductor(const Job& job, Store& store, Crew& crew, std::string owner, Say say);
+
+    // A fresh run, or one that was cut. Errors: the state cannot be kept, or the settings are
+    // refused by a server; the run may go on later.
+    Result<Ending> conduct(const Run& run);
+
+  private:
+    struct SiteWork {
+        SiteState state = SiteState::unlisted;
+        std::size_t in_hand = 0;
+        WallTime not_before = kNoTime;
+        WallTime heard;  // when it was last well
+        std::chrono::milliseconds pause{0};
+        bool troubled = false;
+    };
+
+    Result<void> begin(const Run& run);
+    Result<bool> turn();  // false: at an end
+    Result<void> hear();
+    void keep_hours();
+    Result<void> beat();
+    Result<void> fill();
+    // Starts one piece of work at the site, if there is any.
+    Result<bool> start_work(std::uint32_t number);
+    Result<bool> start_listing(std::uint32_t number);
+    Result<bool> start_moving(std::uint32_t number);
+    Result<bool> start_tidying(std::uint32_t number);
+    Result<std::vector<Task>> lease(std::uint32_t number, TaskState from);
+    void start(Work work);
+
+    Result<void> handle(Done done);
+    Result<void> handle_scan(Result<Listing> result, bool stopped);
+    Result<void> handle_look(const Done& done, const Result<Standings>& result);
+    Result<void> handle_check(const Done& done, const Result<Standings>& result);
+    Result<void> handle_carried(const Done& done, const Result<mover::Outcome>& result);
+    Result<void> handle_tidied(const Done& done, const mover::Outcome& outcome);
+    std::vector<Settled> settle(const std::vector<Task>& tasks,
+                                const mover::Outcome& outcome) const;
+    Settled failed(const Task& task, const Error& error) const;
+    Result<void> release(const Done& done, TaskState state);
+
+    Result<void> well(std::uint32_t number);
+    Result<void> trouble(std::uint32_t number, const Error& error);
+    Result<void> set_state(std::uint32_t number, SiteState state);
+    void add_error(Error error);
+    void add(const mover::Outcome& outcome);
+    bool over() const;
+
+    const Job& job_;
+    Store& store_;
+    Crew& crew_;
+    const std::string owner_;
+    const Say say_;
+    std::int64_t run_ = 0;
+    std::vector<SiteWork> sites_;
+    std::uint32_t first_ = 0;  // the site that is asked first for work
+    std::shared_ptr<const Listing> source_;
+    bool scanning_ = false;
+    bool open_ = true;  // the hours allow work, and nobody paused it
+    bool paused_ = false;
+    bool in_window_ = true;
+    bool ending_ = false;
+    BitRate rate_{-1};  // of a lane
+    WallTime next_beat_ = kNoTime;
+    Ending result_;
+};
+
+}  // namespace lambda::client::replicate

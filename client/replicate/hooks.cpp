@@ -1,0 +1,154 @@
+#include "client/replicate/hooks.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "client/place.h"
+#include "client/waiting.h"
+#include "common/base/units.h"
+#include "common/dialling/dial.h"
+
+extern char** environ;
+
+namespace lambda::client::replicate {
+namespace {
+
+constexpr Duration kPostTimeout = std::chrono::seconds(10);
+constexpr std::uint16_t kHttpPort = 80;
+constexpr std::size_t kMostAnswer = 4096;
+
+Error failed(const std::string& command, std::string what) {
+    return Error{.fault = Fault::file,
+                 .message = "the command " + what,
+                 .path = command,
+                 .side = Side::local,
+                 .remedy = {}};
+}
+
+std::vector<std::string> environment_with(const Variables& variables) {
+    std::vector<std::string> all;
+    for (char** each = environ; *each != nullptr; ++each) all.emplace_back(*each);
+    for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
+    return all;
+}
+
+Result<pid_t> spawn(const std::string& command, const Variables& variables) {
+    std::vector<std::string> words = environment_with(variables);
+    std::vector<char*> environment;
+    for (std::string& word : words) environment.push_back(word.data());
+    environment.push_back(nullptr);
+    std::string text = command;
+    std::string shell = "sh";
+    std::string option = "-c";
+    char* const arguments[] = {shell.data(), option.data(), text.data(), nullptr};
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    sigset_t all;
+    sigfillset(&all);
+    ::posix_spawnattr_setsigdefault(&attributes, &all);
+    sigset_t none;
+    sigemptyset(&none);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    pid_t child = -1;
+    const int problem =
+        ::posix_spawn(&child, "/bin/sh", &actions, &attributes, arguments, environment.data());
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+    if (problem != 0) return errno_error(Fault::file, "cannot run", command, problem);
+    return child;
+}
+
+// The first bytes that come, until the line ends.
+Result<std::string> first_line(int socket, Time deadline, const Error& late) {
+    std::string line;
+    while (line.find('\n') == line.npos && line.size() < kMostAnswer) {
+        if (wait_for(socket, POLLIN, deadline) != Wait::ready) return late;
+        char piece[512];
+        const ssize_t got = ::recv(socket, piece, sizeof piece, 0);
+        if (got <= 0) break;
+        line.append(piece, static_cast<std::size_t>(got));
+    }
+    return line.substr(0, line.find_first_of("\r\n"));
+}
+
+Result<void> send_all(int socket, std::string_view bytes, Time deadline, const Error& late) {
+    while (!bytes.empty()) {
+        if (wait_for(socket, POLLOUT, deadline) != Wait::ready) return late;
+        const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno == EAGAIN) continue;
+        if (sent < 0) return late;
+        bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> run_command(const std::string& command, const Variables& variables, Duration timeout) {
+    const auto child = spawn(command, variables);
+    if (!child) return child.error();
+    const io::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, *child, 0)));
+    const Wait ended = process ? wait_for(process.get(), POLLIN, now() + timeout) : Wait::ready;
+    if (ended != Wait::ready) ::kill(-*child, SIGKILL);
+    int status = 0;
+    while (::waitpid(*child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (ended == Wait::interrupted) return interruption_error();
+    if (ended == Wait::late)
+        return failed(command, "took more than " + format_duration(timeout) + " and was ended");
+    if (WIFSIGNALED(status))
+        return failed(command, "was killed by signal " + std::to_string(WTERMSIG(status)));
+    if (WEXITSTATUS(status) != 0)
+        return failed(command, "ended with code " + std::to_string(WEXITSTATUS(status)));
+    return {};
+}
+
+Result<void> post_json(const std::string& url, const std::string& json) {
+    constexpr std::string_view kScheme = "http://";
+    const Error no_answer{.fault = Fault::session,
+                          .message = "the webhook did not answer",
+                          .path = url,
+                          .side = Side::network,
+                          .remedy = {}};
+    LAMBDA_ASSERT(url.starts_with(kScheme));
+    const std::size_t slash = std::min(url.find('/', kScheme.size()), url.size());
+    const std::string authority = url.substr(kScheme.size(), slash - kScheme.size());
+    // The grammar of a place's host and port.
+    auto place = parse_place("lambda://" + authority + "/");
+    if (!place) return place.error();
+    dialling::HostPort server = place->server->host_port();
+    if (authority.ends_with(']') || authority.find(':') == authority.npos) server.port = kHttpPort;
+    const Time deadline = now() + kPostTimeout;
+    const auto dialled = dialling::dial(server, deadline, interruption());
+    if (!dialled) return dialled.error();
+    const std::string path = slash < url.size() ? url.substr(slash) : "/";
+    const std::string request =
+        "POST " + path + " HTTP/1.1\r\nHost: " + authority +
+        "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(json.size()) +
+        "\r\nConnection: close\r\n\r\n" + json;
+    const int socket = dialled->socket.get();
+    if (auto sent = send_all(socket, request, deadline, no_answer); !sent) return sent;
+    const auto answer = first_line(socket, deadline, no_answer);
+    if (!answer) return answer.error();
+    const std::size_t code = std::min(answer->find(' '), answer->size());
+    if (answer->starts_with("HTTP/") && answer->substr(code).starts_with(" 2")) return {};
+    Error refused = no_answer;
+    refused.message = "the webhook answered: " + (answer->empty() ? "nothing" : *answer);
+    return refused;
+}
+
+}  // namespace lambda::client::replicate

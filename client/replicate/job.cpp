@@ -1,0 +1,330 @@
+#include "client/replicate/job.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+#include "client/home.h"
+#include "common/transfer/digest.h"
+#include "common/transfer/filter.h"
+#include "common/transfer/names.h"
+#include "config/yaml_document.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+using Items = std::vector<std::string>;
+using Wrong = std::optional<std::string>;
+
+constexpr std::size_t kMostSources = 1000;
+constexpr std::size_t kMostSites = 64;
+constexpr Duration kLongest = std::chrono::hours(24 * 365);
+
+// What the file says before it is put together.
+struct Words {
+    Items sources, destinations, include, exclude;
+    std::string password_file, state;
+};
+
+config::Key key(const char* name, const char* allowed, const char* otherwise, const char* about,
+                std::function<Wrong(const Items&)> take) {
+    return {.name = name,
+            .allowed = allowed,
+            .default_value = otherwise,
+            .documentation = about,
+            .read = [take = std::move(take)](const config::Entry& entry) -> Wrong {
+                if (entry.items.empty()) return "has no value";
+                return take(entry.items);
+            }};
+}
+
+void list(config::Schema& schema, config::Label label, Items& into, std::size_t most) {
+    schema.add(key(label.name.c_str(), "one, or a list", "none", label.documentation.c_str(),
+                   [&into, most](const Items& items) -> Wrong {
+                       if (items.size() > most) return "has more than " + std::to_string(most);
+                       for (const std::string& item : items) {
+                           if (item.empty()) return "an item is empty";
+                       }
+                       into = items;
+                       return std::nullopt;
+                   }));
+}
+
+void text(config::Schema& schema, config::Label label, const char* allowed, const char* otherwise,
+          std::string& into) {
+    schema.add(key(label.name.c_str(), allowed, otherwise, label.documentation.c_str(),
+                   [&into](const Items& items) -> Wrong {
+                       if (items.size() != 1) return "a list, where one value is allowed";
+                       into = items.front();
+                       return std::nullopt;
+                   }));
+}
+
+void add_places(config::Schema& schema, Job& job, Words& words) {
+    text(schema, {"name", "What the job is called in reports."}, "a text", "the file's name",
+         job.name);
+    list(
+        schema,
+        {"sources",
+         "Local places, or places at one server. `SOURCE/` means what the directory holds; else it "
+         "lands under its own name."},
+        words.sources, kMostSources);
+    list(schema,
+         {"destinations",
+          "The directories that become like the sources: at servers, or one or more here where the "
+          "sources are at a server."},
+         words.destinations, kMostSites);
+    list(schema,
+         {"include", "Patterns (rsync's) of what is not left out; they come before `exclude`."},
+         words.include, transfer::kMaxRules);
+    list(schema, {"exclude", "Patterns (rsync's) of what is left out."}, words.exclude,
+         transfer::kMaxRules);
+    text(schema, {"password_file", "Its first line is the password at every server of the job."},
+         "a path", "as for put and get", words.password_file);
+    text(schema, {"state", "The database of the job: what is done, what is left, its history."},
+         "a path", "`NAME-HASH.db` in `~/.local/state/lambda-ftp/replicate/`", words.state);
+}
+
+void add_choices(config::Schema& schema, Job& job) {
+    schema.choice<ports::Links>(
+        {"links", "Symbolic links: kept, followed (local sources), left out."}, job.links,
+        {{"keep", ports::Links::keep},
+         {"follow", ports::Links::follow},
+         {"skip", ports::Links::skip}});
+    schema.flag({"archive", "Owner, group, extended attributes and ACLs too."}, job.archive);
+    schema.choice<Which>(
+        {"which",
+         "The files to move: all that differ, those alone that exist at the destination, or "
+         "those alone that are missing there."},
+        job.which,
+        {{"all", Which::all}, {"existing", Which::existing}, {"missing", Which::missing}});
+    schema.choice<Conflict>(
+        {"conflict",
+         "A destination's file that differs and is newer than the source's: it is replaced, "
+         "kept, or said as a failure."},
+        job.conflict,
+        {{"replace", Conflict::replace}, {"keep", Conflict::keep}, {"fail", Conflict::fail}});
+}
+
+void add_pace(config::Schema& schema, Job& job) {
+    schema.add(
+        key("windows", "[DAYS] HH:MM-HH:MM, one or a list", "always",
+            "When data may move, by the local clock: `mon-fri 20:00-06:00`, `sat,sun`. Outside of "
+            "them the run waits.",
+            [&job](const Items& items) -> Wrong {
+                auto windows = Windows::parse(items);
+                if (!windows) return windows.error().message;
+                job.windows = *std::move(windows);
+                return std::nullopt;
+            }));
+    schema.add(
+        key("rates", "[DAYS] HH:MM-HH:MM RATE, several with commas", "max",
+            "The most payload a second of the whole job, by the local clock: `08:00-18:00 "
+            "200Mbit/s, 18:00-08:00 max`. The first that holds counts; `rate_limit` is never "
+            "exceeded.",
+            [&job](const Items& items) -> Wrong {
+                std::string joined;
+                for (const std::string& item : items) joined += (joined.empty() ? "" : ", ") + item;
+                auto rates = Timetable::parse(joined);
+                if (!rates) return rates.error().message;
+                job.rates = *std::move(rates);
+                return std::nullopt;
+            }));
+    schema.count({"concurrency",
+                  "Sessions at a time; they share rate and memory. 0: one for each "
+                  "destination, 8 at most."},
+                 job.lanes, {0, 16});
+    schema.count(
+        {"batch_files", "The most files that one session moves before their state is kept."},
+        job.batch_files, {1, 1000});
+    schema.size({"batch_size", "Likewise their bytes. A file of as much or more goes alone."},
+                job.batch_size, {1 * MiB, 1024 * GiB});
+    schema.count({"retries", "Further tries of a file that failed."}, job.retries, {0, 1000});
+    schema.duration({"back_off", "The pause before the second try of a file; it doubles."},
+                    job.back_off, {std::chrono::milliseconds(1), kLongest});
+    schema.duration({"longest_back_off", "The most that such a pause grows to."},
+                    job.longest_back_off, {std::chrono::milliseconds(1), kLongest});
+    schema.duration({"patience",
+                     "For how long a destination that cannot be reached is tried again; its "
+                     "files are then left over."},
+                    job.patience, {Duration{0}, kLongest});
+}
+
+void add_hooks(config::Schema& schema, Job& job) {
+    text(schema, {"before", "Run by sh before anything else; where it fails, nothing is done."},
+         "a command", "none", job.before);
+    text(schema,
+         {"after",
+          "Run by sh at the end of each run, with LAMBDA_EXIT_CODE and more in its "
+          "environment."},
+         "a command", "none", job.after);
+    schema.add(key("webhook", "http://HOST[:PORT]/PATH", "none",
+                   "Gets the run's summary at its end, by POST, as JSON.",
+                   [&job](const Items& items) -> Wrong {
+                       if (items.size() != 1 || !items.front().starts_with("http://"))
+                           return "'" + items.front() +
+                                  "' does not begin with http:// (for others use `after` and curl)";
+                       job.webhook = items.front();
+                       return std::nullopt;
+                   }));
+    schema.duration({"hook_timeout", "A command that runs for longer is ended."}, job.hook_timeout,
+                    {std::chrono::seconds(1), kLongest});
+}
+
+config::Schema job_schema(Job& job, Words& words) {
+    config::Schema schema;
+    add_places(schema, job, words);
+    add_choices(schema, job);
+    add_pace(schema, job);
+    add_hooks(schema, job);
+    return schema;
+}
+
+int line_of(const std::vector<config::Entry>& entries, const char* name) {
+    const auto at = std::find_if(entries.begin(), entries.end(),
+                                 [&](const config::Entry& entry) { return entry.key == name; });
+    return at == entries.end() ? 1 : at->line;
+}
+
+std::string from_file(const std::string& path, const Job& job) {
+    return (std::filesystem::path(job.file).parent_path() / path).lexically_normal().string();
+}
+
+std::string name_of(const std::string& path) {
+    const std::string name = transfer::base_name(path);
+    const bool contents = name.empty() || path.ends_with('/') || name == "." || name == "..";
+    return contents ? "." : name;
+}
+
+// Fills roots, sites and direction. The error says what is wrong with `key`.
+struct Misplaced {
+    const char* key;
+    std::string what;
+};
+std::optional<Misplaced> place(const Words& words, Job& job) {
+    if (words.sources.empty()) return Misplaced{"sources", "names no source"};
+    if (words.destinations.empty()) return Misplaced{"destinations", "names no destination"};
+    std::optional<Server> from;
+    for (std::size_t i = 0; i < words.sources.size(); ++i) {
+        const std::string& text = words.sources[i];
+        const auto parsed = parse_place(text);
+        if (!parsed) return Misplaced{"sources", parsed.error().sentence()};
+        if (i == 0) from = parsed->server;
+        if (parsed->server != from)
+            return Misplaced{"sources", "'" + text +
+                                            "' lies at another place than the first; make it "
+                                            "two jobs"};
+        const std::string path = parsed->server ? parsed->path : from_file(parsed->path, job);
+        SourceRoot root{.text = text, .path = path, .name = name_of(parsed->path)};
+        for (const SourceRoot& other : job.roots) {
+            if (other.name == root.name)
+                return Misplaced{"sources",
+                                 "'" + text + "' would land where '" + other.text + "' does"};
+        }
+        job.roots.push_back(std::move(root));
+    }
+    job.direction = from ? session::Direction::get : session::Direction::put;
+    for (const std::string& text : words.destinations) {
+        const auto parsed = parse_place(text);
+        if (!parsed) return Misplaced{"destinations", parsed.error().sentence()};
+        if (from && parsed->server)
+            return Misplaced{"destinations", "'" + text +
+                                                 "' is at a server as the sources are: one of "
+                                                 "both must be here"};
+        if (!from && !parsed->server)
+            return Misplaced{"destinations", "'" + text +
+                                                 "' is here as the sources are: one of both "
+                                                 "must be at a server"};
+        Site site{.text = text, .server = from ? *from : *parsed->server, .path = parsed->path};
+        if (from) site.path = from_file(parsed->path, job);
+        if (site.path.empty()) site.path = "/";
+        for (const Site& other : job.sites) {
+            if (other.server == site.server && other.path == site.path)
+                return Misplaced{"destinations", "'" + text + "' stands twice"};
+        }
+        job.sites.push_back(std::move(site));
+    }
+    if (from && job.links == ports::Links::follow)
+        return Misplaced{"links", "follow is for local sources; allowed: keep, skip"};
+    return std::nullopt;
+}
+
+std::string hash_of(const std::string& text) {
+    return transfer::to_hex(transfer::leaf_digest(std::as_bytes(std::span(text)))).substr(0, 16);
+}
+
+}  // namespace
+
+std::string SourceRoot::path_of(const std::string& below) const {
+    if (name == ".") {
+        if (below == ".") return path;
+        return path.ends_with('/') || path.empty() ? path + below : path + "/" + below;
+    }
+    return path + below.substr(name.size());  // `below` begins with the name
+}
+
+std::string Job::shape() const {
+    std::string all = direction == session::Direction::put ? "put" : "get";
+    for (const SourceRoot& root : roots) all += '\0' + root.path + '\0' + root.name;
+    for (const Site& site : sites) {
+        all += '\0' + site.server.user + '@' + site.server.endpoint() + '\0' + site.path;
+    }
+    for (const transfer::Rule& rule : rules)
+        all += '\0' + ((rule.include ? "+" : "-") + rule.pattern);
+    all += '\0' + std::to_string(static_cast<int>(links)) +
+           std::to_string(static_cast<int>(archive)) + std::to_string(static_cast<int>(conflict)) +
+           std::to_string(static_cast<int>(which));
+    return hash_of(all);
+}
+
+BitRate Job::lane_rate(LocalTime now) const {
+    const BitRate hours = lower(rates.at(now), settings.rate_hours.at(now.second / 60));
+    return {lower(hours, settings.rate_limit).bits_per_second / lanes};
+}
+
+Result<Job> parse_job(std::string_view text, const std::string& file,
+                      const config::ClientSettings& settings) {
+    const auto entries = config::parse_document(text, file);
+    if (!entries) return entries.error();
+    Job job;
+    Words words;
+    job.file = std::filesystem::absolute(file).lexically_normal().string();
+    job.name = std::filesystem::path(file).stem().string();
+    job.settings = settings;
+    config::Schema schema = job_schema(job, words);
+    const config::Schema client = config::client_schema(job.settings);
+    for (const config::Key& each : client.keys()) schema.add(each);
+    if (const auto applied = schema.apply(*entries, file); !applied) return applied.error();
+    if (const auto misplaced = place(words, job)) {
+        return config::setting_error(file, line_of(*entries, misplaced->key), misplaced->key,
+                                     misplaced->what);
+    }
+    for (const std::string& pattern : words.include)
+        job.rules.push_back(transfer::rule_of(pattern, true));
+    for (const std::string& pattern : words.exclude)
+        job.rules.push_back(transfer::rule_of(pattern, false));
+    if (job.lanes == 0)
+        job.lanes = static_cast<std::uint16_t>(std::min<std::size_t>(job.sites.size(), 8));
+    if (!words.password_file.empty()) job.password_file = from_file(words.password_file, job);
+    job.state = words.state.empty() ? state_directory() + "/replicate/" +
+                                          std::filesystem::path(job.file).stem().string() + "-" +
+                                          hash_of(job.file) + ".db"
+                                    : from_file(words.state, job);
+    return job;
+}
+
+Result<Job> load_job(const std::string& file, const config::ClientSettings& settings) {
+    const auto text = config::read_document(file);
+    if (!text) return text.error();
+    return parse_job(*text, file, settings);
+}
+
+std::vector<config::Key> job_keys() {
+    Job job;
+    Words words;
+    std::vector<config::Key> keys = job_schema(job, words).keys();
+    for (config::Key& each : keys) each.read = nullptr;  // it would fill a job that is gone
+    return keys;
+}
+
+}  // namespace lambda::client::replicate

@@ -1,0 +1,178 @@
+#include "client/replicate/lanes.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "common/base/units.h"
+
+namespace lambda::client::replicate {
+
+Result<std::unique_ptr<Lanes>> Lanes::make(const Carrier& carrier, std::size_t count) {
+    io::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event) return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
+    std::unique_ptr<Lanes> lanes(new Lanes(carrier, std::move(event)));
+    // Signals are the main thread's.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool made = true;
+    for (std::size_t i = 0; i < count && made; ++i) {
+        Lane& lane = *lanes->lanes_.emplace_back(std::make_unique<Lane>());
+        lane.interruption = io::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        made = static_cast<bool>(lane.interruption);
+        if (made) lane.thread = std::thread([self = lanes.get(), &lane] { self->run(lane); });
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!made) return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
+    return lanes;
+}
+
+void Lanes::interrupt(const Lane& lane) {
+    dialling::Interruption(lane.interruption.get()).raise();
+}
+
+Lanes::~Lanes() {
+    for (const auto& lane : lanes_) {
+        interrupt(*lane);
+        {
+            const std::lock_guard lock(lane->mutex);
+            lane->ending = true;
+        }
+        lane->more.notify_one();
+    }
+    for (const auto& lane : lanes_) {
+        if (lane->thread.joinable()) lane->thread.join();
+    }
+}
+
+WallTime Lanes::now() const {
+    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+}
+
+LocalTime Lanes::local() const {
+    const std::time_t time = std::time(nullptr);
+    std::tm here{};
+    ::localtime_r(&time, &here);
+    return {.day = (here.tm_wday + 6) % 7,
+            .second = std::min((here.tm_hour * 60 + here.tm_min) * 60 + here.tm_sec, 86399)};
+}
+
+bool Lanes::interrupted() const {
+    return client::interrupted();
+}
+
+void Lanes::start(Work work) {
+    const auto lane =
+        std::find_if(lanes_.begin(), lanes_.end(), [](const auto& each) { return !each->busy; });
+    LAMBDA_ASSERT(lane != lanes_.end());
+    Lane& taken = **lane;
+    taken.busy = true;
+    taken.stopped = false;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(taken.interruption.get(), &count, sizeof count);
+    ++busy_;
+    {
+        const std::lock_guard lock(taken.mutex);
+        taken.progress = {};
+        taken.work = std::move(work);
+    }
+    taken.more.notify_one();
+}
+
+void Lanes::stop() {
+    for (const auto& lane : lanes_) {
+        if (!lane->busy) continue;
+        lane->stopped = true;
+        interrupt(*lane);
+    }
+}
+
+std::vector<Done> Lanes::take() {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(event_.get(), &count, sizeof count);
+    std::vector<Done> all;
+    for (const auto& lane : lanes_) {
+        const std::lock_guard lock(lane->mutex);
+        if (!lane->done) continue;
+        lane->done->stopped = lane->stopped;
+        all.push_back(*std::move(lane->done));
+        lane->done.reset();
+        lane->busy = false;
+        --busy_;
+    }
+    return all;
+}
+
+std::string Lanes::doing() const {
+    std::string text;
+    for (const auto& lane : lanes_) {
+        const std::lock_guard lock(lane->mutex);
+        const mover::Progress& progress = lane->progress;
+        if (!lane->busy || progress.files_known == 0) continue;
+        text += (text.empty() ? "" : "; ") + std::to_string(progress.files_done) + " of " +
+                std::to_string(progress.files_known) + " files, " + format_size(progress.bytes) +
+                " of " + format_size(progress.total_bytes) + " " + progress.current_name;
+    }
+    return text;
+}
+
+void Lanes::wait(WallTime until) {
+    pollfd events[] = {{.fd = event_.get(), .events = POLLIN, .revents = 0},
+                       {.fd = client::interruption().fd(), .events = POLLIN, .revents = 0}};
+    // Who was interrupted waits for his lanes alone.
+    const std::size_t ears = interrupted() ? 1 : 2;
+    poll_until(std::span(events, ears), client::now() + (until - now()));
+}
+
+void Lanes::run(Lane& lane) {
+    adopt_interruption(dialling::Interruption(lane.interruption.get()));
+    while (true) {
+        std::unique_lock lock(lane.mutex);
+        lane.more.wait(lock, [&] { return lane.work || lane.ending; });
+        if (lane.ending) return;
+        Work work = *std::move(lane.work);
+        lane.work.reset();
+        lock.unlock();
+        Done done = perform(lane, std::move(work));
+        lock.lock();
+        lane.done = std::move(done);
+        lock.unlock();
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(event_.get(), &one, sizeof one);
+    }
+}
+
+Done Lanes::perform(Lane& lane, Work work) const {
+    const Load& load = work.load;
+    const auto progressed = [&lane](const mover::Progress& progress) {
+        const std::lock_guard lock(lane.mutex);
+        lane.progress = progress;
+    };
+    switch (work.kind) {
+        case Work::Kind::scan: {
+            auto result = carrier_.scan();
+            return {.work = std::move(work), .result = std::move(result)};
+        }
+        case Work::Kind::look: {
+            auto result = carrier_.look(load.site, *work.source);
+            return {.work = std::move(work), .result = std::move(result)};
+        }
+        case Work::Kind::check: {
+            auto result = carrier_.check(load.site, load.tasks);
+            return {.work = std::move(work), .result = std::move(result)};
+        }
+        case Work::Kind::carry: {
+            auto result = carrier_.carry(load, progressed);
+            return {.work = std::move(work), .result = std::move(result)};
+        }
+    }
+    LAMBDA_ASSERT(false);
+}
+
+}  // namespace lambda::client::replicate

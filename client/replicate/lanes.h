@@ -1,0 +1,59 @@
+// The crew of a real run: a thread for each lane.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "client/replicate/crew.h"
+#include "client/waiting.h"
+#include "common/io/root.h"
+
+namespace lambda::client::replicate {
+
+class Lanes final : public Crew {
+  public:
+    // `carrier` must outlive it. Errors: no eventfd.
+    static Result<std::unique_ptr<Lanes>> make(const Carrier& carrier, std::size_t count);
+    ~Lanes() override;  // stops, and waits for the end of what is under way
+
+    WallTime now() const override;
+    LocalTime local() const override;
+    bool interrupted() const override;
+    std::size_t idle() const override { return lanes_.size() - busy_; }
+    std::size_t busy() const override { return busy_; }
+    void start(Work work) override;
+    void stop() override;
+    std::vector<Done> take() override;
+    std::string doing() const override;
+    void wait(WallTime until) override;
+
+  private:
+    // Its thread takes `work` and leaves `done`; `mutex` guards what both touch.
+    struct Lane {
+        io::Descriptor interruption;  // an eventfd
+        mutable std::mutex mutex;
+        std::condition_variable more;
+        std::optional<Work> work;
+        std::optional<Done> done;
+        mover::Progress progress;
+        bool ending = false;
+        bool busy = false;  // the conductor's: from start() to take()
+        bool stopped = false;
+        std::thread thread;
+    };
+    static void interrupt(const Lane& lane);
+    Lanes(const Carrier& carrier, io::Descriptor event)
+        : carrier_(carrier), event_(std::move(event)) {}
+    void run(Lane& lane);
+    Done perform(Lane& lane, Work work) const;
+
+    const Carrier& carrier_;
+    io::Descriptor event_;  // a lane is done
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::size_t busy_ = 0;
+};
+
+}  // namespace lambda::client::replicate

@@ -1,0 +1,40 @@
+// What stands at the two ends of a job. Values. A listing holds about 150 bytes and the name for
+// each entry in memory, kMostEntries of them at most.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace lambda::client::replicate {
+
+constexpr std::size_t kMostEntries = 20'000'000;
+constexpr std::size_t kMostFailures = 1000;
+
+enum class Kind : std::uint8_t { file, directory, link, other };
+
+// What is compared.
+struct Standing {
+    Kind kind = Kind::file;
+    std::uint64_t size = 0;     // files alone
+    std::int64_t mtime_ns = 0;  // since 1970
+    std::uint32_t mode = 0;     // permission bits
+};
+
+// One name below a destination: '/'-separated, or "." for the destination itself.
+struct Entry {
+    std::uint32_t root = 0;  // of Job::roots
+    std::string name;
+    Standing standing;
+};
+
+// What the sources hold: a directory comes before what it holds.
+struct Listing {
+    std::vector<Entry> entries;
+    std::vector<Error> failures;  // what could not be looked at, kMostFailures of them
+    std::uint64_t skipped = 0;    // pipes, sockets, devices
+};
+
+}  // namespace lambda::client::replicate

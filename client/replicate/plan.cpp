@@ -1,0 +1,141 @@
+#include "client/replicate/plan.h"
+
+#include "common/transfer/filter.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+char letter(Kind kind) {
+    switch (kind) {
+        case Kind::file:
+            return 'f';
+        case Kind::directory:
+            return 'd';
+        case Kind::link:
+            return 'L';
+        case Kind::other:
+            return 'S';
+    }
+    LAMBDA_ASSERT(false);
+}
+
+Decision decide_file(const Standing& source, const Standing& there, Which which,
+                     Conflict conflict) {
+    Decision decision{.change = Change::replace};
+    decision.size = there.kind != Kind::file || source.size != there.size;
+    decision.time = source.mtime_ns != there.mtime_ns;
+    if (!decision.size && !decision.time) return {};
+    if (which == Which::missing) return {.change = Change::none, .why = "exists there"};
+    if (there.mtime_ns > source.mtime_ns && conflict != Conflict::replace) {
+        if (conflict == Conflict::keep) return {.change = Change::none, .why = "newer there"};
+        decision.change = Change::refuse;
+        decision.why = "the destination's is newer, and the job says conflict: fail";
+        return decision;
+    }
+    decision.why = decision.size && decision.time ? "size and time differ"
+                   : decision.size                ? "size differs"
+                                                  : "time differs";
+    return decision;
+}
+
+// A pattern that means this name alone.
+std::string exactly(const std::string& name) {
+    if (!transfer::has_wildcards(name)) return "/" + name;
+    std::string pattern = "/";
+    for (const char c : name) {
+        if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+        pattern += c;
+    }
+    return pattern;
+}
+
+}  // namespace
+
+Decision decide(const Standing& source, const std::optional<Standing>& there, Which which,
+                Conflict conflict) {
+    if (!there) {
+        if (which == Which::existing && source.kind == Kind::file)
+            return {.change = Change::none, .why = "not there"};
+        return {.change = Change::create, .why = "not there"};
+    }
+    const bool directory = source.kind == Kind::directory;
+    if (!directory && there->kind == Kind::directory)
+        return {.change = Change::refuse, .why = "a directory stands there"};
+    if (directory && there->kind != Kind::directory) {
+        return {.change = Change::refuse,
+                .why = there->kind == Kind::link
+                           ? "a link stands there, where a directory would be"
+                           : "a file stands there, where a directory would be"};
+    }
+    if (source.kind == Kind::file) return decide_file(source, *there, which, conflict);
+    Decision decision{.change = Change::adjust};
+    decision.time = source.mtime_ns != there->mtime_ns;
+    decision.mode = directory && source.mode != there->mode;
+    if (there->kind != source.kind) {
+        decision.change = Change::replace;
+        decision.why = "something else stands there";
+        return decision;
+    }
+    if (!decision.time && !decision.mode) return {};
+    decision.why = decision.time && decision.mode ? "time and mode differ"
+                   : decision.time                ? "time differs"
+                                                  : "mode differs";
+    return decision;
+}
+
+std::string itemised(const Decision& decision, Kind kind, session::Direction direction) {
+    if (decision.change == Change::refuse) return "*refused   ";
+    std::string text(11, '.');
+    text[1] = letter(kind);
+    const bool moves = kind == Kind::file && decision.change != Change::none;
+    if (moves) {
+        text[0] = direction == session::Direction::put ? '<' : '>';
+    } else if (kind == Kind::link || decision.change == Change::create) {
+        text[0] = 'c';
+    }
+    if (decision.change == Change::create) return text.replace(2, 9, 9, '+');
+    if (decision.size) text[3] = 's';
+    if (decision.time) text[4] = 't';
+    if (decision.mode) text[5] = 'p';
+    return text;
+}
+
+SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standing>>& there,
+                   Which which, Conflict conflict) {
+    LAMBDA_ASSERT(there.size() == source.entries.size());
+    SitePlan plan;
+    for (std::size_t i = 0; i < there.size(); ++i) {
+        const Standing& standing = source.entries[i].standing;
+        const Decision decision = decide(standing, there[i], which, conflict);
+        if (decision.change != Change::none) {
+            plan.steps.push_back({static_cast<std::uint32_t>(i), decision});
+        } else if (standing.kind == Kind::file) {
+            ++plan.same_files;
+            plan.same_bytes += standing.size;
+        }
+    }
+    return plan;
+}
+
+std::vector<transfer::Rule> rules_of_tidying(const std::vector<transfer::Rule>& rules,
+                                             const std::vector<std::string>& links) {
+    std::vector<transfer::Rule> all;
+    all.reserve(links.size() + rules.size() + 2);
+    for (const std::string& link : links) all.push_back({true, exactly(link)});
+    constexpr std::string_view kAllBelow = "/***";
+    for (transfer::Rule rule : rules) {
+        if (rule.include && rule.pattern.ends_with(kAllBelow)) {
+            rule.pattern.resize(rule.pattern.size() - kAllBelow.size() + 1);
+            all.push_back(rule);
+            rule.pattern += "**/";
+        } else if (rule.include && !rule.pattern.ends_with('/')) {
+            rule.pattern += '/';
+        }
+        all.push_back(std::move(rule));
+    }
+    all.push_back({true, "*/"});
+    all.push_back({false, "*"});
+    return all;
+}
+
+}  // namespace lambda::client::replicate

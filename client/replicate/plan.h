@@ -1,0 +1,56 @@
+// What a run would do at one destination, and why: from what stands at the sources and there. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/replicate/job.h"
+#include "client/replicate/listing.h"
+
+namespace lambda::client::replicate {
+
+enum class Change : std::uint8_t {
+    none,
+    create,
+    replace,  // a file whose size or time differs
+    adjust,   // a directory's time or mode, or a link
+    refuse,   // it is said and left as it is
+};
+
+struct Decision {
+    Change change = Change::none;
+    const char* why = "";
+    bool size = false;  // differs
+    bool time = false;
+    bool mode = false;
+};
+
+// `there`: nothing where the name is free.
+Decision decide(const Standing& source, const std::optional<Standing>& there, Which which,
+                Conflict conflict);
+
+// Eleven characters as of rsync --itemize-changes: "<f+++++++++" is a file that is new at a server,
+// ">f.st......" one that comes from there with another size and time. "*refused   ":
+// Change::refuse.
+std::string itemised(const Decision& decision, Kind kind, session::Direction direction);
+
+struct Step {
+    std::uint32_t entry = 0;  // of Listing::entries
+    Decision decision;
+};
+struct SitePlan {
+    std::vector<Step> steps;  // what is to be done, in the order of the listing
+    std::uint64_t same_files = 0;
+    std::uint64_t same_bytes = 0;
+};
+// `there` has an element for each entry.
+SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standing>>& there,
+                   Which which, Conflict conflict);
+
+// The patterns by which a walk meets all directories, `links` (names of entries) and nothing else.
+std::vector<transfer::Rule> rules_of_tidying(const std::vector<transfer::Rule>& rules,
+                                             const std::vector<std::string>& links);
+
+}  // namespace lambda::client::replicate

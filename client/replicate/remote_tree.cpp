@@ -1,0 +1,107 @@
+#include "client/replicate/remote_tree.h"
+
+#include <deque>
+
+#include "client/waiting.h"
+#include "common/ports/disk.h"
+#include "common/session/entry.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+// The server takes 64 commands in hand, of which the login has two.
+constexpr std::size_t kInHand = 32;
+
+Kind kind_of(session::EntryType type) {
+    switch (type) {
+        case session::EntryType::file:
+            return Kind::file;
+        case session::EntryType::directory:
+            return Kind::directory;
+        case session::EntryType::link:
+            return Kind::link;
+        case session::EntryType::special:
+            return Kind::other;
+    }
+    LAMBDA_ASSERT(false);
+}
+
+Standing standing_of(const session::Entry& entry) {
+    return {.kind = kind_of(entry.type),
+            .size = entry.size,
+            .mtime_ns = entry.mtime_ns,
+            .mode = entry.mode};
+}
+
+}  // namespace
+
+std::string joined(const std::string& directory, const std::string& below) {
+    if (below == ".") return directory;
+    if (directory.empty() || directory == ".") return below;
+    return directory.ends_with('/') ? directory + below : directory + "/" + below;
+}
+
+Result<RemoteTree> RemoteTree::open(const Server& server, const Access& access) {
+    auto connection = open_connection(server, access, [](const std::string&) {});
+    if (!connection) return connection.error();
+    return RemoteTree(*std::move(connection));
+}
+
+Result<std::vector<std::optional<Standing>>> RemoteTree::stand(
+    const std::vector<std::string>& paths) {
+    std::vector<std::optional<Standing>> found(paths.size());
+    std::deque<std::size_t> asked;
+    std::size_t next = 0;
+    while (next < paths.size() || !asked.empty()) {
+        for (; next < paths.size() && asked.size() < kInHand; ++next) {
+            // A name that no line can carry is not known.
+            if (connection_->send("MLST", paths[next])) asked.push_back(next);
+        }
+        if (asked.empty()) break;
+        const auto reply = connection_->receive();
+        if (!reply) return reply.error();
+        const std::size_t at = asked.front();
+        asked.pop_front();
+        if (!reply->positive() || reply->lines.size() < 2) continue;
+        if (const auto entry = session::parse_entry(reply->lines[1]))
+            found[at] = standing_of(*entry);
+    }
+    return found;
+}
+
+Result<void> RemoteTree::walk(const std::string& path, const std::string& prefix,
+                              const Visit& visit, const Refused& refused) {
+    std::deque<std::string> waiting{"."};
+    std::deque<std::string> asked;
+    while (!waiting.empty() || !asked.empty()) {
+        while (!waiting.empty() && asked.size() < kInHand) {
+            const std::string below = std::move(waiting.front());
+            waiting.pop_front();
+            if (auto sent = connection_->send("MLSD", joined(path, below)); sent) {
+                asked.push_back(below);
+            } else {
+                refused(joined(prefix, below), sent.error());
+            }
+        }
+        if (asked.empty()) continue;
+        const std::string directory = std::move(asked.front());
+        asked.pop_front();
+        const auto last = connection_->receive_lines([&](const session::ReplyLine& line) {
+            if (line.first) return;
+            const auto entry = session::parse_entry(line.text);
+            if (!entry || ports::is_partial_name(entry->name)) return;
+            const std::string below = joined(directory, entry->name);
+            const Standing standing = standing_of(*entry);
+            if (visit(joined(prefix, below), standing) && standing.kind == Kind::directory)
+                waiting.push_back(below);
+        });
+        if (!last) return last.error();
+        if (last->code >= 400) {
+            refused(joined(prefix, directory), refusal({.code = last->code, .lines = {last->text}},
+                                                       Fault::file, joined(path, directory)));
+        }
+    }
+    return {};
+}
+
+}  // namespace lambda::client::replicate

@@ -1,0 +1,271 @@
+#include "client/replicate/words.h"
+
+#include <cctype>
+#include <ctime>
+
+#include "common/base/units.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+std::string at(WallTime time, bool utc) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+    std::tm parts{};
+    utc ? ::gmtime_r(&seconds, &parts) : ::localtime_r(&seconds, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d %H:%M:%S", &parts);
+    return text;
+}
+
+std::string files(const Tally& tally) {
+    return std::to_string(tally.files) + (tally.files == 1 ? " file, " : " files, ") +
+           format_size(tally.bytes);
+}
+
+const char* word(Change change) {
+    switch (change) {
+        case Change::none:
+            return "none";
+        case Change::create:
+            return "create";
+        case Change::replace:
+            return "replace";
+        case Change::adjust:
+            return "adjust";
+        case Change::refuse:
+            return "refuse";
+    }
+    LAMBDA_ASSERT(false);
+}
+
+JsonObject json_of(const SiteStatus& status) {
+    JsonObject json;
+    json.text("destination", status.place)
+        .text("state", word(status.state))
+        .number("same_files", status.same.files)
+        .number("same_bytes", status.same.bytes)
+        .number("moved_files", status.moved.files)
+        .number("moved_bytes", status.moved.bytes)
+        .number("waiting_files", status.waiting.files)
+        .number("waiting_bytes", status.waiting.bytes)
+        .number("failed", status.failed)
+        .text("trouble", status.trouble);
+    return json;
+}
+
+std::string json_of(const std::vector<SiteStatus>& sites) {
+    std::string list;
+    for (const SiteStatus& site : sites) list += (list.empty() ? "" : ",") + json_of(site).line();
+    return "[" + list + "]";
+}
+
+// Adds the run's fields.
+JsonObject& describe(JsonObject& json, const Run& run) {
+    json.number("run", static_cast<std::uint64_t>(run.id))
+        .text("state", word(run.state))
+        .text("started", at(run.started, true));
+    if (run.ended != kNoTime) json.text("ended", at(run.ended, true));
+    return json;
+}
+
+std::string percent_encoded(const std::string& raw) {
+    std::string text;
+    for (const char c : raw) {
+        const auto byte = static_cast<unsigned char>(c);
+        if ((byte < 128 && std::isalnum(byte) != 0) ||
+            std::string_view("/._~-").find(c) != std::string_view::npos) {
+            text += c;
+            continue;
+        }
+        char escaped[4];
+        std::snprintf(escaped, sizeof escaped, "%%%02X", byte);
+        text += escaped;
+    }
+    return text;
+}
+
+}  // namespace
+
+const char* word(RunState state) {
+    switch (state) {
+        case RunState::running:
+            return "running";
+        case RunState::done:
+            return "done";
+        case RunState::left_over:
+            return "left over";
+        case RunState::cancelled:
+            return "cancelled";
+    }
+    return "unknown";  // the state's file may be damaged
+}
+
+const char* word(SiteState state) {
+    switch (state) {
+        case SiteState::unlisted:
+            return "to be listed";
+        case SiteState::moving:
+            return "moving";
+        case SiteState::tidying:
+            return "directories and links";
+        case SiteState::done:
+            return "done";
+        case SiteState::given_up:
+            return "given up";
+    }
+    return "unknown";
+}
+
+Words words_of_step(const Job& job, const Site& site, const Entry& entry,
+                    const Decision& decision) {
+    const std::string item = itemised(decision, entry.standing.kind, job.direction);
+    Words words;
+    words.json.text("event", "plan")
+        .text("destination", site.text)
+        .text("path", entry.name)
+        .text("change", word(decision.change))
+        .text("item", item)
+        .text("why", decision.why)
+        .number("size", entry.standing.size);
+    words.text = item + " " + printable(entry.name) +
+                 (entry.standing.kind == Kind::directory ? "/" : "") + "  (" + decision.why + ")";
+    return words;
+}
+
+Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& source) {
+    Tally tally;
+    std::uint64_t others = 0;
+    std::uint64_t refused = 0;
+    for (const Step& step : plan.steps) {
+        const Standing& standing = source.entries[step.entry].standing;
+        if (step.decision.change == Change::refuse) {
+            ++refused;
+        } else if (standing.kind == Kind::file) {
+            ++tally.files;
+            tally.bytes += standing.size;
+        } else {
+            ++others;
+        }
+    }
+    Words words;
+    words.json.text("event", "planned")
+        .text("destination", site.text)
+        .number("files", tally.files)
+        .number("bytes", tally.bytes)
+        .number("directories_and_links", others)
+        .number("refused", refused)
+        .number("same_files", plan.same_files)
+        .number("same_bytes", plan.same_bytes);
+    const std::string same = files({plan.same_files, plan.same_bytes}) + " as they should be";
+    if (plan.steps.empty()) {
+        words.text = site.text + ": nothing to do; " + same;
+        return words;
+    }
+    words.text = site.text + ": to move: " + files(tally) + "; " + std::to_string(others) +
+                 " directories and links; " + same;
+    if (refused > 0) words.text += "; " + std::to_string(refused) + " refused";
+    return words;
+}
+
+Words words_of_run(const Run& run) {
+    Words words;
+    describe(words.json.text("event", "run"), run)
+        .number("files", run.moved.files)
+        .number("bytes", run.moved.bytes)
+        .number("failed", run.failed);
+    words.text = std::to_string(run.id) + "  " + at(run.started, false) + "  " + word(run.state);
+    if (run.state == RunState::running) return words;
+    words.text +=
+        "  " + files(run.moved) + " in " +
+        std::to_string(std::chrono::floor<std::chrono::seconds>(run.ended - run.started).count()) +
+        " s";
+    if (run.failed > 0) words.text += ", " + std::to_string(run.failed) + " left over";
+    return words;
+}
+
+Words words_of_site(const SiteStatus& status) {
+    Words words;
+    words.json.text("event", "destination").raw("status", json_of(status).line());
+    words.text = status.place + ": " + word(status.state) + "; moved " + files(status.moved) +
+                 "; same " + files(status.same);
+    if (status.waiting.files > 0) words.text += "; to move " + files(status.waiting);
+    if (status.failed > 0) words.text += "; " + std::to_string(status.failed) + " failed";
+    if (!status.trouble.empty()) words.text += "; " + status.trouble;
+    return words;
+}
+
+Words words_of_failure(const Job& job, const Failure& failure) {
+    const std::string place = failure.site < job.sites.size() ? job.sites[failure.site].text : "";
+    Words words;
+    words.json.text("event", "left_over")
+        .text("destination", place)
+        .text("path", failure.name)
+        .text("side", to_string(failure.error.side))
+        .text("code", to_string(failure.error.fault))
+        .text("message", failure.error.message)
+        .number("attempts", std::uint64_t{failure.attempts});
+    words.text = "left over at " + place + ": " + printable(failure.name) + ": " +
+                 failure.error.message + " (" + std::to_string(failure.attempts) +
+                 (failure.attempts == 1 ? " try)" : " tries)");
+    return words;
+}
+
+Words words_of_status(const Job& job, const JobStatus& status) {
+    Words words;
+    words.json.text("event", "status").text("job", job.name);
+    if (!status.run) {
+        words.json.text("state", "never run");
+        words.text = job.name + ": never run";
+        return words;
+    }
+    describe(words.json, *status.run)
+        .raw("running", status.mover ? "true" : "false")
+        .raw("paused", status.request == Request::pause ? "true" : "false")
+        .text("doing", status.mover ? status.mover->doing : "")
+        .raw("destinations", json_of(status.sites));
+    Tally moved;
+    Tally waiting;
+    std::uint64_t failed = 0;
+    for (const SiteStatus& site : status.sites) {
+        moved.files += site.moved.files;
+        moved.bytes += site.moved.bytes;
+        waiting.files += site.waiting.files;
+        waiting.bytes += site.waiting.bytes;
+        failed += site.failed;
+    }
+    const bool cut = status.run->state == RunState::running && !status.mover;
+    words.text = job.name + ": run " + std::to_string(status.run->id) + " of " +
+                 at(status.run->started, false) + ": " +
+                 (cut ? "cut; the next run goes on from there" : word(status.run->state));
+    if (status.request == Request::pause) words.text += ", paused";
+    words.text += "; moved " + files(moved);
+    if (waiting.files > 0) words.text += "; to move " + files(waiting);
+    if (failed > 0) words.text += "; " + std::to_string(failed) + " failed";
+    if (status.mover && !status.mover->doing.empty())
+        words.text += "; now: " + printable(status.mover->doing);
+    return words;
+}
+
+std::string summary_of(const Job& job, const Run& run, const std::vector<SiteStatus>& sites) {
+    JsonObject json;
+    json.text("event", "replicated").text("job", job.name);
+    describe(json, run)
+        .number("files", run.moved.files)
+        .number("bytes", run.moved.bytes)
+        .number("failed", run.failed)
+        .raw("destinations", json_of(sites));
+    return json.line();
+}
+
+std::string left_over_name(const Job& job, std::uint32_t root, const std::string& below) {
+    if (root >= job.roots.size()) return below;
+    const SourceRoot& from = job.roots[root];
+    if (job.direction == session::Direction::put) return from.path_of(below);
+    const bool encoded = from.text.starts_with("lambda://");
+    const SourceRoot as_given{.text = {}, .path = from.text, .name = from.name};
+    if (!encoded) return as_given.path_of(below);
+    if (from.name == ".") return as_given.path_of(below == "." ? below : percent_encoded(below));
+    return from.text + percent_encoded(below.substr(from.name.size()));
+}
+
+}  // namespace lambda::client::replicate

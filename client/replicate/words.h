@@ -1,0 +1,43 @@
+// What a job's commands print, for people and as JSON. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/replicate/job.h"
+#include "client/replicate/plan.h"
+#include "client/replicate/store.h"
+#include "client/text.h"
+
+namespace lambda::client::replicate {
+
+const char* word(RunState state);
+const char* word(SiteState state);
+
+// One line each, without its end.
+struct Words {
+    JsonObject json;
+    std::string text;
+};
+
+Words words_of_step(const Job& job, const Site& site, const Entry& entry, const Decision& decision);
+Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& source);
+Words words_of_run(const Run& run);
+Words words_of_site(const SiteStatus& status);
+Words words_of_failure(const Job& job, const Failure& failure);
+
+struct JobStatus {
+    std::optional<Run> run;
+    std::vector<SiteStatus> sites;
+    std::optional<Mover> mover;  // alive
+    Request request = Request::none;
+};
+// The whole in one line.
+Words words_of_status(const Job& job, const JobStatus& status);
+// The summary for hooks: one JSON object.
+std::string summary_of(const Job& job, const Run& run, const std::vector<SiteStatus>& sites);
+
+// How --left-over calls what is called `below` at the destinations: as a source of put or get.
+std::string left_over_name(const Job& job, std::uint32_t root, const std::string& below);
+
+}  // namespace lambda::client::replicate

@@ -1,0 +1,299 @@
+"""Replication jobs: runs that are planned, cut, paused, refused, and kept to hours."""
+
+import http.server
+import json
+import os
+import signal
+import stat
+import threading
+import time
+
+from harness import CUT, DONE, FILE_FAILED, KIB, MIB, USAGE, Case, Settings, wait_for
+
+NOBODY = 65534
+
+
+def names_below(folder):
+    """{name: inode} of the files that stand under their own names."""
+    found = {}
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(where, name)
+            if not name.startswith(".lambda-"):
+                found[os.path.relpath(path, folder)] = os.lstat(path).st_ino
+    return found
+
+
+def tree_of(folder):
+    """All that replication keeps, by name."""
+    tree = {}
+    for where, directories, names in os.walk(folder):
+        for name in [*directories, *names, "."] if where == folder else [*directories, *names]:
+            path = os.path.normpath(os.path.join(where, name))
+            status = os.lstat(path)
+            kind = stat.S_IFMT(status.st_mode)
+            content = os.readlink(path) if stat.S_ISLNK(kind) else None
+            if stat.S_ISREG(kind):
+                with open(path, "rb") as file:
+                    content = file.read()
+            mode = None if stat.S_ISLNK(kind) else stat.S_IMODE(status.st_mode)
+            tree[os.path.relpath(path, folder)] = (kind, mode, status.st_mtime_ns, content)
+    return tree
+
+
+def clock(seconds):
+    return time.strftime("%H:%M:%S", time.gmtime(seconds))
+
+
+class Replicate(Case):
+    def setUp(self):
+        super().setUp()
+        self.environment["TZ"] = "UTC"
+        self.source = self.folder("source")
+
+    def job(self, destinations, **more):
+        return self.job_from(self.source + "/", destinations, **more)
+
+    def job_from(self, source, destinations, **more):
+        path = os.path.join(self.scratch, "job.yaml")
+        keys = {"sources": source, "destinations": destinations, "back_off": "200ms",
+                "state": "job.db", **more}
+        with open(path, "w") as file:
+            for key, value in keys.items():
+                file.write(f"{key}: {json.dumps(value)}\n")
+        return path
+
+    def files(self, count, size, folder="."):
+        os.makedirs(os.path.join(self.source, folder), exist_ok=True)
+        for i in range(count):
+            self.file_with(os.path.join(self.source, folder, f"{i}"), self.random.randbytes(size))
+
+    def mixed_tree(self):
+        self.files(40, 3 * KIB, "many")
+        self.files(1, 2 * MIB, "one/large")
+        os.makedirs(os.path.join(self.source, "empty"))
+        os.symlink("many/7", os.path.join(self.source, "link [1]*"))
+        self.file_with(os.path.join(os.fsencode(self.source), b"odd \xff\n name"), b"x")
+        os.chmod(os.path.join(self.source, "many"), 0o751)
+        os.utime(os.path.join(self.source, "one"), ns=(1, 123456789123456789))
+
+    def replicate(self, job, *words, **how):
+        return self.client("replicate", job, *words, **how)
+
+    def assert_done(self, result):
+        self.assertEqual(result.code, DONE, str(result))
+
+    def other_server(self, **how):
+        return self.server(root=self.folder("other-root"), state=self.folder("other-state"), **how)
+
+    def test_two_destinations_and_nothing_to_do(self):
+        self.mixed_tree()
+        servers = [self.server(), self.other_server()]
+        job = self.job([server.url("copy") for server in servers], batch_files=7)
+        before = self.replicate(job, "plan")
+        self.assert_done(before)
+        steps = [event for event in before.events if event["event"] == "plan"]
+        self.assertIn(("<f+++++++++", "many/7", "not there"),
+                      [(step["item"], step["path"], step["why"]) for step in steps])
+        self.assertEqual([os.listdir(server.root) for server in servers], [[], []], "plan moved something")
+        result = self.replicate(job)
+        self.assert_done(result)
+        self.assertEqual(result.summary["files"], 2 * 42, str(result))
+        self.assertEqual(result.summary["verified"], 2 * 42, str(result))
+        for server in servers:
+            self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
+        self.assertEqual([e["event"] for e in self.replicate(job, "plan").events], ["planned"] * 2 + ["summary"])
+        words = self.replicate(job, "plan", json=False)
+        self.assertEqual(words.stdout.count("nothing to do"), 2, str(words))
+        again = self.replicate(job)
+        self.assert_done(again)
+        self.assertEqual(again.summary["files"], 0)
+        self.assertEqual(len(self.replicate(job, "history").events), 3)
+
+    def test_what_changed_moves(self):
+        self.files(5, KIB)
+        server = self.server()
+        job = self.job([server.url("copy")], exclude=["2", "*.tmp"])
+        self.assert_done(self.replicate(job))
+        self.assertNotIn("2", names_below(server.root + "/copy"))
+        before = names_below(server.root + "/copy")
+        self.file_with(os.path.join(self.source, "3"), b"longer than before" * KIB)
+        self.file_with(os.path.join(self.source, "new.tmp"), b"")
+        steps = [e for e in self.replicate(job, "plan").events if e["event"] == "plan" and e["path"] != "."]
+        self.assertEqual([(step["path"], step["item"]) for step in steps], [("3", "<f.st......")])
+        result = self.replicate(job)
+        self.assertEqual((result.code, result.summary["files"]), (DONE, 1), str(result))
+        after = names_below(server.root + "/copy")
+        self.assertEqual({name for name in after if after[name] != before[name]}, {"3"})
+
+    def test_from_a_server(self):
+        self.mixed_tree()
+        server = self.server(root=self.scratch)
+        copies = [self.folder("a"), os.path.join(self.scratch, "b", "deep")]
+        job = self.job_from(server.url("source/"), copies)
+        self.assert_done(self.replicate(job))
+        for copy in copies:
+            self.assertEqual(tree_of(copy), tree_of(self.source))
+        again = self.replicate(job)
+        self.assertEqual((again.code, again.summary["files"]), (DONE, 0), str(again))
+
+    def test_killed_again_and_again(self):
+        """Two destinations, of which one dies for a while and refuses some files; the conductor is
+        killed on the way. What was done does not move again."""
+        count, refused, kills = (20_000, 50, 20) if Settings.long else (240, 5, 4)
+        self.files(count - refused, 8 * KIB, "open")
+        self.files(refused, KIB, "sealed")
+        good = self.server()
+        user = NOBODY if os.geteuid() == 0 else None
+        os.makedirs(os.path.join(self.scratch, "other-root", "copy", "sealed"))
+        bad = self.other_server(user=user)
+        os.chmod(os.path.join(bad.root, "copy"), 0o777)
+        os.chmod(os.path.join(bad.root, "copy", "sealed"), 0o555)
+        job = self.job([good.url("copy"), bad.url("copy")], batch_files=250 if Settings.long else 20, retries=4,
+                       rate_limit="400Mbit/s" if Settings.long else "20Mbit/s")
+        copies = [os.path.join(server.root, "copy") for server in (good, bad)]
+
+        def standing():
+            return [names_below(copy) for copy in copies]
+
+        seen = [{}, {}]
+        for kill in range(kills):
+            run = self.start("replicate", job)
+            goal = count * 2 * (kill + 1) // (kills + 2)
+            wait_for(lambda: sum(map(len, standing())) >= goal, "files under way", 600, alive=run.running)
+            if kill == kills // 2:
+                bad.kill()
+                wait_for(lambda: len(standing()[0]) >= count // 2, "the other goes on", 600, alive=run.running)
+            run.kill()
+            for known, now in zip(seen, standing()):
+                known.update({name: inode for name, inode in now.items() if name not in known})
+                self.assertEqual({name: now.get(name) for name in known}, known, "moved again")
+            if kill == kills // 2:
+                if Settings.long:
+                    down = self.start("replicate", job)
+                    time.sleep(60)  # the destination is dead for a minute
+                    down.kill()
+                bad = self.other_server(user=user, listen=f"{bad.host}:{bad.port}")
+        result = self.replicate(job, seconds=600)
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        for known, now in zip(seen, standing()):
+            self.assertEqual({name: now.get(name) for name in known}, known, "moved again")
+        self.assertEqual(tree_of(copies[0]), tree_of(self.source))
+        want, got = tree_of(self.source + "/open"), tree_of(copies[1] + "/open")
+        self.assertEqual(got, want)
+        self.assertEqual(os.listdir(copies[1] + "/sealed"), [])
+        left = {e["path"]: e["message"] for e in self.replicate(job, "status").events if e["event"] == "left_over"}
+        sealed = {f"sealed/{i}" for i in range(refused)}
+        self.assertEqual(set(left) - {"sealed", "."}, sealed)
+        self.assertTrue(all("denied" in left[name] for name in sealed), left)
+        with open(result.summary["left_over"], "rb") as file:
+            listed = set(file.read().decode().split("\0")) - {""}
+        self.assertLessEqual({f"{self.source}/{name}" for name in sealed}, listed)
+        self.assertEqual({name for name in listed if "/open/" in name}, set())
+
+    def test_pause_resume_watch_and_cancel(self):
+        self.files(60, 32 * KIB)
+        server = self.server()
+        job = self.job([server.url("copy")], batch_files=4, rate_limit="8Mbit/s")
+        copy = os.path.join(server.root, "copy")
+        run = self.start("replicate", job)
+        wait_for(lambda: len(names_below(copy)) >= 4, "the first files", alive=run.running)
+        second = self.replicate(job)
+        self.assert_failed(second, USAGE)
+        self.assertIn("under way", second.said())
+        watch = self.start("replicate", job, "watch")
+        self.assert_done(self.replicate(job, "pause"))
+        wait_for(lambda: "paused" in run.stderr, "the pause", alive=run.running)
+        status = self.replicate(job, "status").events[0]
+        self.assertTrue(status["paused"] and status["running"], status)
+        self.assertEqual(status["state"], "running")
+        self.assert_done(self.replicate(job, "resume"))
+        had = len(names_below(copy))
+        wait_for(lambda: len(names_below(copy)) > had, "more files", alive=run.running)
+        self.assert_done(self.replicate(job, "cancel"))
+        self.assertEqual(run.wait(), CUT, run.stdout + run.stderr)
+        self.assertEqual(watch.wait(), DONE, watch.stdout + watch.stderr)
+        self.assertIn('"cancelled"', watch.stdout)
+        self.assertEqual(self.replicate(job, "history").events[0]["state"], "cancelled")
+
+    def test_an_interrupted_run_goes_on(self):
+        self.files(60, 32 * KIB)
+        server = self.server()
+        job = self.job([server.url("copy")], batch_files=4, rate_limit="8Mbit/s")
+        copy = os.path.join(server.root, "copy")
+        run = self.start("replicate", job)
+        wait_for(lambda: len(names_below(copy)) >= 8, "the first files", alive=run.running)
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(), CUT, run.stdout + run.stderr)
+        had = names_below(copy)
+        self.assertIn("cut; the next run goes on", self.replicate(job, "status", json=False).stdout)
+        result = self.replicate(job)
+        self.assert_done(result)
+        self.assertIn("goes on with run 1", result.stderr)
+        now = names_below(copy)
+        self.assertEqual({name: now[name] for name in had}, had, "moved again")
+        self.assertEqual(tree_of(copy), tree_of(self.source))
+
+    def test_a_window_and_a_timetable(self):
+        self.files(1, 16 * MIB)  # over two minutes at the first rate
+        server = self.server()
+        opens = int(time.time()) + 3
+        quick = opens + 2
+        job = self.job([server.url("copy")], windows=[f"{clock(opens)}-{clock(opens + 7200)}"],
+                       rates=f"{clock(opens - 60)}-{clock(quick)} 1Mbit/s")
+        result = self.replicate(job)
+        self.assert_done(result)
+        self.assertIn("waits for the window", result.stderr)
+        self.assertGreaterEqual(os.stat(os.path.join(server.root, "copy")).st_ctime, opens)
+        self.assertGreaterEqual(os.stat(os.path.join(server.root, "copy", "0")).st_ctime, quick)
+        self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
+
+    def test_hooks(self):
+        got = []
+
+        class Hook(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                got.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        web = http.server.HTTPServer(("127.0.0.1", 0), Hook)
+        self.addCleanup(web.server_close)
+        self.addCleanup(web.shutdown)
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        self.files(2, KIB)
+        server = self.server()
+        seen = os.path.join(self.scratch, "seen")
+        job = self.job([server.url("copy")], before="exit 3")
+        refused = self.replicate(job)
+        self.assert_failed(refused, FILE_FAILED)
+        self.assertIn("ended with code 3", refused.said())
+        self.assertEqual(os.listdir(server.root), [])
+        job = self.job([server.url("copy")], before=f"echo before > {seen}",
+                       after=f"echo $LAMBDA_STATE $LAMBDA_EXIT_CODE >> {seen}",
+                       webhook=f"http://127.0.0.1:{web.server_port}/done?x=1")
+        self.assert_done(self.replicate(job))
+        with open(seen) as file:
+            self.assertEqual(file.read(), "before\ndone 0\n")
+        self.assertEqual([path for path, _ in got], ["/done?x=1"])
+        self.assertEqual((got[0][1]["state"], got[0][1]["files"]), ("done", 2))
+
+    def test_what_is_wrong_is_said(self):
+        for line, said in (("retrie: 3", "did you mean retries?"), ("windows: soon", "names no days"),
+                           ("name: 'x' y", "not YAML")):
+            job = self.job(["lambda://127.0.0.1:1/copy"])
+            with open(job, "a") as file:
+                file.write(line + "\n")
+            result = self.replicate(job)
+            self.assert_failed(result, USAGE)
+            self.assertIn(said, result.said())
+            self.assertRegex(result.said(), r"job\.yaml:\d+: ")
+        self.assert_failed(self.replicate(self.job(["lambda://127.0.0.1:1/copy"]), "start"), USAGE)
+        self.assert_failed(self.replicate(os.path.join(self.scratch, "none.yaml")), USAGE)
+        gone = self.replicate(self.job(["lambda://127.0.0.1:1/copy"], patience="0s"))
+        self.assertEqual(gone.code, 3, str(gone))
+        with open(gone.summary["left_over"], "rb") as file:
+            self.assertEqual(file.read(), os.fsencode(self.source) + b"/\0")

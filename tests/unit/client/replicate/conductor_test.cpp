@@ -1,0 +1,295 @@
+// Whole runs in virtual time, on a real store.
+#include "client/replicate/conductor.h"
+
+#include <algorithm>
+#include <random>
+
+#include "client/replicate/sqlite_store.h"
+#include "tests/support/catch.h"
+#include "tests/unit/client/replicate/virtual_crew.h"
+#include "tests/unit/client/scratch.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr WallTime kMonday{hours(24 * 7 * 1000)};
+
+struct Bench {
+    Scratch scratch;
+    World world;
+    Job job;
+    std::unique_ptr<SqliteStore> store;
+    int processes = 0;
+    std::vector<std::string> said;
+
+    explicit Bench(std::size_t sites, const std::string& more = {}) {
+        std::string text = "sources: /data/\ndestinations:\n";
+        for (std::size_t i = 0; i < sites; ++i) text += "  - site" + std::to_string(i) + ":x\n";
+        const auto parsed = parse_job(text + more, "/job.yaml", {});
+        INFO((parsed ? "" : parsed.error().sentence()));
+        REQUIRE(parsed.ok());
+        job = *parsed;
+        world.sites.resize(sites);
+        reopen();
+    }
+    void reopen() {
+        store.reset();
+        auto opened = SqliteStore::open(scratch / "state.db");
+        REQUIRE(opened.ok());
+        store = *std::move(opened);
+        REQUIRE(*store->conduct());
+    }
+    Run begin(WallTime now) {
+        std::vector<std::string> places;
+        for (const Site& site : job.sites) places.push_back(site.text);
+        const auto run = store->begin_run(job.shape(), places, now);
+        REQUIRE(run.ok());
+        return *run;
+    }
+    Result<Ending> conduct(const Run& run, VirtualCrew& crew) {
+        Conductor conductor(job, *store, crew, "process " + std::to_string(++processes),
+                            [this](const std::string& text) { said.push_back(text); });
+        return conductor.conduct(run);
+    }
+    void fill(int files, std::uint64_t size) {
+        for (int i = 0; i < files; ++i) world.add("f" + std::to_string(i), size);
+    }
+    void check_identical() {
+        for (const auto& site : world.sites) CHECK(site.size() == world.source.size());
+        for (const auto& [what, times] : world.moved) {
+            CAPTURE(what.first, what.second);
+            CHECK(times == 1);
+        }
+    }
+};
+
+TEST_CASE("a run makes every destination like the sources, and the next has nothing to do") {
+    Bench bench(3, "batch_files: 7\n");
+    bench.fill(100, 1000);
+    bench.world.source["."] = {.kind = Kind::directory, .size = 0, .mtime_ns = 1, .mode = 0755};
+    bench.world.add("big", 1 << 30);
+    bench.world.sites[2]["f3"] = bench.world.source["f3"];  // adopted
+    VirtualCrew crew(bench.world, 2, kMonday);
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->how == Ending::How::finished);
+    CHECK(ending->errors.empty());
+    bench.check_identical();
+    CHECK_FALSE(bench.world.moved.contains({2, "f3"}));
+    const std::size_t loads = bench.world.carried.size();
+    REQUIRE(bench.conduct(bench.begin(crew.now()), crew).ok());
+    CHECK(bench.world.carried.size() == loads);
+}
+
+TEST_CASE("killed anywhere it goes on, and nothing that is done moves again") {
+    const auto seed = GENERATE(range(0u, 6u));
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    Bench bench(2, "batch_files: 9\n");
+    bench.fill(200, 100'000);
+    bench.world.bytes_per_ms = 1000;
+    const Run run = bench.begin(kMonday);
+    WallTime now = kMonday;
+    struct Kill {};
+    for (int kills = 0; kills < 20; ++kills) {
+        bench.reopen();
+        VirtualCrew crew(bench.world, 2, now);
+        const WallTime death = now + milliseconds(std::uniform_int_distribution(1, 2500)(random));
+        crew.at_wait = [&](WallTime at) {
+            if (at >= death) throw Kill{};
+        };
+        try {
+            const auto ending = bench.conduct(run, crew);  // REQUIRE would catch a kill
+            REQUIRE(ending.ok());
+        } catch (const Kill&) {
+            crew.at_wait = {};
+            // What was under way came halfway, and nobody heard of it.
+            crew.stop();
+            static_cast<void>(crew.take());
+        }
+        now = crew.now();
+    }
+    bench.reopen();
+    VirtualCrew crew(bench.world, 2, now);
+    REQUIRE(bench.conduct(run, crew).ok());
+    bench.check_identical();
+}
+
+TEST_CASE("a destination that is down for a while holds up no other") {
+    Bench bench(2, "batch_files: 10\n");
+    bench.fill(100, 1000);
+    bench.world.down = [](std::size_t site, WallTime at) {
+        return site == 1 && at >= kMonday + seconds(1) && at < kMonday + minutes(1);
+    };
+    VirtualCrew crew(bench.world, 2, kMonday);
+    WallTime first_done{};
+    crew.at_wait = [&](WallTime at) {
+        if (first_done == kNoTime && bench.world.sites[0].size() == 100) first_done = at;
+    };
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->errors.empty());
+    bench.check_identical();
+    CHECK(first_done < kMonday + seconds(30));
+    CHECK(crew.now() > kMonday + minutes(1));
+}
+
+TEST_CASE("a destination that stays down is given up, and tried again by the next run") {
+    Bench bench(2, "patience: 10min\n");
+    bench.fill(10, 1000);
+    bool down = true;
+    bench.world.down = [&](std::size_t site, WallTime) { return site == 1 && down; };
+    VirtualCrew crew(bench.world, 2, kMonday);
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    REQUIRE(ending->errors.size() == 1);
+    CHECK_THAT(ending->errors[0].message, Catch::Contains("site1:x: given up"));
+    CHECK(crew.now() >= kMonday + minutes(10));
+    CHECK(crew.now() < kMonday + minutes(13));
+    CHECK(bench.world.sites[0].size() == 10);
+    down = false;
+    REQUIRE(bench.conduct(bench.begin(crew.now()), crew).ok());
+    bench.check_identical();
+}
+
+TEST_CASE("what is refused is tried again with back-off, and then left over with its reason") {
+    Bench bench(2, "retries: 3\nback_off: 10s\nlongest_back_off: 15s\n");
+    bench.fill(20, 1000);
+    for (int i = 0; i < 5; ++i) bench.world.refused.insert({1, "f" + std::to_string(i)});
+    VirtualCrew crew(bench.world, 2, kMonday);
+    const Run run = bench.begin(kMonday);
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->errors.empty());
+    CHECK(bench.world.sites[0].size() == 20);
+    CHECK(bench.world.sites[1].size() == 15);
+    const auto failures = bench.store->failures(run.id, 100);
+    REQUIRE(failures.ok());
+    REQUIRE(failures->size() == 5);
+    CHECK((*failures)[0].attempts == 4);
+    CHECK((*failures)[0].error.message == "no leave");
+    CHECK((*failures)[0].site == 1);
+    CHECK(crew.now() >= kMonday + seconds(40));  // 10 + 15 + 15
+    CHECK(crew.now() < kMonday + seconds(50));
+}
+
+TEST_CASE("data moves within the windows alone, and what is cut by their end goes on") {
+    Bench bench(1, "windows: [mon 00:01-00:02, mon 00:05-00:06]\nbatch_files: 50\n");
+    bench.fill(1000, 80'000);  // 80 MB at 1 MB/s: 80 s
+    bench.world.bytes_per_ms = 1000;
+    VirtualCrew crew(bench.world, 1, kMonday);
+    REQUIRE(bench.conduct(bench.begin(kMonday), crew).ok());
+    bench.check_identical();
+    for (const auto& [at, rate] : bench.world.carried) {
+        const auto minute = (at - kMonday) / minutes(1);
+        CHECK((minute == 1 || minute == 5));
+    }
+    CHECK(crew.now() > kMonday + minutes(5));
+    CHECK(crew.now() < kMonday + minutes(6));
+}
+
+TEST_CASE("the timetable's rates are kept, and what runs changes with them") {
+    Bench bench(1, "rates: '00:01-24:00 80Mbit/s'\nrate_limit: 400Mbit/s\n");
+    bench.world.add("big", 3'000'000'000);  // 1 min at 400 Mbit/s
+    bench.world.add("other", 1);
+    VirtualCrew crew(bench.world, 1, kMonday + seconds(30));
+    REQUIRE(bench.conduct(bench.begin(kMonday), crew).ok());
+    REQUIRE(bench.world.carried.size() >= 2);
+    CHECK(bench.world.sites[0].size() == 2);
+    for (const auto& [at, rate] : bench.world.carried) {
+        const bool night = at < kMonday + minutes(1);
+        CHECK(rate.bits_per_second == (night ? 400e6 : 80e6));
+    }
+    CHECK(bench.world.carried.back().first >= kMonday + minutes(1));
+}
+
+TEST_CASE("pause, resume and cancel are heard from elsewhere") {
+    Bench bench(1, "batch_files: 1\n");
+    bench.fill(50, 1'000'000);
+    bench.world.bytes_per_ms = 1000;
+    VirtualCrew crew(bench.world, 1, kMonday);
+    std::size_t paused_with = 0;
+    bool resumed = false;
+    bool cancelled = false;
+    crew.at_wait = [&](WallTime at) {
+        if (at >= kMonday + seconds(10) && paused_with == 0) {
+            paused_with = bench.world.carried.size();
+            REQUIRE(bench.store->set_request(Request::pause).ok());
+        }
+        if (at >= kMonday + minutes(3) && !resumed) {
+            CHECK(bench.world.carried.size() <= paused_with + 1);
+            resumed = true;
+            REQUIRE(bench.store->set_request(Request::none).ok());
+        }
+        if (at >= kMonday + minutes(3) + seconds(20) && !std::exchange(cancelled, true))
+            REQUIRE(bench.store->set_request(Request::cancel).ok());
+    };
+    const Run run = bench.begin(kMonday);
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->how == Ending::How::cancelled);
+    CHECK(resumed);
+    CHECK(bench.world.carried.size() > paused_with + 5);
+    CHECK(bench.world.sites[0].size() < 50);
+    CHECK(*bench.store->request() == Request::none);
+}
+
+TEST_CASE("an interruption ends the process, not the run") {
+    Bench bench(1, "batch_files: 5\n");
+    bench.fill(50, 1'000'000);
+    bench.world.bytes_per_ms = 1000;
+    const Run run = bench.begin(kMonday);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    crew.interrupted_at = kMonday + seconds(12);
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->how == Ending::How::interrupted);
+    CHECK(crew.now() < kMonday + seconds(14));
+    VirtualCrew next(bench.world, 1, crew.now());
+    REQUIRE(bench.conduct(run, next).ok());
+    bench.check_identical();
+}
+
+TEST_CASE("a server that refuses the settings ends the run at once") {
+    // Told by the carrier as usage: no file is to blame, and no later try would do.
+    struct Refusing final : Crew {
+        VirtualCrew& inner;
+        explicit Refusing(VirtualCrew& crew) : inner(crew) {}
+        WallTime now() const override { return inner.now(); }
+        LocalTime local() const override { return inner.local(); }
+        bool interrupted() const override { return false; }
+        std::size_t idle() const override { return inner.idle(); }
+        std::size_t busy() const override { return inner.busy(); }
+        void start(Work work) override { inner.start(std::move(work)); }
+        void stop() override { inner.stop(); }
+        std::vector<Done> take() override {
+            auto all = inner.take();
+            for (Done& done : all) {
+                if (done.work.kind == Work::Kind::carry)
+                    done.result = Result<mover::Outcome>(Error{.fault = Fault::usage,
+                                                               .message = "504",
+                                                               .path = {},
+                                                               .side = Side::remote,
+                                                               .remedy = {}});
+            }
+            return all;
+        }
+        std::string doing() const override { return {}; }
+        void wait(WallTime until) override { inner.wait(until); }
+    };
+    Bench bench(1);
+    bench.fill(5, 10);
+    VirtualCrew inner(bench.world, 1, kMonday);
+    Refusing crew(inner);
+    Conductor conductor(bench.job, *bench.store, crew, "one", [](const std::string&) {});
+    const auto ending = conductor.conduct(bench.begin(kMonday));
+    REQUIRE_FALSE(ending.ok());
+    CHECK(ending.error().fault == Fault::usage);
+}
+
+}  // namespace
+}  // namespace lambda::client::replicate

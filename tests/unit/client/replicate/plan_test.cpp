@@ -1,0 +1,102 @@
+#include "client/replicate/plan.h"
+
+#include "common/transfer/filter.h"
+#include "tests/support/catch.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+constexpr auto kPut = session::Direction::put;
+const Standing kFile{.kind = Kind::file, .size = 10, .mtime_ns = 1000, .mode = 0644};
+
+std::string item(const Standing& source, const std::optional<Standing>& there,
+                 Which which = Which::all, Conflict conflict = Conflict::replace) {
+    const Decision decision = decide(source, there, which, conflict);
+    return decision.change == Change::none ? "" : itemised(decision, source.kind, kPut);
+}
+
+Standing with(Standing standing, std::uint64_t size, std::int64_t mtime_ns) {
+    standing.size = size;
+    standing.mtime_ns = mtime_ns;
+    return standing;
+}
+
+TEST_CASE("a file is compared by size and time") {
+    CHECK(item(kFile, std::nullopt) == "<f+++++++++");
+    CHECK(item(kFile, kFile).empty());
+    CHECK(item(kFile, with(kFile, 11, 1000)) == "<f.s.......");
+    CHECK(item(kFile, with(kFile, 10, 999)) == "<f..t......");
+    CHECK(item(kFile, with(kFile, 9, 1001)) == "<f.st......");
+    Standing other = kFile;
+    other.mode = 0600;
+    CHECK(item(kFile, other).empty());
+    const Decision decision = decide(kFile, std::nullopt, Which::all, Conflict::replace);
+    CHECK(itemised(decision, Kind::file, session::Direction::get) == ">f+++++++++");
+}
+
+TEST_CASE("what exists, what is missing, and what is newer there can be let alone") {
+    const Standing newer = with(kFile, 12, 2000);
+    CHECK(item(kFile, newer, Which::missing).empty());
+    CHECK(item(kFile, std::nullopt, Which::missing) == "<f+++++++++");
+    CHECK(item(kFile, std::nullopt, Which::existing).empty());
+    CHECK(item(kFile, newer, Which::all, Conflict::keep).empty());
+    CHECK(item(kFile, newer, Which::all, Conflict::fail) == "*refused   ");
+    CHECK(item(kFile, with(kFile, 12, 900), Which::all, Conflict::fail) == "<f.st......");
+}
+
+TEST_CASE("directories and links") {
+    Standing directory{.kind = Kind::directory, .size = 0, .mtime_ns = 5, .mode = 0755};
+    CHECK(item(directory, std::nullopt) == "cd+++++++++");
+    CHECK(item(directory, std::nullopt, Which::existing) == "cd+++++++++");
+    CHECK(item(directory, directory).empty());
+    Standing other = directory;
+    other.mtime_ns = 6;
+    CHECK(item(directory, other) == ".d..t......");
+    other.mode = 0700;
+    CHECK(item(directory, other) == ".d..tp.....");
+    const Standing link{.kind = Kind::link, .size = 0, .mtime_ns = 5, .mode = 0777};
+    CHECK(item(link, std::nullopt) == "cL+++++++++");
+    CHECK(item(link, link).empty());
+    CHECK(item(link, kFile) == "cL..t......");
+    CHECK(item(kFile, link) == "<f.st......");
+}
+
+TEST_CASE("a directory is never put in a file's place, nor a file in a directory's") {
+    const Standing directory{.kind = Kind::directory};
+    CHECK(item(kFile, directory) == "*refused   ");
+    CHECK(item(directory, kFile) == "*refused   ");
+    CHECK(item(directory, Standing{.kind = Kind::link}) == "*refused   ");
+}
+
+TEST_CASE("a plan has what is to be done and counts what is as it should be") {
+    Listing source;
+    source.entries = {{.root = 0, .name = "a", .standing = kFile},
+                      {.root = 0, .name = "b", .standing = kFile}};
+    const SitePlan plan = plan_site(source, {kFile, std::nullopt}, Which::all, Conflict::replace);
+    REQUIRE(plan.steps.size() == 1);
+    CHECK(plan.steps[0].entry == 1);
+    CHECK(plan.same_files == 1);
+    CHECK(plan.same_bytes == 10);
+}
+
+TEST_CASE("tidying meets directories and the links that are named, and nothing else") {
+    const std::vector<transfer::Rule> rules{{false, "/secret/"}, {true, "*.c"},  {true, "deep/***"},
+                                            {false, "*.o"},      {true, "src/"}, {false, "/no*/"}};
+    const transfer::Filter user(rules);
+    const transfer::Filter tidy(rules_of_tidying(rules, {"a/link", "a/odd[1]*\\name"}));
+    for (const char* directory :
+         {"a", "a/b", "secret", "deep", "deep/x", "src", "nothing", "x.o"}) {
+        CAPTURE(directory);
+        CHECK(tidy.excludes(directory, true) == user.excludes(directory, true));
+    }
+    for (const char* file : {"a/x.c", "x.o", "a/b/y", "deep/x/file", "a/links", "b/link"}) {
+        CAPTURE(file);
+        CHECK(tidy.excludes(file, false));
+    }
+    CHECK_FALSE(tidy.excludes("a/link", false));
+    CHECK_FALSE(tidy.excludes("a/odd[1]*\\name", false));
+    CHECK(tidy.excludes("a/odd1\\name", false));
+}
+
+}  // namespace
+}  // namespace lambda::client::replicate

@@ -1,0 +1,184 @@
+// A crew in virtual time, and the world that it works in: sources and destinations in memory, sites
+// that can be down, files that are refused. Work takes as long as the world says.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/replicate/crew.h"
+
+namespace lambda::client::replicate {
+
+using std::chrono::milliseconds;
+
+struct World {
+    std::map<std::string, Standing> source;
+    std::vector<std::map<std::string, Standing>> sites;
+    std::set<std::pair<std::size_t, std::string>> refused;
+    std::function<bool(std::size_t site, WallTime)> down = [](std::size_t, WallTime) {
+        return false;
+    };
+    milliseconds session{100};  // that any work takes
+    double bytes_per_ms = 1e6;
+    std::map<std::pair<std::size_t, std::string>, int> moved;  // how often
+    std::vector<std::pair<WallTime, BitRate>> carried;  // when a load began, and at what rate
+
+    void add(const std::string& name, std::uint64_t size) {
+        source[name] = {.kind = Kind::file, .size = size, .mtime_ns = 42, .mode = 0644};
+    }
+};
+
+class VirtualCrew final : public Crew {
+  public:
+    // The clock begins on a Monday at midnight.
+    VirtualCrew(World& world, std::size_t lanes, WallTime start)
+        : world_(world), lanes_(lanes), now_(start) {}
+
+    WallTime now() const override { return now_; }
+    LocalTime local() const override {
+        const auto s = now_.time_since_epoch().count() / 1000;
+        return {static_cast<int>(s / 86400 % 7), static_cast<int>(s % 86400)};
+    }
+    bool interrupted() const override { return now_ >= interrupted_at; }
+    std::size_t idle() const override { return lanes_ - under_way_.size(); }
+    std::size_t busy() const override { return under_way_.size(); }
+    std::string doing() const override { return "virtual work"; }
+
+    void start(Work work) override {
+        const std::size_t site = work.load.site;
+        double bytes = 0;
+        for (const Task& task : work.load.tasks) bytes += static_cast<double>(task.standing.size);
+        const double limit = work.load.rate.bytes_per_second() / 1000;
+        const double speed = limit > 0 ? std::min(limit, world_.bytes_per_ms) : world_.bytes_per_ms;
+        const bool carries = work.kind == Work::Kind::carry;
+        if (carries) world_.carried.emplace_back(now_, work.load.rate);
+        const milliseconds takes =
+            world_.session +
+            (carries ? milliseconds(static_cast<std::int64_t>(bytes / speed)) : milliseconds(0));
+        const bool down = work.kind != Work::Kind::scan && world_.down(site, now_);
+        under_way_.push_back({now_ + takes, down, false, std::move(work)});
+    }
+    void stop() override {
+        for (UnderWay& each : under_way_) {
+            each.stopped = true;
+            each.ends = now_;
+        }
+    }
+    std::vector<Done> take() override {
+        std::vector<Done> done;
+        for (auto each = under_way_.begin(); each != under_way_.end();) {
+            if (each->ends > now_) {
+                ++each;
+                continue;
+            }
+            done.push_back(finish(std::move(*each)));
+            each = under_way_.erase(each);
+        }
+        return done;
+    }
+    void wait(WallTime until) override {
+        WallTime next = until;
+        for (const UnderWay& each : under_way_) next = std::min(next, each.ends);
+        now_ = std::max(now_, next);
+        if (at_wait) at_wait(now_);
+    }
+
+    WallTime interrupted_at = WallTime::max();
+    std::function<void(WallTime)> at_wait;
+
+  private:
+    struct UnderWay {
+        WallTime ends;
+        bool down;
+        bool stopped;
+        Work work;
+    };
+
+    static Error lost(Fault fault) {
+        return {.fault = fault,
+                .message = "no network",
+                .path = {},
+                .side = Side::network,
+                .remedy = {}};
+    }
+
+    Done finish(UnderWay ended) {
+        const Load& load = ended.work.load;
+        const bool stopped = ended.stopped;
+        const auto told = [&](auto result) {
+            return Done{
+                .work = std::move(ended.work), .stopped = stopped, .result = std::move(result)};
+        };
+        switch (ended.work.kind) {
+            case Work::Kind::scan: {
+                Listing listing;
+                for (const auto& [name, standing] : world_.source)
+                    listing.entries.push_back({.root = 0, .name = name, .standing = standing});
+                return told(Result<Listing>(std::move(listing)));
+            }
+            case Work::Kind::look: {
+                if (ended.down || stopped) return told(Result<Standings>(lost(Fault::session)));
+                Standings all;
+                for (const Entry& entry : ended.work.source->entries)
+                    all.push_back(there(load.site, entry.name));
+                return told(Result<Standings>(std::move(all)));
+            }
+            case Work::Kind::check: {
+                if (ended.down || stopped) return told(Result<Standings>(lost(Fault::session)));
+                Standings all;
+                for (const Task& task : load.tasks) all.push_back(there(load.site, task.name));
+                return told(Result<Standings>(std::move(all)));
+            }
+            case Work::Kind::carry:
+                return told(carry(load, ended.down, stopped));
+        }
+        LAMBDA_ASSERT(false);
+    }
+
+    std::optional<Standing> there(std::size_t site, const std::string& name) const {
+        const auto at = world_.sites[site].find(name);
+        if (at == world_.sites[site].end()) return std::nullopt;
+        return at->second;
+    }
+
+    // One that is cut has done half of it; of that the client knows a half.
+    Result<mover::Outcome> carry(const Load& load, bool down, bool stopped) {
+        mover::Outcome outcome;
+        if (load.tidy) {
+            for (const auto& [name, standing] : world_.source) {
+                if (standing.kind != Kind::file) world_.sites[load.site][name] = standing;
+            }
+            return outcome;
+        }
+        const std::size_t count = load.tasks.size() / (down || stopped ? 2 : 1);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::string& name = load.tasks[i].name;
+            if (world_.refused.contains({load.site, name})) {
+                outcome.add_failure(name, {.fault = Fault::file,
+                                           .message = "no leave",
+                                           .path = {},
+                                           .side = Side::remote,
+                                           .remedy = {}});
+                continue;
+            }
+            ++world_.moved[{load.site, name}];
+            world_.sites[load.site][name] = world_.source[name];
+            ++outcome.files;
+            outcome.bytes += load.tasks[i].standing.size;
+            if (count == load.tasks.size() || i < count / 2) outcome.done.push_back(name);
+        }
+        if (down || stopped) outcome.cut = lost(Fault::cut);
+        return outcome;
+    }
+
+    World& world_;
+    std::size_t lanes_;
+    WallTime now_;
+    std::vector<UnderWay> under_way_;
+};
+
+}  // namespace lambda::client::replicate
