@@ -297,8 +297,10 @@ verdict::Figures ReceiveSide::figures() const {
     return figures;
 }
 
-// A few times a second, and once with the end: ahead of the record that tells it.
+// A few times a second, and once with the end: ahead of the record that tells it. It is the client
+// that judges.
 void ReceiveSide::tell_spent() {
+    if (setup_.is_client) return;
     const bool last = sink_.finished() && !finish_told_;
     const std::uint16_t primary = links_.primary();
     if ((!last && now_ - spent_told_ < kSpentEvery) || !meter_.running() ||

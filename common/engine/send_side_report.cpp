@@ -113,8 +113,9 @@ verdict::Figures SendSide::figures() const {
     return figures;
 }
 
-// A few times a second, and once when all that was sent has arrived.
+// A few times a second, and once when all that was sent has arrived. It is the client that judges.
 void SendSide::tell_spent() {
+    if (setup_.is_client) return;
     const bool last = !finish_told_ && first_sent_ != kNever && all_arrived();
     const std::uint16_t primary = links_.primary();
     if ((!last && now_ - spent_told_ < kSpentEvery) || !meter_.running() ||
