@@ -30,6 +30,8 @@ constexpr Form kForms[] = {
     {Action::copy, "copy", 2, 2, "SOURCE DESTINATION", "from server to server"},
     {Action::copies, "copies", 1, 1, "PLACE", "the copies that a server conducts"},
     {Action::sync, "sync", 2, 2, "SOURCE DESTINATION", "make DESTINATION like SOURCE"},
+    {Action::trial, "trial", 1, 1, "PLACE",
+     "what the path to a server carries, and what holds it back"},
     {Action::ls, "ls", 1, 1, "PLACE", "list a directory"},
     {Action::stat, "stat", 1, kAny, "PLACE...", "type, size, time and mode"},
     {Action::mkdir, "mkdir", 1, kAny, "PLACE...", "make directories"},
@@ -54,14 +56,19 @@ std::string option_of(std::string key) {
     return "--" + key;
 }
 
-void add_settings(CLI::App& app, config::ClientSettings& settings) {
-    const config::Schema schema = config::client_schema(settings);
+void add_settings(CLI::App& app, Arguments& into) {
+    const config::Schema schema = config::client_schema(into.settings);
     for (const config::Key& key : schema.keys()) {
         if (has_option_of_its_own(key.name)) continue;
         const std::string option = option_of(key.name);
         app.add_option_function<std::string>(
                option,
-               [read = key.read, option, allowed = key.allowed](const std::string& text) {
+               [read = key.read, option, allowed = key.allowed, name = key.name,
+                &swept = into.trial.swept](const std::string& text) {
+                   if (may_be_swept(name) && split_list(text).size() > 1) {
+                       swept[name] = text;
+                       return;
+                   }
                    const auto wrong =
                        read({.key = option, .line = 0, .is_list = false, .items = {text}});
                    if (wrong) throw CLI::ValidationError(option, *wrong + "; allowed: " + allowed);
@@ -194,7 +201,8 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
     app->allow_extras();
     app->add_flag_callback(
         "-h,--help", [&into] { into.action = Action::help; }, "Show this text.");
-    add_settings(*app, into.settings);
+    add_settings(*app, into);
+    add_trial_options(*app, into.trial);
     app->add_flag("--trust-new-host", into.settings.trust_new_host,
                   "Accept and remember the key of a server that was never seen.");
     add_path(*app, "--ca", into.settings.ca,
@@ -281,6 +289,9 @@ Result<void> take_operands(std::vector<std::string> left, std::vector<std::strin
         return usage("there are more than 4096 patterns, or more than 256 KiB of them");
     if (!into.rate_file.empty() && !transfers) return usage("--rate-file is for put, get and sync");
     if (auto settled = settle_plan(into); !settled) return settled;
+    if (into.action != Action::trial && !into.trial.swept.empty()) {
+        return usage("--" + into.trial.swept.begin()->first + " takes a list for trial alone");
+    }
     if (into.certificate.empty() != into.key.empty()) {
         return usage("--certificate and --key go together");
     }
@@ -293,6 +304,7 @@ Result<Arguments> parse_arguments(std::span<const char* const> arguments,
                                   const config::ClientSettings& defaults) {
     Arguments parsed;
     parsed.settings = defaults;
+    parsed.words.assign(arguments.begin(), arguments.end());
     const auto dashes = std::find(arguments.begin(), arguments.end(), std::string_view("--"));
     std::vector<std::string> before(arguments.begin(), dashes);
     std::vector<std::string> behind(dashes == arguments.end() ? dashes : dashes + 1,

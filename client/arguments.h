@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/connection.h"
+#include "client/trial/options.h"
 #include "common/base/result.h"
 #include "common/transfer/record.h"
 #include "common/verify/hash.h"
@@ -22,6 +23,7 @@ enum class Action {
     copy,
     copies,
     sync,
+    trial,
     ls,
     stat,
     mkdir,
@@ -40,6 +42,7 @@ enum class Connect { either, source, destination };
 
 struct Arguments {
     Action action = Action::help;
+    std::vector<std::string> words;     // all of them, as they were given
     std::vector<std::string> operands;  // raw bytes, as many as the action takes
     config::ClientSettings settings;
     std::string password_file;
@@ -54,6 +57,7 @@ struct Arguments {
     std::string from_file;      // put, get, sync: further sources stand there; "-": standard input
     transfer::WalkRecord walk;  // put, get, sync: what of trees is taken, and how
     transfer::SyncRecord plan;  // sync: what is to become of what stands there
+    TrialOptions trial;
     bool json = false;
     bool quiet = false;
     bool verbose = false;

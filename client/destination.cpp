@@ -164,7 +164,7 @@ Result<Plan> plan_sync(const std::vector<std::string>& operands) {
 }
 
 void become_contents(Plan& plan) {
-    for (Item& item : plan.items) item.name = ".";
+    for (Item& item : plan.items) item.name = std::string(".");
     plan.several = true;
     if (plan.direction == session::Direction::get) plan.local_target.into_directory = true;
 }

@@ -28,6 +28,7 @@ struct Plan {
     std::string remote_target;   // put: what XFER names
     mover::Target local_target;  // get
     bool asks_kind = false;      // sync: whether the source is a directory is not known
+    bool trial = false;          // /.zero and /.null stand here too, and what stripes carry is kept
 };
 
 // A sync: `operands` are one source and the destination, one of them at a server. A directory means

@@ -97,6 +97,10 @@ void Report::change(const transfer::Change& change) {
          printable(word + " " + change.name + (change.directory ? "/" : "")));
 }
 
+void Report::event(const JsonObject& object) {
+    if (style_.json) std::puts(object.line().c_str());
+}
+
 void Report::live(const std::string& text) {
     if (!terminal_) return;
     const std::string shown = printable(text).substr(0, terminal_width() - 1);

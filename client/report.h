@@ -37,6 +37,8 @@ class Report {
     void say(const std::string& text);
     // One object on stdout with --json, else the text on stdout.
     void data(const JsonObject& object, const std::string& text);
+    // One object on stdout with --json, else nothing.
+    void event(const JsonObject& object);
     // The line on the terminal that is written over; nothing where stderr is no terminal.
     void live(const std::string& text);
     bool on_terminal() const { return terminal_; }

@@ -11,6 +11,7 @@
 #include "client/replicate/command.h"
 #include "client/report.h"
 #include "client/transfers.h"
+#include "client/trial/trial.h"
 #include "client/waiting.h"
 #include "common/io/log.h"
 
@@ -51,6 +52,8 @@ void perform(const Arguments& arguments, Report& report) {
             return copies(arguments, report);
         case Action::sync:
             return sync(arguments, report);
+        case Action::trial:
+            return trial(arguments, report);
         case Action::ls:
             return list(arguments, report);
         case Action::stat:

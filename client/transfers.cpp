@@ -51,12 +51,13 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .secret = {},
                         .transfer = agreement.transfer,
                         .is_client = true,
-                        .root = io::Root::machine(),
+                        .root = io::Root::machine(plan.trial),
                         .sources = std::move(sources),
                         .wants = std::move(wants),
                         .walk = arguments.walk,
                         .plan = arguments.plan,
                         .target = plan.local_target,
+                        .keep_series = plan.trial,
                         .local = connection.local(),
                         .peer = connection.peer(),
                         .ports = agreement.ports,
@@ -284,6 +285,11 @@ void run_plan(Result<Plan> plan, const Arguments& arguments, Report& report) {
 }
 
 }  // namespace
+
+Result<mover::Outcome> move_once(Plan plan, const Arguments& arguments, Report& report) {
+    std::string token;
+    return transfer(plan, arguments, token, report);
+}
 
 void put(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);

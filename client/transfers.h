@@ -7,6 +7,9 @@
 
 namespace lambda::client {
 
+// One try; notes alone go to the report. An error: no transfer began.
+Result<mover::Outcome> move_once(Plan plan, const Arguments& arguments, Report& report);
+
 // Everything that goes wrong, goes to the report.
 void put(const Arguments& arguments, Report& report);
 void get(const Arguments& arguments, Report& report);

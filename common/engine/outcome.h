@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/engine/series.h"
 #include "common/verdict/verdict.h"
 
 namespace lambda::engine {
@@ -55,6 +56,7 @@ struct Outcome {
     std::vector<std::string> done;  // the names of the files that are, at the client
     std::optional<Error> cut;       // the transfer as a whole ended early, and why
     verdict::Evidence evidence;     // of what held it back
+    Series series;                  // where it was wanted: of goodput
 
     static constexpr std::size_t kMaxFailures = 1000;
     void add_failure(std::string name, Error error) {

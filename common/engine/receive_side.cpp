@@ -69,6 +69,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
     if (setup_.is_client && setup_.keep_names) sink_.keep_names_done();
     if (setup_.terms.read_back) sink_.set_read_back();
     if (!setup_.plan.is_default()) LAMBDA_ASSERT(set_plan(setup_.plan));
+    if (setup_.keep_series) outcome_.series = Series(stripes_.size(), setup_.terms.syn);
 }
 
 Time ReceiveSide::turn(Time now) {
@@ -92,6 +93,7 @@ Time ReceiveSide::turn(Time now) {
         acknowledge(*stripe);
     }
     tell_spent();
+    sample();
     set_.pump(links_, !more);
     maybe_end();
     check_stall();
@@ -295,6 +297,13 @@ verdict::Figures ReceiveSide::figures() const {
         figures[verdict::Figure::drops] += socket->dropped();
     figures[verdict::Figure::receive_buffer] = setup_.sockets.front()->receive_buffer_bytes();
     return figures;
+}
+
+void ReceiveSide::sample() {
+    if (first_data_ == kNever || ended_ != kNever || !outcome_.series.due(now_)) return;
+    std::vector<std::uint64_t> totals;
+    for (const auto& stripe : stripes_) totals.push_back(stripe->flow.bytes());
+    outcome_.series.add(now_, totals);
 }
 
 // A few times a second, and once with the end: ahead of the record that tells it. It is the client

@@ -81,6 +81,7 @@ class ReceiveSide final : public End, private Links::Handler {
     void check_stall();
     verdict::Figures figures() const;
     void tell_spent();
+    void sample();
     void count_time();
     void maybe_end();
 

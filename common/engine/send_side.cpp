@@ -56,6 +56,7 @@ SendSide::SendSide(Setup setup, Time now)
     if (setup_.is_client) set_plan();
     if (setup_.is_client) set_walk(setup_.walk);
     outcome_.stripes.resize(stripes_.size());
+    if (setup_.keep_series) outcome_.series = Series(stripes_.size(), setup_.terms.syn);
 }
 
 Time SendSide::turn(Time now) {
@@ -77,6 +78,7 @@ Time SendSide::turn(Time now) {
         rate_.tick(now, static_cast<double>(stripes_[0]->payload(setup_.terms, rate_.rate(0))),
                    credit_limited_);
         credit_limited_ = false;
+        sample(now);
     }
     const bool more = send_some();
     rate_.end_turn();
@@ -190,6 +192,7 @@ bool SendSide::handle_snapshot(SendStripe& stripe, ByteView body) {
 void SendSide::apply(SendStripe& stripe, const sabul::FlowNews& news) {
     for (const Range& places : news.received) source_.resolve(places);
     for (const Range& places : news.lost) lost_.insert(places);
+    stripe.acked_bytes += news.received_bytes;
     stripe.lost += news.lost_packets;
     if (news.largest_received_wire > 0) {
         stripe.probe.received(news.largest_received_wire, now_);

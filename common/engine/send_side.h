@@ -71,6 +71,7 @@ class SendSide final : public End, private Links::Handler {
     bool all_arrived() const;
     verdict::Figures figures() const;
     void tell_spent();
+    void sample(Time now);
 
     Time next_time();
     void check_stall();

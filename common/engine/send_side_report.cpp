@@ -100,6 +100,13 @@ bool SendSide::all_arrived() const {
                        [](const auto& s) { return s->flow.open_packets() == 0; });
 }
 
+void SendSide::sample(Time now) {
+    if (first_sent_ == kNever || !outcome_.series.due(now)) return;
+    std::vector<std::uint64_t> totals;
+    for (const auto& stripe : stripes_) totals.push_back(stripe->acked_bytes);
+    outcome_.series.add(now, totals);
+}
+
 verdict::Figures SendSide::figures() const {
     verdict::Figures figures = meter_.figures(now_);
     queue_.tell(figures);

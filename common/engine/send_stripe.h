@@ -73,6 +73,7 @@ struct SendStripe {
     Duration ping_pause{0};  // doubles
     Time last_state{};
     std::uint32_t told_rtt_us = 0;
+    std::uint64_t acked_bytes = 0;
     std::uint64_t bytes = 0, packets = 0, lost = 0, retransmitted = 0, peer_refused = 0;
 
     // Puts a packet with the next number into the burst: file bytes, or `padding` zeros.

@@ -53,6 +53,7 @@ struct Setup {
     // last words are on their way.
     bool says_goodbye = false;
     sabul::PacketNumber first_number = 0;       // of the data direction; both ends alike
+    bool keep_series = false;                   // what stripes carry over time is wanted
     std::uint64_t seed = 0;                     // for the law, and for the phase of the SYN
     std::function<void(ByteSpan)> fill_random;  // for challenges
 

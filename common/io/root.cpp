@@ -84,8 +84,8 @@ Root::Root(Descriptor directory, bool beneath, bool read_only, bool allow_null)
       read_only_(read_only),
       allow_null_(allow_null) {}
 
-Root Root::machine() {
-    return Root(Descriptor{}, false, false, false);
+Root Root::machine(bool allow_null) {
+    return Root(Descriptor{}, false, false, allow_null);
 }
 
 Result<Root> Root::jail(const std::string& directory, bool read_only, bool allow_null) {

@@ -37,7 +37,7 @@ class Descriptor {
 
 class Root {
   public:
-    static Root machine();
+    static Root machine(bool allow_null = false);
     static Result<Root> jail(const std::string& directory, bool read_only, bool allow_null);
 
     Root duplicate() const;

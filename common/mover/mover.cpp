@@ -96,6 +96,7 @@ engine::Setup Mover::State::engine_setup() {
     given.may_follow = setup.may_follow;
     given.most_bytes = setup.most_bytes;
     given.keep_names = setup.keep_names;
+    given.keep_series = setup.keep_series;
     io::fill_random(std::as_writable_bytes(std::span(&given.seed, 1)));
     given.fill_random = io::fill_random;
     given.clock = &clock;

@@ -15,8 +15,9 @@ constexpr std::uint64_t kLeastElapsedUs = 500'000;
 constexpr double kBusy = 0.7;
 // Of the losses: so many were the receiver's socket's own.
 constexpr double kDropsOfLost = 0.5;
-// A queue is no queue below this: what a host's scheduler does to a round trip, and a tenth of it.
-constexpr double kNoQueueUs = 3000, kNoQueueOfRtt = 0.1;
+// A queue is no queue below this: what a host's scheduler does to a round trip, and a quarter of
+// it, which is half of what a queue of half a BDP adds when it is full.
+constexpr double kNoQueueUs = 3000, kNoQueueOfRtt = 0.25;
 // The receiver's disk is behind an empty credit where it kept the ring for this share of that time.
 constexpr double kDiskOfCredit = 0.5;
 // Laws that measure the path know it after so long.
@@ -145,6 +146,11 @@ Verdict judge(const Evidence& evidence) {
     if (known) {
         const Candidate found = greatest(evidence);
         verdict.cause = found.cause == Cause::path_rate ? behind_the_law(evidence) : found.cause;
+        // A receiver that is too slow leaves its socket full, and looks like a dead path at last.
+        const bool seems_path =
+            found.cause == Cause::receive_buffer || found.cause == Cause::path_dead;
+        if (seems_path && evidence.receiver.share(Figure::busy) >= kBusy)
+            verdict.cause = Cause::receiver_cpu;
         verdict.share = std::min(found.share, 1.0);
     }
     verdict.why = why(evidence, verdict.cause, verdict.share);

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "common/report/page.h"
 #include "tools/lab/lab.h"
-#include "tools/report/page.h"
 
 namespace lambda::lab {
 

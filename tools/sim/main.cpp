@@ -1,8 +1,8 @@
 // lambda-sim: the production protocol in virtual time.
 #include <CLI/CLI.hpp>
 
+#include "common/report/page.h"
 #include "tools/model/command.h"
-#include "tools/report/page.h"
 #include "tools/sim/flows_command.h"
 #include "tools/sim/run_command.h"
 #include "tools/sim/swarm_command.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/report/page.h"
+#include "common/report/page.h"
 #include "tools/sim/flows.h"
 
 namespace lambda::simulation {

@@ -1,5 +1,5 @@
 // The page writer: what it is given comes out whole and harmless, and not too large.
-#include "tools/report/page.h"
+#include "common/report/page.h"
 
 #include <unistd.h>
 

@@ -63,6 +63,11 @@ TEST_CASE("behind a law that holds back stands the receiver, where it has all ha
     Evidence evidence = waiting_for(Figure::pace);
     evidence.receiver[Figure::busy] = 9 * kSecond;
     CHECK(judge(evidence).cause == Cause::receiver_cpu);
+    for (const Figure figure : {Figure::buffer, Figure::silence}) {
+        evidence = waiting_for(figure);
+        evidence.receiver[Figure::busy] = 9 * kSecond;
+        CHECK(judge(evidence).cause == Cause::receiver_cpu);
+    }
 }
 
 TEST_CASE("loss with an empty queue holds laws that take each loss for congestion") {

@@ -1,4 +1,4 @@
-// A page of tables and charts over time: one HTML file that needs nothing else, legible in light
+// A page of tables, charts and bars: one HTML file that needs nothing else, legible in light
 // and dark. Texts may hold anything; what is no UTF-8 is replaced. A page keeps below 3 MB: of a
 // chart with more lines than can be told apart some are left out, of long lines points are put
 // together to their mean, and the page says so.
@@ -18,13 +18,15 @@ namespace lambda::report {
 struct Line {
     std::string name;
     std::vector<double> values;  // one for each of the chart's times; not finite: a gap
+    std::vector<double> low = {}, high = {};  // a band about them; both empty: none
 };
 
 struct Chart {
     std::string title, unit;
-    std::vector<double> seconds;  // ascending
+    std::vector<double> seconds;  // ascending; or what `across` says
     std::vector<Line> lines;
     std::optional<double> top = {};  // the axis reaches from 0 at least so far
+    std::string across = "time, s";
 };
 
 struct Table {
@@ -32,10 +34,21 @@ struct Table {
     std::vector<std::vector<std::string>> rows;
 };
 
+// Parts of a whole that may overlap: a bar for each.
+struct Bars {
+    struct Part {
+        std::string name;
+        double share = 0;  // 0 to 1; drawn up to 1
+    };
+    std::string title, text;
+    std::vector<Part> parts;
+};
+
 struct Section {
     std::string title, text;  // may be empty
     std::vector<Table> tables;
     std::vector<Chart> charts;
+    std::vector<Bars> bars = {};
 };
 
 struct Page {
@@ -47,6 +60,7 @@ struct Page {
 constexpr std::size_t kMostLines = 24;     // of a chart; their looks repeat after it
 constexpr std::size_t kMostPoints = 4000;  // of a line
 constexpr std::size_t kMostRows = 128;
+constexpr std::size_t kMostBars = 64;          // of a section
 constexpr std::size_t kMostNumbers = 200'000;  // of all charts; a line keeps two points even so
 
 std::string html(const Page& page);

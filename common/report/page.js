@@ -5,6 +5,7 @@ const COLOURS = 8;
 const DASHES = [[], [7, 4], [2, 3]];
 const MARKS = ["solid", "dashed", "dotted"];
 const HEIGHT = 250;
+const FEW = 32;  // points that are drawn as such
 const page = JSON.parse(document.getElementById("data").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const slots = [];  // the charts: {box, chart, section, plot}
@@ -40,9 +41,26 @@ function addChart(parent, chart, section) {
     slots.push({ box, chart, section, plot: null });
 }
 
+// Shares of a whole, one below the other.
+function addBars(parent, bars) {
+    const box = add(parent, "div", "bars");
+    add(box, "h3", "", bars.title);
+    if (bars.text) add(box, "p", "text", bars.text);
+    bars.parts.forEach((part, i) => {
+        const row = add(box, "div", "bar");
+        add(row, "span", "", part.name);
+        const fill = add(add(row, "span", "track"), "span", "fill");
+        fill.style.width = `${Math.min(1, part.share ?? 0) * 100}%`;
+        fill.style.background = `var(--line-${i % COLOURS})`;
+        add(row, "span", "number", `${Math.round((part.share ?? 0) * 100)} %`);
+    });
+}
+
 function shown(value) {
     return value == null ? "" : Number(value.toPrecision(4)).toString();
 }
+
+const bandEdge = { class: "band", width: 0, points: { show: false } };
 
 function options(slot) {
     const style = getComputedStyle(document.documentElement);
@@ -56,6 +74,8 @@ function options(slot) {
     const size = (_, marks) => 34 + 7 * Math.max(0, ...(marks ?? []).map((mark) => (mark ?? "").length));
     const values = (_, marks) => marks.map(shown);
     const least = slot.chart.top ?? 0;
+    const lines = slot.chart.lines, banded = lines.filter((line) => line.low);
+    const few = slot.chart.seconds.length <= FEW;
     return {
         width: slot.box.clientWidth,
         height: HEIGHT,
@@ -63,24 +83,30 @@ function options(slot) {
             x: { time: false },
             y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(least, (high ?? 0) * 1.05) || 1] },
         },
-        axes: [{ ...axis("time, s", 34), values }, { ...axis(slot.chart.unit, size), values }],
+        axes: [{ ...axis(slot.chart.across, 34), values }, { ...axis(slot.chart.unit, size), values }],
         legend: { markers: { dash: (_, i) => MARKS[Math.floor((i - 1) / COLOURS) % MARKS.length] } },
         cursor: { sync: { key: `section ${slot.section}` } },
         series: [
             { label: "s", value: (_, value) => shown(value) },
-            ...slot.chart.lines.map((line, i) => ({
+            ...lines.map((line, i) => ({
                 label: line.name,
                 stroke: colour(`line-${i % COLOURS}`),
                 dash: DASHES[Math.floor(i / COLOURS) % DASHES.length],
                 width: 1.5,
+                points: few ? { show: true, size: 6, fill: colour(`line-${i % COLOURS}`) } : undefined,
                 value: (_, value) => shown(value),
             })),
+            ...banded.flatMap(() => [bandEdge, bandEdge]),
         ],
+        bands: banded.map((line, i) => ({
+            series: [1 + lines.length + 2 * i, 2 + lines.length + 2 * i],
+            fill: `${colour(`line-${lines.indexOf(line) % COLOURS}`)}33`,
+        })),
         hooks: {
             // For tests: what was really drawn.
             draw: [(plot) => {
                 slot.box.dataset.points =
-                    plot.data.slice(1).flat().filter((value) => value != null).length;
+                    plot.data.slice(1, 1 + lines.length).flat().filter((value) => value != null).length;
             }],
         },
     };
@@ -88,8 +114,9 @@ function options(slot) {
 
 function draw(slot) {
     slot.plot?.destroy();
-    slot.plot = new uPlot(options(slot), [slot.chart.seconds, ...slot.chart.lines.map((line) => line.values)],
-                          slot.box);
+    const { seconds, lines } = slot.chart;
+    const bands = lines.filter((line) => line.low).flatMap((line) => [line.high, line.low]);
+    slot.plot = new uPlot(options(slot), [seconds, ...lines.map((line) => line.values), ...bands], slot.box);
 }
 
 function build() {
@@ -103,6 +130,8 @@ function build() {
         if (section.title) add(part, "h2", "", section.title);
         if (section.text) add(part, "p", "text", section.text);
         for (const table of section.tables) addTable(part, table);
+        const bars = section.bars.length > 0 ? add(part, "div", "charts") : null;
+        for (const each of section.bars) addBars(bars, each);
         const charts = add(part, "div", "charts");
         for (const chart of section.charts) addChart(charts, chart, number);
     });

@@ -1,4 +1,4 @@
-#include "tools/report/page.h"
+#include "common/report/page.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "common/base/assert.h"
-#include "tools/report/frame.h"
+#include "common/report/frame.h"
 
 namespace lambda::report {
 namespace {
@@ -43,8 +43,17 @@ std::size_t lines_shown(const Chart& chart) {
 std::size_t points_allowed(const Page& page) {
     std::size_t lines = 1;
     for (const Section& section : page.sections)
-        for (const Chart& chart : section.charts) lines += 1 + lines_shown(chart);
+        for (const Chart& chart : section.charts) lines += 1 + 3 * lines_shown(chart);
     return std::clamp<std::size_t>(kMostNumbers / lines, 2, kMostPoints);
+}
+
+Json thinned(const std::vector<double>& values, std::size_t group) {
+    const double* const from = values.data();
+    Json means = Json::array();
+    for (std::size_t at = 0; at < values.size(); at += group)
+        means.push_back(
+            brief(mean_of_known(from + at, from + std::min(at + group, values.size())), kDigits));
+    return means;
 }
 
 Json json_of(const Chart& chart, std::size_t most_points) {
@@ -57,15 +66,15 @@ Json json_of(const Chart& chart, std::size_t most_points) {
         // Evenly from all of them.
         const Line& line = chart.lines[i * chart.lines.size() / shown];
         LAMBDA_ASSERT(line.values.size() == points);
-        const double* const from = line.values.data();
-        Json values = Json::array();
-        for (std::size_t at = 0; at < points; at += group)
-            values.push_back(
-                brief(mean_of_known(from + at, from + std::min(at + group, points)), kDigits));
-        lines.push_back({{"name", line.name}, {"values", std::move(values)}});
+        lines.push_back({{"name", line.name}, {"values", thinned(line.values, group)}});
+        if (line.low.empty()) continue;
+        LAMBDA_ASSERT(line.low.size() == points && line.high.size() == points);
+        lines.back()["low"] = thinned(line.low, group);
+        lines.back()["high"] = thinned(line.high, group);
     }
     Json told{{"title", chart.title},
               {"unit", chart.unit},
+              {"across", chart.across},
               {"seconds", std::move(seconds)},
               {"lines", std::move(lines)},
               {"left_out", chart.lines.size() - shown},
@@ -82,17 +91,27 @@ Json json_of(const Table& table) {
         {"head", table.head}, {"rows", std::move(rows)}, {"left_out", table.rows.size() - shown}};
 }
 
+Json json_of(const Bars& bars) {
+    Json parts = Json::array();
+    for (const Bars::Part& part : bars.parts)
+        parts.push_back({{"name", part.name}, {"share", brief(part.share, kDigits)}});
+    return {{"title", bars.title}, {"text", bars.text}, {"parts", std::move(parts)}};
+}
+
 Json json_of(const Page& page) {
     const std::size_t most_points = points_allowed(page);
     Json sections = Json::array();
     for (const Section& section : page.sections) {
-        Json tables = Json::array(), charts = Json::array();
+        Json tables = Json::array(), charts = Json::array(), bars = Json::array();
         for (const Table& table : section.tables) tables.push_back(json_of(table));
         for (const Chart& chart : section.charts) charts.push_back(json_of(chart, most_points));
+        for (std::size_t i = 0; i < std::min(section.bars.size(), kMostBars); ++i)
+            bars.push_back(json_of(section.bars[i]));
         sections.push_back({{"title", section.title},
                             {"text", section.text},
                             {"tables", std::move(tables)},
-                            {"charts", std::move(charts)}});
+                            {"charts", std::move(charts)},
+                            {"bars", std::move(bars)}});
     }
     return {{"title", page.title},
             {"text", page.text},

@@ -7,5 +7,5 @@ file(READ ${HERE}/page.css PAGE_CSS)
 file(READ ${HERE}/page.js PAGE_JS)
 file(READ ${HERE}/page.html PAGE_HTML)
 string(CONFIGURE "${PAGE_HTML}" page @ONLY)
-file(WRITE ${OUTPUT} "#include \"tools/report/frame.h\"\n\nnamespace lambda::report {\n\n"
+file(WRITE ${OUTPUT} "#include \"common/report/frame.h\"\n\nnamespace lambda::report {\n\n"
      "const char* const kFrame = R\"~~~(${page})~~~\";\n\n}  // namespace lambda::report\n")

@@ -1,0 +1,36 @@
+// What a trial does with the disk here: files of a size, and how fast one is read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "client/trial/measures.h"
+#include "common/base/result.h"
+
+namespace lambda::client {
+
+// A file that holds no zeros, no holes and nothing that repeats within a MiB, until this object
+// goes. Errors (Fault::file) have path and cause.
+class TrialFile {
+  public:
+    static Result<TrialFile> make(const std::string& directory, std::uint64_t size);
+    // A name for one that somebody else makes.
+    static Result<TrialFile> name(const std::string& directory);
+    TrialFile(TrialFile&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+    TrialFile& operator=(TrialFile&& other) noexcept;
+    ~TrialFile();
+
+    const std::string& path() const { return path_; }
+
+  private:
+    explicit TrialFile(std::string path) : path_(std::move(path)) {}
+    std::string path_;  // absolute; empty: nothing to remove
+};
+
+// Sixteen hex digits.
+std::string random_name();
+
+// Reads it once, as a sender would.
+Result<Measures> read_alone(const std::string& path, std::uint64_t size, bool allow_uring);
+
+}  // namespace lambda::client

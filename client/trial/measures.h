@@ -1,0 +1,53 @@
+// What one run of a trial measured, and several runs of a case together (docs/trials.md). Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/mover/mover.h"
+#include "common/verdict/verdict.h"
+
+namespace lambda::client {
+
+// Goodput of each stripe over time.
+struct Rates {
+    std::vector<double> seconds;               // where each interval ends
+    std::vector<std::vector<double>> stripes;  // Mbit/s, for each stripe one for each interval
+};
+
+struct Measures {
+    std::uint64_t bytes = 0;
+    double seconds = 0;     // from the first data packet to the last byte durable
+    double gbit_per_s = 0;  // of file bytes, in that time
+    double mean_mbit = 0;   // throughput efficiency: the mean over the intervals of `rates`
+    double variation = 0;   // stability: its coefficient of variation
+    double jain = 0;        // among the stripes' bytes; 1: all alike
+    double loss = 0;        // share of the data packets sent
+    std::uint64_t sent_packets = 0, lost_packets = 0, retransmitted_packets = 0;
+    double rtt_ms = 0;                                          // the least, and ...
+    double queue_ms = 0;                                        // ... how much longer in the mean
+    double sender_cpu_s_per_gb = 0, receiver_cpu_s_per_gb = 0;  // GB: 1e9 bytes
+    double source_wait_s = 0, destination_wait_s = 0, network_wait_s = 0;
+    double memory_mib = 0;  // this process's most so far
+    Rates rates;
+    std::optional<verdict::Evidence> evidence;  // none of a leg without a network
+};
+
+// Intervals of a tenth of a second or more, 256 at most.
+Rates rates_of(const engine::Series& series);
+Measures measures_of(const mover::Outcome& outcome);
+
+double jain_index(const std::vector<double>& shares);  // 1 where there are none
+double coefficient_of_variation(
+    const std::vector<double>& values);     // of the sample; 0 of fewer than 2
+double median(std::vector<double> values);  // 0 of none
+
+// The mean's interval at 95 % by Student's t; of one value, that value.
+struct Interval {
+    double low = 0, high = 0;
+};
+Interval confidence(const std::vector<double>& values);
+
+}  // namespace lambda::client

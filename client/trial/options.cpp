@@ -1,0 +1,55 @@
+#include "client/trial/options.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+namespace lambda::client {
+
+void add_trial_options(CLI::App& app, TrialOptions& into) {
+    app.add_option("--size", into.sizes, "trial: how much is moved; a list, as 256MiB,1GiB.")
+        ->type_name("SIZE,...");
+    app.add_option(
+           "--legs", into.legs,
+           "trial: parts of names of legs, as memory-memory or put; all if nothing is said.")
+        ->type_name("WORD,...");
+    app.add_option("--repetitions", into.repetitions, "trial: runs of each case; 3.")
+        ->check(CLI::Range(1u, 1000u))
+        ->type_name("1 to 1000");
+    app.add_option("--directory", into.directory,
+                   "trial: where files of the asked size are made here, and removed.")
+        ->type_name("DIRECTORY");
+    app.add_option("--report", into.report, "trial: a page with tables and charts, HTML.")
+        ->type_name("FILE");
+    app.add_option("--csv", into.csv, "trial: a line for each run.")->type_name("FILE");
+    app.add_option("--compare", into.compare,
+                   "trial: what an earlier one wrote with --json, to compare with.")
+        ->type_name("FILE");
+    app.add_option("--against", into.against,
+                   "trial: a program to measure beside, whose server runs at the other end.")
+        ->check(CLI::IsMember({"iperf3"}))
+        ->type_name("iperf3");
+}
+
+bool may_be_swept(const std::string& key) {
+    return key == "stripes" || key == "congestion" || key == "payload" || key == "protection";
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+    std::vector<std::string> pieces;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t comma = std::min(text.find(',', at), text.size());
+        const std::string piece = text.substr(at, comma - at);
+        at = comma + 1;
+        const bool parameter = piece.find('=') != std::string::npos &&
+                               piece.find(':') == std::string::npos && !pieces.empty();
+        if (parameter) {
+            pieces.back() += "," + piece;
+        } else {
+            pieces.push_back(piece);
+        }
+    }
+    return pieces;
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,35 @@
+// A trial's results for programs: objects of JSON, lines of CSV, and an earlier trial read back
+// (docs/trials.md). Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/text.h"
+#include "client/trial/measures.h"
+#include "client/trial/plan.h"
+
+namespace lambda::client {
+
+struct CaseResult {
+    TrialCase what;
+    std::vector<Measures> runs;  // one at least
+
+    std::vector<double> rates() const;  // Gbit/s of each run
+    double gbit_per_s() const { return median(rates()); }
+    // The run whose rate is nearest to the median.
+    const Measures& typical() const;
+};
+
+JsonObject run_json(const TrialCase& what, const Measures& run, unsigned repetition);
+JsonObject case_json(const CaseResult& result);
+
+std::string csv_head();
+std::string csv_line(const TrialCase& what, const Measures& run, unsigned repetition);
+
+// Medians in Gbit/s by the key of the case, of what an earlier trial wrote with --json. Errors
+// (Fault::usage): no trial at all.
+Result<std::map<std::string, double>> earlier_trial(const std::string& text);
+
+}  // namespace lambda::client

@@ -1,0 +1,207 @@
+#include "client/trial/trial.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "client/place.h"
+#include "client/sources.h"
+#include "client/trial/against.h"
+#include "client/trial/page.h"
+#include "client/trial/runner.h"
+#include "client/waiting.h"
+
+namespace lambda::client {
+namespace {
+
+// A file for lines, opened before the work begins.
+class Lines {
+  public:
+    static Result<Lines> make(const std::string& name) {
+        Lines lines;
+        lines.name_ = name;
+        if (name.empty()) return lines;
+        lines.file_.reset(std::fopen(name.c_str(), "we"));
+        if (!lines.file_) return errno_error(Fault::file, "cannot be written", name, errno);
+        return lines;
+    }
+    void put(const std::string& text) {
+        if (file_) std::fputs(text.c_str(), file_.get());
+    }
+    Result<void> end() {
+        if (!file_) return {};
+        const bool whole = std::ferror(file_.get()) == 0;
+        if (std::fclose(file_.release()) == 0 && whole) return {};
+        return errno_error(Fault::file, "cannot be written", name_, errno);
+    }
+
+  private:
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    std::unique_ptr<std::FILE, Close> file_;
+    std::string name_;
+};
+
+Result<std::map<std::string, double>> earlier(const std::string& name) {
+    if (name.empty()) return std::map<std::string, double>{};
+    const auto text = read_whole_file(name);
+    if (!text) return text.error();
+    auto medians = earlier_trial(*text);
+    if (medians) return medians;
+    Error error = medians.error();
+    error.path = name;
+    return error;
+}
+
+std::string run_line(const TrialCase& what, const Measures& run, unsigned repetition) {
+    char numbers[64];
+    std::snprintf(numbers, sizeof numbers, "%.3f Gbit/s", run.gbit_per_s);
+    std::string line = what.title() + ", run " + std::to_string(repetition) + ": " + numbers;
+    if (run.evidence) line += "; " + verdict::judge(*run.evidence).why;
+    return line;
+}
+
+std::string case_line(const CaseResult& result, const std::map<std::string, double>& before) {
+    const Interval interval = confidence(result.rates());
+    char numbers[96];
+    std::snprintf(numbers, sizeof numbers, "%10.3f Gbit/s  (%.3f to %.3f)  ", result.gbit_per_s(),
+                  interval.low, interval.high);
+    const std::string then = compared(result, before);
+    return numbers + result.what.title() + (then.empty() ? "" : "; before " + then);
+}
+
+class Trial {
+  public:
+    Trial(const Arguments& arguments, const Place& place, Report& report)
+        : arguments_(arguments), place_(place), report_(report) {}
+
+    void run(const std::vector<TrialCase>& cases, Lines& csv) {
+        story_.server = place_.server->endpoint();
+        csv.put(csv_head());
+        TrialRunner runner(arguments_, place_, report_);
+        if (const auto stands = runner.greet(); !stands) return report_.error(stands.error());
+        for (const TrialCase& what : cases) {
+            if (skipped_.contains(what.leg.name)) continue;
+            if (!run_case(runner, what, csv)) return;
+        }
+        if (!arguments_.trial.against.empty()) run_against(cases);
+        if (story_.cases.empty())
+            report_.error({.fault = Fault::file,
+                           .message = "no leg of the trial could be run",
+                           .path = {},
+                           .side = Side::remote,
+                           .remedy = "start lambda-ftpd with --allow-null, or give the account the "
+                                     "right to write"});
+    }
+    TrialStory& story() { return story_; }
+
+  private:
+    // False: the trial is over.
+    bool run_case(TrialRunner& runner, const TrialCase& what, Lines& csv) {
+        CaseResult result{what, {}};
+        for (unsigned repetition = 1; repetition <= arguments_.trial.repetitions; ++repetition) {
+            const auto run = runner.run(what);
+            if (!run) {
+                if (!may_skip(run.error())) {
+                    report_.error(run.error());
+                    return false;
+                }
+                skip(what.leg.name, run.error());
+                break;
+            }
+            csv.put(csv_line(what, *run, repetition));
+            report_.note(run_line(what, *run, repetition));
+            report_.event(run_json(what, *run, repetition));
+            result.runs.push_back(*run);
+        }
+        if (result.runs.empty()) return true;
+        report_.data(case_json(result), case_line(result, story_.before));
+        story_.cases.push_back(std::move(result));
+        return true;
+    }
+
+    // What concerns this leg alone: no right, no such file, no room.
+    static bool may_skip(const Error& error) {
+        return error.fault == Fault::file || error.fault == Fault::unsupported;
+    }
+
+    void skip(const std::string& leg, const Error& error) {
+        skipped_.insert(leg);
+        story_.skips.push_back({leg, error.sentence()});
+        report_.say("skipped " + leg + ": " + error.sentence());
+        report_.event(
+            JsonObject().text("event", "skipped").text("leg", leg).text("why", error.sentence()));
+    }
+
+    void run_against(const std::vector<TrialCase>& cases) {
+        const TrialCase& what = cases.front();
+        for (const bool reverse : {false, true}) {
+            const std::string leg = arguments_.trial.against + (reverse ? " get" : " put");
+            const auto run =
+                run_iperf3(place_.server->host, what.size, what.settings.stripes, reverse);
+            if (!run) {
+                skip(leg, run.error());
+                continue;
+            }
+            char numbers[64];
+            std::snprintf(numbers, sizeof numbers, "%10.3f Gbit/s  ", run->gbit_per_s);
+            const std::string text =
+                numbers + leg + ", TCP, " + std::to_string(what.settings.stripes) + " connections";
+            story_.beside.push_back(text);
+            report_.data(JsonObject()
+                             .text("event", "beside")
+                             .text("program", arguments_.trial.against)
+                             .text("direction", reverse ? "get" : "put")
+                             .number("seconds", run->seconds)
+                             .number("bytes", run->bytes)
+                             .number("gbit_per_s", run->gbit_per_s),
+                         text);
+        }
+    }
+
+    const Arguments& arguments_;
+    const Place& place_;
+    Report& report_;
+    TrialStory story_;
+    std::set<std::string> skipped_;
+};
+
+std::string command_of(const Arguments& arguments) {
+    std::vector<const char*> words{"lambda-ftp"};
+    for (const std::string& word : arguments.words) words.push_back(word.c_str());
+    return report::command_line(static_cast<int>(words.size()), words.data());
+}
+
+}  // namespace
+
+void trial(const Arguments& arguments, Report& report) {
+    const auto place = parse_place(arguments.operands.front());
+    if (!place) return report.error(place.error());
+    if (!place->server)
+        return report.error({.fault = Fault::usage,
+                             .message = "not a place at a server",
+                             .path = arguments.operands.front(),
+                             .side = Side::local,
+                             .remedy = "write lambda://HOST/PATH or HOST:PATH"});
+    const auto cases = cases_of(arguments.trial, arguments.settings);
+    if (!cases) return report.error(cases.error());
+    const auto before = earlier(arguments.trial.compare);
+    if (!before) return report.error(before.error());
+    auto page = report::File::make(arguments.trial.report);
+    if (!page) return report.error(page.error());
+    auto csv = Lines::make(arguments.trial.csv);
+    if (!csv) return report.error(csv.error());
+    Trial all(arguments, *place, report);
+    all.story().command = command_of(arguments);
+    all.story().before = *before;
+    all.run(*cases, *csv);
+    if (const auto ended = csv->end(); !ended) report.error(ended.error());
+    if (!page->wanted()) return;
+    if (const auto written = page->write(trial_page(all.story())); !written)
+        report.error(written.error());
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,12 @@
+// `trial`: what the path to a server carries, leg by leg, and what holds it back (docs/trials.md).
+#pragma once
+
+#include "client/arguments.h"
+#include "client/report.h"
+
+namespace lambda::client {
+
+// Everything that goes wrong, goes to the report. A leg that cannot be run is skipped by name.
+void trial(const Arguments& arguments, Report& report);
+
+}  // namespace lambda::client

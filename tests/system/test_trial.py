@@ -1,0 +1,135 @@
+"""lambda-ftp trial: legs, sweeps, and what comes out."""
+
+import csv
+import os
+
+from harness import DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, USER, Case, Result
+from labs import LabCase
+from pages import SCHEMES, PageCase
+
+LEGS = ["read", "put-memory-memory", "put-memory-disk", "put-disk-memory", "put-disk-disk", "get-memory-memory",
+        "get-memory-disk", "get-disk-memory", "get-disk-disk"]
+
+
+def left_of_trials(*folders):
+    return [name for folder in folders for name in os.listdir(folder) if "lambda-trial" in name]
+
+
+def events(result, kind):
+    return [event for event in result.events if event["event"] == kind]
+
+
+class Trials(Case):
+    def trial(self, server, *options, code=DONE, place=""):
+        self.here = self.folder("here")
+        result = self.client("trial", server.url(place), "--directory", self.here, *options)
+        self.assertEqual(result.code, code, str(result))
+        self.assertEqual(left_of_trials(self.here, server.root), [])
+        self.assertIsNotNone(result.summary)
+        return result
+
+    def test_every_leg(self):
+        server = self.server("--allow-null")
+        table = os.path.join(self.scratch, "out.csv")
+        result = self.trial(server, "--size", "4MiB", "--repetitions", "2", "--csv", table, place="below")
+        self.assertEqual([case["leg"] for case in events(result, "case")], LEGS)
+        runs = events(result, "run")
+        self.assertEqual([run["leg"] for run in runs], [leg for leg in LEGS for _ in range(2)])
+        for run in runs:
+            self.assertEqual(run["bytes"], 4 * MIB, run)
+            self.assertAlmostEqual(run["gbit_per_s"], 8 * run["bytes"] / run["seconds"] / 1e9, delta=0.02 * run["gbit_per_s"])
+            self.assertEqual(run["verdict"] is None, run["leg"] == "read")
+        with open(table) as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["leg"] for row in rows], [run["leg"] for run in runs])
+        self.assertEqual(os.listdir(server.root), ["below"])
+        self.assertEqual(os.listdir(server.path("below")), [])
+
+    def test_a_sweep_is_compared_with_the_one_before(self):
+        server = self.server("--allow-null")
+        sweep = ("--legs", "memory-memory", "--size", "2MiB", "--stripes", "1,3", "--congestion", "sabul,cubic",
+                 "--repetitions", "1")
+        first = self.trial(server, *sweep)
+        cases = events(first, "case")
+        self.assertEqual(len({case["key"] for case in cases}), 8)
+        self.assertEqual({(case["stripes"], case["congestion"]) for case in cases},
+                         {(n, law) for n in (1, 3) for law in ("sabul", "cubic")})
+        for run in events(first, "run"):
+            self.assertEqual(len(run["rates"]["stripes_mbit_per_s"]), run["stripes"])
+        before = os.path.join(self.scratch, "before.json")
+        with open(before, "w") as file:
+            file.write(first.stdout)
+        page = os.path.join(self.scratch, "page.html")
+        self.trial(server, *sweep, "--compare", before, "--report", page)
+        with open(page) as file:
+            self.assertIn("times that", file.read())
+
+    def test_what_cannot_be_run_is_skipped_by_name(self):
+        server = self.server()
+        result = self.trial(server, "--size", "1MiB", "--repetitions", "1")
+        self.assertEqual([event["leg"] for event in events(result, "skipped")],
+                         ["put-memory-memory", "put-disk-memory", "get-memory-memory", "get-memory-disk"])
+        self.assertIn("--allow-null", events(result, "skipped")[0]["why"])
+        self.assertEqual(len(events(result, "case")), 5)
+        self.assertEqual(os.listdir(server.root), [])  # no file of the name .null either
+        result = self.trial(server, "--size", "1MiB", "--legs", "memory-memory", code=FILE_FAILED)
+        self.assertEqual(len(events(result, "skipped")), 2)
+
+    def test_what_makes_no_sense_is_refused(self):
+        server = self.server()
+        wrong = os.path.join(self.scratch, "wrong")
+        with open(wrong, "w") as file:
+            file.write("no trial\n")
+        for options in (["--legs", "tape"], ["--size", "0"], ["--stripes", "1,0"], ["--congestion", "sabul,,"],
+                        ["--repetitions", "0"], ["--compare", wrong], ["--against", "rm"]):
+            with self.subTest(options):
+                self.assert_failed(self.client("trial", server.url(), *options), USAGE)
+        self.assert_failed(self.client("trial", "."), USAGE)
+        self.assert_failed(self.client("put", "--stripes", "1,2", wrong, server.url("x")), USAGE)
+        self.assert_failed(self.client("trial", server.url(), "--report", "/no/such/folder/x"), FILE_FAILED)
+        self.assert_failed(self.client("trial", f"lambda://{USER}@127.0.0.1:1/"), NO_SESSION)
+
+    def test_interrupted_it_leaves_nothing(self):
+        server = self.server("--allow-null")
+        here = self.folder("here")
+        client = self.start("trial", server.url(), "--directory", here, "--legs", "put-disk-disk", "--size", "8MiB",
+                            "--rate-limit", "8Mbit/s")
+        self.wait_for_part(server.root, client)
+        client.signal(2)
+        self.assertEqual(client.wait(), 5)
+        self.assertEqual(left_of_trials(here), [])
+
+
+class InLab(LabCase):
+    def test_the_figures_agree_with_the_counters_of_the_path(self):
+        on, host, command, *ready = self.serving()
+        run = self.lab("--rate", "200Mbit/s", "--rtt", "10ms", "--loss", "1%", on, host, command + " --allow-null", *ready,
+                       main=self.ask("trial", self.remote(""), "--legs", "put-memory-memory", "--size", "64MiB",
+                                     "--repetitions", "1", "--stripes", "2"))
+        measured = events(Result(run), "run")[0]
+        path = run.counters["forward"]
+        # By bytes: the control session and the feedback are many small packets. A full one has 1440 of
+        # the file in 1500.
+        carried = measured["bytes"] + 1440 * measured["retransmitted_packets"]
+        self.assertAlmostEqual(carried * 1500 / 1440 / path["offered_bytes"], 1, delta=0.01)
+        # The path loses packets of TCP, too.
+        lost = path["lost"] + path["dropped"]
+        self.assertAlmostEqual(measured["lost_packets"] / lost, 1, delta=0.03)
+
+
+class Report(PageCase):
+    def test_page(self):
+        server = self.server("--allow-null")
+        result = self.client("trial", server.url(), "--legs", "put-memory-memory", "--size", "4MiB", "--stripes", "1,4",
+                             "--congestion", "sabul,reno", "--repetitions", "2", "--rate-limit", "60Mbit/s",
+                             "--report", self.page)
+        self.assertEqual(result.code, DONE, str(result))
+        for scheme in SCHEMES:
+            seen = self.look(scheme)
+            self.check(seen, scheme)
+            self.assertIn("put-memory-memory", seen["sections"])
+            self.assertIn("What held it back", seen["sections"])
+            self.assertIn("lambda-ftp trial", seen["command"])
+            sweeps = [chart for chart in seen["charts"] if chart["title"] == "Goodput"]
+            self.assertEqual([chart["points"] for chart in sweeps], [2 * 2])
+            self.assertEqual([chart["legend"][:2] for chart in sweeps], [["sabul", "reno"]])

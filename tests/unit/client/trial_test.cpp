@@ -1,0 +1,122 @@
+// Trials: what is varied, and what is made of what was measured.
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "client/trial/measures.h"
+#include "client/trial/plan.h"
+#include "client/trial/results.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::client;
+using namespace std::chrono_literals;
+
+namespace {
+
+Result<std::vector<TrialCase>> cases(TrialOptions options) {
+    return cases_of(options, config::ClientSettings{});
+}
+
+CaseResult result(double gbit) {
+    TrialOptions options;
+    options.legs = "put-memory-memory";
+    CaseResult made{cases(options)->front(), {}};
+    made.runs.push_back({.gbit_per_s = gbit, .rates = {}, .evidence = {}});
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("a list is cut at commas, and a law keeps its parameters") {
+    CHECK(split_list("1,2,4") == std::vector<std::string>{"1", "2", "4"});
+    CHECK(split_list("reno,mimd:preset=pr1,T=4s,cubic") ==
+          std::vector<std::string>{"reno", "mimd:preset=pr1,T=4s", "cubic"});
+    CHECK(split_list("mimd:preset=pr1,T=4s").size() == 1);
+    CHECK(split_list("") == std::vector<std::string>{""});
+}
+
+TEST_CASE("a sweep is each leg with each combination") {
+    TrialOptions options;
+    options.legs = "memory-memory,read";
+    options.sizes = "1MiB,2GiB";
+    options.swept = {{"stripes", "1,2,4"}, {"congestion", "sabul,cubic"}};
+    const auto all = cases(options);
+    REQUIRE(all);
+    CHECK(all->size() == 2 + 2 * 2 * 3 * 2);  // reading alone knows no stripes
+    std::set<std::string> keys;
+    for (const TrialCase& each : *all) keys.insert(each.key());
+    CHECK(keys.size() == all->size());
+    options.legs = "all";
+    CHECK(cases(options)->size() == 2 + 8 * 2 * 3 * 2);
+}
+
+TEST_CASE("what cannot be tried is refused") {
+    for (const auto& [key, list] :
+         std::initializer_list<std::pair<std::string, std::string>>{{"stripes", "1,0"},
+                                                                    {"stripes", "1,many"},
+                                                                    {"payload", "1,2"},
+                                                                    {"protection", "safe,no"}}) {
+        TrialOptions options;
+        options.swept = {{key, list}};
+        REQUIRE_FALSE(cases(options));
+        CHECK(cases(options).error().fault == Fault::usage);
+    }
+    for (const char* wrong : {"", "0", "1MiB,", "much", "1KiB"}) {
+        TrialOptions options;
+        options.sizes = wrong;
+        CHECK_FALSE(cases(options));
+    }
+    TrialOptions options;
+    options.legs = "memory-memory,tape";
+    CHECK_FALSE(cases(options));
+    options = {};
+    std::string many = "1";
+    for (int i = 0; i < 5000; ++i) many += ",1";
+    options.swept = {{"stripes", many}};
+    CHECK_FALSE(cases(options));
+}
+
+TEST_CASE("medians, intervals, variation and Jain's index") {
+    CHECK(median({}) == 0);
+    CHECK(median({3, 1, 2}) == 2);
+    CHECK(median({4, 1, 2, 3}) == Approx(2.5));
+    const Interval of_three = confidence({9, 10, 11});
+    CHECK(of_three.low == Approx(10 - 4.303 / std::sqrt(3.0)));
+    CHECK(of_three.high == Approx(10 + 4.303 / std::sqrt(3.0)));
+    CHECK(confidence({7}).low == 7);
+    CHECK(confidence({7}).high == 7);
+    CHECK(coefficient_of_variation({1, 3}) == Approx(std::sqrt(2.0) / 2));
+    CHECK(coefficient_of_variation({}) == 0);
+    CHECK(jain_index({1, 1, 1, 1}) == Approx(1));
+    CHECK(jain_index({1, 0, 0, 0}) == Approx(0.25));
+    CHECK(jain_index({0, 0}) == 1);
+}
+
+TEST_CASE("rates are of intervals, and few") {
+    engine::Series series(2, 10ms);
+    for (int i = 0; i <= 1000; ++i) {
+        const auto bytes = static_cast<std::uint64_t>(i) * 12'500;  // 10 Mbit/s
+        series.add(Time{} + i * 10ms, std::array<std::uint64_t, 2>{bytes, 2 * bytes});
+    }
+    const Rates rates = rates_of(series);
+    CHECK(rates.seconds.size() <= 256);
+    CHECK(rates.seconds.size() >= 90);
+    for (std::size_t i = 0; i < rates.seconds.size(); ++i) {
+        CHECK(rates.stripes[0][i] == Approx(10).epsilon(0.01));
+        CHECK(rates.stripes[1][i] == Approx(20).epsilon(0.01));
+    }
+    CHECK(rates_of(engine::Series{}).seconds.empty());
+}
+
+TEST_CASE("an earlier trial is found again by its cases") {
+    const CaseResult now = result(2), before = result(1);
+    const auto old = earlier_trial(case_json(before).line() + "\n{\"event\":\"summary\"}\n");
+    REQUIRE(old);
+    REQUIRE(old->size() == 1);
+    CHECK(old->at(now.what.key()) == Approx(1));
+    for (const char* wrong : {"", "no JSON", "[]", "{\"event\":\"case\"}",
+                              "{\"event\":\"case\",\"key\":7,\"gbit_per_s\":\"x\"}"}) {
+        CHECK_FALSE(earlier_trial(wrong));
+    }
+}
