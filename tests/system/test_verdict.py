@@ -133,6 +133,7 @@ class Verdicts(LabCase):
         super().setUp()
         need(not sanitized(), "a sanitizer's programs are held back by themselves")
         need_program(PROMPT[0])
+        need_isolation()  # root, for the processor's first place
 
     # A push
 
