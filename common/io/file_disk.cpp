@@ -69,6 +69,7 @@ FileDisk::NameDone FileDisk::open_one(const Opening& wanted) const {
         result.event.mtime_ns = opened->metadata.mtime_ns;
         result.event.mode = opened->metadata.mode;
         result.event.id = opened->id;
+        result.event.ctime_ns = opened->ctime_ns;
         result.event.archived = std::move(opened->metadata.archived);
         result.event.data = std::move(opened->data);
         result.event.content = std::move(opened->content);
@@ -109,13 +110,14 @@ void FileDisk::check_source(DiskTag tag, DiskFile file) {
     name_workers_.post([this, tag, source = entry(file).file] {
         NameDone result;
         result.event.tag = tag;
-        const auto metadata = look_again(*source);
-        if (metadata) {
-            result.event.size = metadata->size;
-            result.event.mtime_ns = metadata->mtime_ns;
-            result.event.mode = metadata->mode;
+        const auto look = look_again(*source);
+        if (look) {
+            result.event.size = look->size;
+            result.event.mtime_ns = look->mtime_ns;
+            result.event.ctime_ns = look->ctime_ns;
+            result.event.removed = look->removed;
         } else {
-            result.event.error = metadata.error();
+            result.event.error = look.error();
         }
         done(std::move(result));
     });

@@ -45,6 +45,7 @@ struct OpenedSource {
     std::shared_ptr<OpenFile> file;  // nothing where the content is here
     ports::FileMetadata metadata;
     std::uint64_t id = 0;                           // see ports::DiskEvent
+    std::int64_t ctime_ns = 0;                      // likewise
     std::vector<Range> data;                        // likewise
     std::optional<std::vector<std::byte>> content;  // of a small file; empty: it is a hole
 };
@@ -52,8 +53,13 @@ struct OpenedSource {
 // Regular files only. A small one is read, looked at again, and closed.
 Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& source,
                                  std::uint64_t grain);
-// Size and mtime of an open source now.
-Result<ports::FileMetadata> look_again(const OpenFile& source);
+// What an open source is now; as ports::DiskEvent says.
+struct SecondLook {
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0, ctime_ns = 0;
+    bool removed = false;
+};
+Result<SecondLook> look_again(const OpenFile& source);
 
 struct CreatedTarget {
     std::shared_ptr<OpenFile> file;

@@ -159,6 +159,7 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     source.file->plain = std::move(*opened);
     source.file->size = source.metadata.size;
     source.id = status.st_ino;
+    source.ctime_ns = nanoseconds_of(status.st_ctim);
     source.data = data_ranges(fd, source.file->size, grain);
     if (source.file->size >= kDirectSource && direct_pays(source.file->plain)) {
         source.file->direct = open_direct(root, path, flags, status);
@@ -167,14 +168,16 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     return source;
 }
 
-Result<ports::FileMetadata> look_again(const OpenFile& source) {
-    if (source.kind == OpenFile::Kind::zeros) return ports::FileMetadata{source.size, 0, 0644};
+Result<SecondLook> look_again(const OpenFile& source) {
+    if (source.kind == OpenFile::Kind::zeros) return SecondLook{.size = source.size};
     struct stat status {};
     if (::fstat(source.plain.get(), &status) != 0) {
         return file_error("cannot look at", source.path, errno);
     }
-    return ports::FileMetadata{static_cast<std::uint64_t>(status.st_size),
-                               nanoseconds_of(status.st_mtim), status.st_mode & 07777};
+    return SecondLook{.size = static_cast<std::uint64_t>(status.st_size),
+                      .mtime_ns = nanoseconds_of(status.st_mtim),
+                      .ctime_ns = nanoseconds_of(status.st_ctim),
+                      .removed = status.st_nlink == 0};
 }
 
 bool direct_pays(const Descriptor& file) {

@@ -41,9 +41,12 @@ struct DiskEvent {
     std::uint64_t bytes = 0;       // read: may be short only at the end of the file; write: all
     std::uint64_t size = 0;        // open_source, check_source
     std::int64_t mtime_ns = 0;     // open_source, check_source; since 1970, may be negative
-    std::uint32_t mode = 0;        // open_source: permission bits
-    std::uint64_t id = 0;          // open_source: tells the file from others, for its whole life
-    bool found = false;            // find_partials
+    std::int64_t ctime_ns =
+        0;                   // likewise: when anything of the file was changed, which nobody sets
+    bool removed = false;    // check_source: no name shows it any more
+    std::uint32_t mode = 0;  // open_source: permission bits
+    std::uint64_t id = 0;    // open_source: tells the file from others, for its whole life
+    bool found = false;      // find_partials
     // create_target: the journal of the partial file that was kept; empty where none was.
     std::vector<std::byte> journal{};
     std::optional<Archived> archived{};  // open_source, where it was asked for
@@ -129,7 +132,7 @@ class Disk {
     // later.
     virtual bool read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
                       std::size_t at, std::size_t bytes) = 0;
-    // A second look at size and mtime, on the open file.
+    // A second look at size, mtime and ctime, on the open file.
     virtual void check_source(DiskTag tag, DiskFile file) = 0;
 
     // Whether a partial file that was cut stands there for `path`, or, where `below` is set,

@@ -112,6 +112,10 @@ struct Writer {
         out.bytes(r.digest);
         return RecordType::leaf;
     }
+    RecordType operator()(const ChangedRecord& r) const {
+        out.u32(r.file);
+        return RecordType::changed;
+    }
     RecordType operator()(const NothingRecord&) const { return RecordType::nothing; }
     RecordType operator()(const HaveRecord& r) const {
         out.u32(r.file);

@@ -84,6 +84,11 @@ struct CloseRecord {
     std::int64_t mtime_ns = 0;
     Digest digest{};
 };
+// The source was written to while it was sent, and kept its size: the digest of each leaf of it
+// follows, holes among them, by LeafRecord. Before its CLOSE.
+struct ChangedRecord {
+    FileNumber file = 0;
+};
 struct FailRecord {
     std::string name;
     Fault fault = Fault::file;
@@ -238,7 +243,7 @@ using Record =
                  FrontierRecord, WantRecord, WantEndRecord, AgainRecord, NothingRecord, HaveRecord,
                  ComparedRecord, DoneRecord, RefuseRecord, SetDoneRecord, WalkRecord, SyncRecord,
                  OfferRecord, OfferedRecord, HoldsRecord, DigestRecord, VerdictsRecord,
-                 SettledRecord, GoneRecord, MissedRecord>;
+                 SettledRecord, GoneRecord, MissedRecord, ChangedRecord>;
 
 void append_record(std::vector<std::byte>& out, const Record& record);
 

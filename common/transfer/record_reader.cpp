@@ -226,6 +226,8 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
             if (r.offset % kLeafBytes != 0) return std::nullopt;
             return r;
         }
+        case RecordType::changed:
+            return ChangedRecord{reader.u32()};
         case RecordType::nothing:
             return NothingRecord{};
         case RecordType::have: {

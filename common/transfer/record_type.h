@@ -20,6 +20,7 @@ enum class RecordType : std::uint8_t {
     same = 0x1a,
     skip = 0x1b,
     frontier = 0x1c,
+    changed = 0x1d,
     want = 0x20,
     want_end = 0x21,
     done = 0x22,

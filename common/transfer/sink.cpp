@@ -31,6 +31,9 @@ Sink::Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t
         spare_slots_.push_back(free_slots_.front());
         free_slots_.erase(free_slots_.begin());
     }
+    // Of few slots none is kept: a block that cannot be sent costs more than a file that was
+    // written to.
+    spares_ = spare_slots_.size() > 1;
     slots_for_credit_ = free_slots_.size();
     finding_ = next_tag_++;
     disk.find_partials(finding_, target_.path, target_.into_directory);
@@ -41,6 +44,7 @@ bool Sink::handle(const Record& record) {
     if (const auto* close = std::get_if<CloseRecord>(&record)) return handle_close(*close);
     if (const auto* drop = std::get_if<DropRecord>(&record)) return handle_drop(*drop);
     if (const auto* leaf = std::get_if<LeafRecord>(&record)) return handle_leaf(*leaf);
+    if (const auto* changed = std::get_if<ChangedRecord>(&record)) return handle_changed(*changed);
     if (const auto* gone = std::get_if<VoidRecord>(&record)) {
         const auto at = files_.find(gone->file);
         if (at == files_.end() || at->second.failed) return gone->file < next_file_;

@@ -141,6 +141,7 @@ class Sink {
         bool syncing = false;
         IntervalSet kept;  // from an earlier transfer, and its digest at the source not known yet
         std::uint64_t to_compare = 0;  // bytes of what was kept, or is to be read back
+        bool changed = false;          // at the source: what came of it is compared
         unsigned compares_in_hand = 0;
         std::unique_ptr<Proof> proof;  // of a file that is read back
         std::optional<CloseRecord> close;
@@ -202,11 +203,15 @@ class Sink {
     void handle_found(const ports::DiskEvent& event);
     void adopt(FileNumber number, File& file, ByteView journal);
     bool handle_leaf(const LeafRecord& record);
+    bool comparable(const File& file) const;
     void issue_compares();
     bool start_compare(const LeafRecord& leaf, bool proves);
     void handle_compared(const ports::DiskEvent& event);
     void judge(std::uint32_t slot);
     void mend(std::uint32_t slot, const Compare& compare, File& file);
+
+    // sink_changed.cpp: the source was written to while it came
+    bool handle_changed(const ChangedRecord& record);
 
     // sink_proof.cpp: what was written is read back
     void await_proof(File& file, std::uint64_t offset, const Digest& digest);
@@ -237,9 +242,10 @@ class Sink {
     std::vector<std::uint32_t> free_slots_;
     std::uint64_t freed_blocks_ = 0;
     std::uint64_t slots_for_credit_ = 0;
-    // For leaves of an earlier transfer while they are compared and mended; given back where there
-    // are none.
+    // For leaves while they are compared and mended: of an earlier transfer (all but one are given
+    // back where there are none), and of a source that changed.
     std::vector<std::uint32_t> spare_slots_;
+    bool spares_ = false;  // one at least is never given back
 
     std::deque<Write> to_write_;
     std::unordered_map<FileNumber, std::vector<Write>> waiting_;  // for the target to be made

@@ -13,9 +13,10 @@ void Sink::handle_found(const ports::DiskEvent& event) {
     nothing_kept_ = true;
     stream_.put(NothingRecord{});
     if (read_back_) return;
-    slots_for_credit_ += spare_slots_.size();
-    free_slots_.insert(free_slots_.begin(), spare_slots_.begin(), spare_slots_.end());
-    spare_slots_.clear();
+    const auto kept = spare_slots_.begin() + (spares_ ? 1 : 0);
+    slots_for_credit_ += static_cast<std::uint64_t>(spare_slots_.end() - kept);
+    free_slots_.insert(free_slots_.begin(), kept, spare_slots_.end());
+    spare_slots_.erase(kept, spare_slots_.end());
 }
 
 void Sink::adopt(FileNumber number, File& file, ByteView journal) {
@@ -44,8 +45,12 @@ bool Sink::handle_leaf(const LeafRecord& record) {
     }
     File& file = at->second;
     const Range leaf{record.offset, std::min(record.offset + kLeafBytes, file.record.size)};
-    if (leaf.empty() || !file.kept.contains(leaf) || to_compare_.size() == kMaxLeavesTold)
-        return false;
+    if (leaf.empty() || to_compare_.size() == kMaxLeavesTold) return false;
+    if (file.changed && file.missing.intersects(leaf)) {
+        stream_.put(ComparedRecord{});  // it was asked for, and comes with its digest
+        return true;
+    }
+    if (!file.kept.contains(leaf)) return false;
     file.kept.erase(leaf);  // once
     ++file.compares_in_hand;
     to_compare_.push_back(record);
@@ -64,8 +69,10 @@ bool Sink::start_compare(const LeafRecord& leaf, bool proves) {
 
 void Sink::issue_compares() {
     while (!to_prove_.empty() && start_compare(to_prove_.front(), true)) to_prove_.pop_front();
-    while (!to_compare_.empty() && start_compare(to_compare_.front(), false))
+    while (!to_compare_.empty() && comparable(files_.at(to_compare_.front().file)) &&
+           start_compare(to_compare_.front(), false)) {
         to_compare_.pop_front();
+    }
     std::vector<std::uint32_t> over;
     for (auto& [slot, compare] : comparing_) {
         const File& file = files_.at(compare.leaf.file);
@@ -149,7 +156,7 @@ void Sink::mend(std::uint32_t slot, const Compare& compare, File& file) {
     file.to_write += offsets.length();
     if (!compare.proves) {
         totals_.bytes_known += offsets.length();
-        totals_.bytes_kept -= offsets.length();
+        if (!file.changed) totals_.bytes_kept -= offsets.length();
     }
     ++totals_.leaves_again;
     stream_.put(AgainRecord{leaf.file, leaf.offset});

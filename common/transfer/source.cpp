@@ -29,6 +29,7 @@ void Source::turn() {
     look_ahead();
     announce();
     read_again();
+    go_over_changed();
     plan_blocks();
     plan_compares();
     while (!reads_.empty() && start_reads()) {
@@ -191,11 +192,7 @@ void Source::handle_read(const ports::DiskEvent& event) {
         if (event.error) {
             fail(read.extent.file, *event.error);
         } else if (event.bytes < read.extent.bytes) {
-            fail(read.extent.file, Error{.fault = Fault::file,
-                                         .message = "the file became shorter while it was sent",
-                                         .path = file.path,
-                                         .side = Side::local,
-                                         .remedy = "run the transfer again when nobody writes it"});
+            fail_as_changed(read.extent.file, "the file became shorter while it was sent");
         } else {
             if (block.purpose != SendBlock::Purpose::again) file.unread -= read.extent.bytes;
         }
@@ -234,7 +231,8 @@ void Source::finish_block_read(SendBlock& block) {
             if (compare) {
                 stream_.put(LeafRecord{extent.file, extent.offset + done, digest});
                 ++leaves_told_;
-                file.told.insert({extent.offset + done, extent.offset + done + bytes});
+                if (file.looks == 0)
+                    file.told.insert({extent.offset + done, extent.offset + done + bytes});
             }
             done += bytes;
         }
@@ -263,12 +261,20 @@ void Source::handle_checked(const ports::DiskEvent& event) {
     if (!file.failed) {
         if (event.error) {
             fail(number, *event.error);
-        } else if (event.size != file.size || event.mtime_ns != file.mtime_ns) {
-            fail(number, Error{.fault = Fault::file,
-                               .message = "the file changed while it was sent",
-                               .path = file.path,
-                               .side = Side::local,
-                               .remedy = "run the transfer again when nobody writes it"});
+        } else if (event.removed) {
+            fail_as_changed(number, "the file was removed or replaced while it was sent");
+        } else if (event.size != file.size) {
+            fail_as_changed(number, event.size < file.size
+                                        ? "the file became shorter while it was sent"
+                                        : "the file became longer while it was sent");
+        } else if (event.mtime_ns != file.mtime_ns || event.ctime_ns != file.ctime_ns) {
+            file.mtime_ns = event.mtime_ns;
+            file.ctime_ns = event.ctime_ns;
+            if (file.hole || file.looks == kMostLooks) {
+                fail_as_changed(number, "the file changed while it was sent");
+            } else {
+                changed_.push_back(number);
+            }
         } else {
             file.final_digest = file.digest.finish();
             file.closed = true;
@@ -277,6 +283,14 @@ void Source::handle_checked(const ports::DiskEvent& event) {
         }
     }
     maybe_forget(number);
+}
+
+void Source::fail_as_changed(FileNumber number, const char* what) {
+    fail(number, Error{.fault = Fault::file,
+                       .message = what,
+                       .path = files_.at(number).path,
+                       .side = Side::local,
+                       .remedy = "run the transfer again when nobody writes it"});
 }
 
 void Source::fail(FileNumber number, const Error& error) {

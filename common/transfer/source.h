@@ -77,6 +77,8 @@ class Source {
     static constexpr unsigned kComparesAhead = 8;
     // Leaves that the receiver may have asked for again and that were not read yet.
     static constexpr std::size_t kMostAgain = 4096;
+    // How often a file that is written to is gone over, before it fails.
+    static constexpr unsigned kMostLooks = 3;
 
     struct Failure {
         std::string name;
@@ -156,8 +158,9 @@ class Source {
         bool open = false;
         std::uint64_t place = 0;
         std::uint64_t size = 0;
-        std::int64_t mtime_ns = 0;
-        std::uint64_t id = 0;
+        std::int64_t mtime_ns = 0, ctime_ns = 0;
+        bool hole = false;          // all of it
+        unsigned looks = 0;         // how often it was gone over, since it had changed
         bool awaiting = false;      // HAVE or NOTHING: only then it is known what to send
         std::vector<Range> data{};  // what is still to be planned
         IntervalSet told{};         // of what the receiver has, the digests
@@ -202,12 +205,15 @@ class Source {
     void plan_compares();
     void handle_reopened(const ports::DiskEvent& event);
     void maybe_close(File& file);
+    bool told_all_of(FileNumber number, const File& file) const;
+    void go_over_changed();
     bool start_reads();
     void handle_read(const ports::DiskEvent& event);
     void drop_failed_extents(SendBlock& block);
     void finish_block_read(SendBlock& block);
     void maybe_check(FileNumber number, File& file);
     void handle_checked(const ports::DiskEvent& event);
+    void fail_as_changed(FileNumber number, const char* what);
     void fail(FileNumber number, const Error& error);
     void drop_blocks_of_failed();
     void release(SendBlock& block);
@@ -242,10 +248,11 @@ class Source {
     std::vector<FileNumber> entered_;                // directories that were not left
     FileNumber next_file_ = 0;
     std::deque<FileNumber> to_plan_, to_compare_;
-    bool nothing_kept_ = false;     // NOTHING came
-    unsigned comparing_ = 0;        // blocks
-    std::size_t leaves_told_ = 0;   // and not answered
-    std::uint64_t next_place_ = 0;  // where the next file may lie
+    std::deque<FileNumber> changed_;  // to be gone over
+    bool nothing_kept_ = false;       // NOTHING came
+    unsigned comparing_ = 0;          // blocks
+    std::size_t leaves_told_ = 0;     // and not answered
+    std::uint64_t next_place_ = 0;    // where the next file may lie
 
     std::unordered_map<std::uint64_t, SendBlock> blocks_;  // by index
     std::vector<std::uint32_t> free_slots_;

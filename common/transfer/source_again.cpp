@@ -79,11 +79,7 @@ void Source::handle_reopened(const ports::DiskEvent& event) {
         fail(number, *event.error);
     } else if (event.size != file.size || event.mtime_ns != file.mtime_ns ||
                (event.content && event.content->size() != file.size)) {
-        fail(number, Error{.fault = Fault::file,
-                           .message = "the file changed while it was sent",
-                           .path = file.path,
-                           .side = Side::local,
-                           .remedy = "run the transfer again when nobody writes it"});
+        fail_as_changed(number, "the file changed while it was sent");
     }
     maybe_forget(number);
 }

@@ -160,6 +160,7 @@ bool Source::announce_file(Ahead& ahead) {
     file.follow = ahead.found.follow;
     file.size = opened.size;
     file.mtime_ns = opened.mtime_ns;
+    file.ctime_ns = opened.ctime_ns;
     file.digest = FileDigest(file.size);
     const bool laid =
         opened.content ? lay_small(std::move(file), opened) : lay_large(std::move(file), opened);
@@ -217,6 +218,7 @@ bool Source::lay_large(File file, ports::DiskEvent& opened) {
     }
     if (at < file.size) file.digest.add_zeros(at, file.size);
     file.unread = total(file.data);
+    file.hole = file.data.empty();
     file.awaiting = keeps_journal(file.size) && !nothing_kept_ && !file.data.empty();
     totals_.bytes_known += file.unread;
     opened.data = file.data;

@@ -402,7 +402,7 @@ TEST_CASE("a file that fails takes no other with it") {
     run.source.on_read = [&](const std::string& path, std::uint64_t offset) {
         if (path == "shrinks" && offset >= 2 * kMiB)
             run.source.files[path].bytes.resize(2 * kMiB + 5);
-        if (path == "changes" && offset >= 2 * kMiB) run.source.files[path].mtime_ns = 6;
+        if (path == "changes" && offset >= 2 * kMiB) ++run.source.files[path].mtime_ns;
     };
     run.target.fail_create.insert("dir/uncreatable");
     run.target.fail_write.insert("dir/full");

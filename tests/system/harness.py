@@ -36,6 +36,7 @@ class Settings:
     support_dir = ""
     scratch = ""     # where the tests' files lie; None: the system's
     long = False
+    stripes = None   # of a transfer that does not say it; None: the client's own number
     isolated = False  # we are root, in namespaces of our own
 
 
@@ -369,6 +370,8 @@ class Case(unittest.TestCase):
         """A client in the background."""
         command = [os.path.join(Settings.bin_dir, "lambda-ftp"), *arguments[:1]]
         command += ["--json"] if json else []
+        if Settings.stripes and arguments[0] in ("put", "get", "sync") and "--stripes" not in arguments:
+            command += ["--stripes", str(Settings.stripes)]
         command += ["--password-file", self.client_password] if password else []
         command += ["--trust-new-host"] if trust else []
         process = Process([*command, *arguments[1:]], env=self.environment, **how)

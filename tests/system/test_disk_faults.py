@@ -3,7 +3,7 @@
 import os
 import re
 
-from harness import FILE_FAILED, MIB, Case, need_isolation
+from harness import DONE, FILE_FAILED, MIB, Case, Result, need_isolation
 from disks import btrfs, damage, limit_by_qgroup, run, small_ext4
 
 SPACE = re.compile(r"space|full", re.I)
@@ -112,9 +112,25 @@ class ChangingFiles(Case):
         with open(path, "ab") as file:
             file.write(b"more" * 100_000)
 
+    def remove(self, path):
+        os.unlink(path)
+
+    def replace(self, path):
+        os.rename(self.random_file("new", self.SIZE), path)
+
     def rewrite(self, path):
         with open(path, "r+b") as file:
             file.write(self.random.randbytes(self.SIZE))
+
+    def flip(self, path):
+        """One byte of what was sent already; the time is put back."""
+        before = os.stat(path)
+        with open(path, "r+b") as file:
+            file.seek(1234)
+            byte = file.read(1)[0]
+            file.seek(1234)
+            file.write(bytes([byte ^ 1]))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     def change_under_put(self, change):
         server = self.small_server()
@@ -146,8 +162,37 @@ class ChangingFiles(Case):
     def test_put_of_a_file_that_grows(self):
         self.change_under_put(self.grow)
 
+    def test_put_of_a_file_that_is_removed(self):
+        self.change_under_put(self.remove)
+
+    def test_get_of_a_file_that_is_replaced(self):
+        self.change_under_get(self.replace)
+
+    def written_to(self, get, change, leaves_again):
+        """What was written to arrives as it is in the end, and what changed alone moves again."""
+        server = self.small_server()
+        source = self.random_file("file", self.SIZE, folder="root" if get else "local")
+        back = self.folder("back")
+        copy = os.path.join(back, "file") if get else server.path("file")
+        words = ("get", server.url("file"), back) if get else ("put", source, server.url("file"))
+        client = self.start(*words, *self.SLOWLY)
+        self.wait_for_part(back if get else server.root, client, 8 * MIB)
+        change(source)
+        self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+        result = Result(client)
+        self.assert_same(source, copy)
+        self.assertEqual(os.stat(source).st_mtime_ns, os.stat(copy).st_mtime_ns)
+        self.assertIn(result.summary["leaves_again"], leaves_again)
+        self.assertEqual(result.summary["verified"], 1)
+
     def test_put_of_a_file_that_is_rewritten(self):
-        self.change_under_put(self.rewrite)
+        self.written_to(False, self.rewrite, range(1, self.SIZE // MIB + 1))
+
+    def test_put_of_a_file_with_a_flipped_byte(self):
+        self.written_to(False, self.flip, [1])
+
+    def test_get_of_a_file_with_a_flipped_byte(self):
+        self.written_to(True, self.flip, [1])
 
     def test_get_of_a_file_that_shrinks(self):
         self.change_under_get(self.shrink)

@@ -1,5 +1,6 @@
 """Trees: both ways, as rsync sees them; what is left out; what must never happen."""
 
+import glob
 import os
 import shutil
 import socket
@@ -230,18 +231,34 @@ class LargeTrees(Case):
         need(Settings.long, "takes many minutes: --long")
         super().setUp()
 
-    def test_usr_both_ways(self):
+    def moved(self, tree):
+        """Put, got and synced both ways: rsync finds no difference, from either side."""
         need_isolation()
         rsync = need_program("rsync")
         daemon = self.server()
-        back = os.path.join(self.scratch, "back")
-        for arguments, copy in ((("put", "--archive", "/usr", daemon.url("usr")), daemon.path("usr").decode()),
-                                (("get", "--archive", daemon.url("usr"), back), back)):
-            result = self.client(*arguments, seconds=1200)
+        local = self.folder("copies")
+        for words, copy in (
+                (("put", tree, daemon.url("put")), daemon.path("put").decode()),
+                (("get", daemon.url("put"), local + "/got"), local + "/got"),
+                (("sync", "--delete", tree + "/", daemon.url("synced")), daemon.path("synced").decode()),
+                (("sync", "--delete", daemon.url("synced") + "/", local + "/back"), local + "/back")):
+            result = self.client(words[0], "--archive", *words[1:], seconds=1800)
             self.assertEqual(result.code, 0, str(result))
-            compared = subprocess.run([rsync, "-anHAXi", "--checksum", "--delete", "/usr/", copy + "/"],
-                                      capture_output=True, check=True)
-            self.assertEqual(compared.stdout, b"")
+            for one, other in ((tree, copy), (copy, tree)):
+                compared = subprocess.run([rsync, "-anHAXi", "--checksum", "--delete", one + "/", other + "/"],
+                                          capture_output=True, check=True)
+                self.assertEqual(compared.stdout, b"", words)
+        return result.summary["files"]
+
+    def test_usr_both_ways(self):
+        self.moved("/usr")
+
+    def test_a_kernel_source_both_ways(self):
+        archives = glob.glob("/usr/src/linux-source-*.tar.*")
+        need(archives, "the package linux-source is not installed")
+        tree = self.folder("source")
+        subprocess.run(["tar", "-xf", archives[0], "-C", tree, "--strip-components=1"], check=True)
+        self.assertGreater(self.moved(tree), 50_000)
 
     def test_a_million_names(self):
         source = self.folder("many")

@@ -44,6 +44,7 @@ void MemoryDisk::open_source(ports::DiskTag tag, const ports::SourceFile& file,
         event.mtime_ns = at->second.mtime_ns;
         event.mode = at->second.mode;
         event.id = at->second.id;
+        event.ctime_ns = at->second.ctime_ns;
         if (event.size < ports::kSmallFile) {
             if (on_read) on_read(path, 0);
             const MemoryFile& now = files.at(path);
@@ -109,6 +110,7 @@ void MemoryDisk::check_source(ports::DiskTag tag, ports::DiskFile file) {
         ports::DiskEvent event{.tag = tag};
         event.size = now.bytes.size();
         event.mtime_ns = now.mtime_ns;
+        event.ctime_ns = now.ctime_ns;
         return event;
     });
 }

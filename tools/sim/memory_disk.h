@@ -18,6 +18,7 @@ struct MemoryFile {
     std::uint32_t mode = 0644;
     std::uint64_t id = 1;
     std::string shows{};  // of a link
+    std::int64_t ctime_ns = 1;
 };
 
 // A disk in memory that needs some time for each operation, and fails where it is told to.
