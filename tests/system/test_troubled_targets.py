@@ -1,0 +1,96 @@
+"""A tree whose target fails in the middle: the files that suffer say why, the others arrive, and what the
+left-over list names brings the rest once the trouble is over."""
+
+import os
+import re
+import shutil
+
+from disks import run, small_ext4
+from harness import DONE, FILE_FAILED, MIB, Case, Result, need_isolation, wait_for
+
+
+class Troubled(Case):
+    FILES, SIZE = 5, 2 * MIB  # of each directory
+    SLOWLY = ("--rate-limit", "150Mbit/s")
+
+    def setUp(self):
+        super().setUp()
+        need_isolation()
+        self.tree = self.folder("tree")
+        for directory in "abc":
+            self.folder(f"tree/{directory}")
+            for number in range(self.FILES):
+                self.random_file(str(number), self.SIZE, folder=f"tree/{directory}")
+        self.left_over = os.path.join(self.scratch, "left-over")
+
+    def names_below(self, folder):
+        return sorted(os.path.relpath(os.path.join(where, name), folder)
+                      for where, _, names in os.walk(folder) for name in names)
+
+    def troubled(self, root, words, trouble, mend, get=False):
+        """`trouble` comes when the first file has landed, `mend` after the run."""
+        server = self.server(root=self.scratch if get else root)
+        source = server.url("tree/") if get else self.tree + "/"
+        target = os.path.join(root, "into")
+        there = target if get else server.url("into")
+        client = self.start("get" if get else "put", *self.SLOWLY, "--left-over", self.left_over, source, there)
+        wait_for(lambda: os.path.exists(os.path.join(target, "a/0")) and os.path.isdir(os.path.join(target, "b")),
+                 "the first file", alive=client.running)
+        trouble(target)
+        self.assertEqual(client.wait(), FILE_FAILED, client.stdout + client.stderr)
+        result = Result(client)
+        self.assertRegex(result.said(), words)
+        self.assertGreater(len(result.errors), 0)
+        mend(target)
+        landed = self.names_below(target)
+        self.assertEqual([name for name in landed if name.startswith(".lambda-")], [])
+        for name in landed:
+            self.assert_same(os.path.join(self.tree, name), os.path.join(target, name))
+        self.assertGreaterEqual(result.summary["files"] + len(result.errors), 3 * self.FILES, str(result))
+        # What is left over, and it alone, comes with the next run.
+        again = self.client("get" if get else "put", "--from-file", self.left_over, there)
+        self.assertEqual(again.code, DONE, str(again))
+        self.assertEqual(again.summary["files"], 3 * self.FILES - len(landed))
+        self.assertEqual(self.names_below(target), self.names_below(self.tree))
+        for name in self.names_below(self.tree):
+            self.assert_same(os.path.join(self.tree, name), os.path.join(target, name))
+
+    def full(self, get):
+        folder = small_ext4(self, 64 * MIB).folder
+        ballast = self.file_with(os.path.join(folder, "ballast"), self.random.randbytes(40 * MIB))
+        os.sync()
+        self.troubled(folder, re.compile("space", re.I), lambda target: None, lambda target: os.unlink(ballast), get)
+
+    def test_put_to_a_disk_that_fills_up(self):
+        self.full(False)
+
+    def test_get_to_a_disk_that_fills_up(self):
+        self.full(True)
+
+    def read_only(self, target):
+        place = os.path.join(target, "b")
+        run("mount", "--bind", place, place)
+        self.addCleanup(os.system, f"umount -l '{place}' 2>/dev/null")
+        run("mount", "-o", "remount,bind,ro", place)
+
+    def writable(self, target):
+        run("umount", "-l", os.path.join(target, "b"))
+
+    def test_put_to_a_directory_that_becomes_read_only(self):
+        self.troubled(self.folder("root"), re.compile("read-only", re.I), self.read_only, self.writable)
+
+    def test_get_to_a_directory_that_becomes_read_only(self):
+        self.troubled(self.folder("root"), re.compile("read-only", re.I), self.read_only, self.writable, get=True)
+
+    def lose(self, target):
+        shutil.rmtree(os.path.join(target, "b"), ignore_errors=True)
+        self.file_with(os.path.join(target, "b"), b"in the way")
+
+    def find(self, target):
+        os.unlink(os.path.join(target, "b"))
+
+    def test_put_to_a_directory_that_is_lost(self):
+        self.troubled(self.folder("root"), re.compile("directory", re.I), self.lose, self.find)
+
+    def test_get_to_a_directory_that_is_lost(self):
+        self.troubled(self.folder("root"), re.compile("directory", re.I), self.lose, self.find, get=True)
