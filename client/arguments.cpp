@@ -258,6 +258,8 @@ Result<void> settle_plan(Arguments& into) {
             "--ignore-existing go with sync");
     if (plan.max_delete != UINT64_MAX && !plan.erase)
         return usage("--max-delete goes with --delete");
+    if (plan.dry_run && into.detach)
+        return usage("--dry-run tells what would be done, so it does not go with --detach");
     if (plan.erase) plan.rules = into.walk.rules;
     return {};
 }

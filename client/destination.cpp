@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <set>
 
 namespace lambda::client {
@@ -31,6 +32,12 @@ Result<Place> remote_place(const std::string& text) {
         return usage(text, "not a place at a server", "write lambda://HOST/PATH or HOST:PATH");
     }
     return place;
+}
+
+bool is_remote(const std::string& text) {
+    if (exists(text)) return false;
+    const auto place = parse_place(text);
+    return place && place->server;
 }
 
 // A name that exists here is local whatever it looks like.
@@ -138,16 +145,13 @@ Result<Plan> plan_get(const std::vector<std::string>& operands) {
     return plan;
 }
 
+bool between_servers(const std::vector<std::string>& operands) {
+    return std::all_of(operands.begin(), operands.end(), is_remote);
+}
+
 Result<Plan> plan_sync(const std::vector<std::string>& operands) {
     LAMBDA_ASSERT(operands.size() == 2);
-    const auto remote = [](const std::string& text) {
-        if (exists(text)) return false;
-        const auto place = parse_place(text);
-        return place && place->server;
-    };
-    const bool from_remote = remote(operands[0]);
-    if (from_remote && remote(operands[1]))
-        return usage(operands[1], "both are at servers", "sync to or from this machine");
+    const bool from_remote = is_remote(operands[0]);
     auto plan = from_remote ? plan_get(operands) : plan_put(operands);
     if (!plan) return plan;
     Item& item = plan->items.front();

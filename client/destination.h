@@ -31,6 +31,8 @@ struct Plan {
     bool trial = false;          // /.zero and /.null stand here too, and what stripes carry is kept
 };
 
+// Whether both operands of a sync are places at servers.
+bool between_servers(const std::vector<std::string>& operands);
 // A sync: `operands` are one source and the destination, one of them at a server. A directory means
 // its contents, whether or not a '/' ends it; of a remote source the server must be asked.
 Result<Plan> plan_sync(const std::vector<std::string>& operands);

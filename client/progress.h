@@ -18,7 +18,9 @@ class ProgressLine final : public dialling::TransferWatch {
     void note(const std::string& text) override { report_.note(text); }
     Time next_look() const override { return next_; }
     void look(const mover::Progress& progress, Time now) override;
-    void changed(const transfer::Change& change) override { report_.change(change); }
+    void changed(const transfer::Change& change) override {
+        report_.change(transfer::to_string(change.what), change.name, change.directory);
+    }
     void ended() override { report_.live(""); }
 
   private:

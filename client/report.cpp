@@ -30,7 +30,7 @@ std::string stripes_json(const std::vector<mover::StripeOutcome>& stripes) {
     return "[" + list + "]";
 }
 
-// What held a copy between two servers back, they know alone.
+// Of a copy between two servers that was cut, nobody told.
 bool measured(const mover::Outcome& outcome) {
     return !outcome.evidence.law.empty();
 }
@@ -89,12 +89,11 @@ void Report::data(const JsonObject& object, const std::string& text) {
     std::puts(style_.json ? object.line().c_str() : text.c_str());
 }
 
-void Report::change(const transfer::Change& change) {
+void Report::change(const std::string& word, const std::string& name, bool directory) {
     if (style_.quiet && !style_.json) return;
     live("");
-    const std::string word = transfer::to_string(change.what);
-    data(JsonObject().text("event", "change").text("change", word).text("path", change.name),
-         printable(word + " " + change.name + (change.directory ? "/" : "")));
+    data(JsonObject().text("event", "change").text("change", word).text("path", name),
+         printable(word + " " + name + (directory ? "/" : "")));
 }
 
 void Report::event(const JsonObject& object) {

@@ -46,7 +46,7 @@ class Report {
     const Style& style() const { return style_; }
 
     // A line of what a sync does or would do; not with --quiet, unless as JSON.
-    void change(const transfer::Change& change);
+    void change(const std::string& word, const std::string& name, bool directory);
     void moved(const mover::Outcome& outcome) { outcome_ = outcome; }
     void left_over(const std::string& file) { left_over_ = file; }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "client/copy/copy_command.h"
 #include "client/destination.h"
 #include "client/left_over.h"
 #include "client/offer.h"
@@ -312,6 +313,11 @@ void sync(const Arguments& arguments, Report& report) {
                                   .path = arguments.from_file,
                                   .side = Side::local,
                                   .remedy = "sync the directory that holds them"});
+    if (between_servers(*operands)) {
+        Arguments there = arguments;
+        there.operands = *operands;
+        return copy(there, report);
+    }
     run_plan(plan_sync(*operands), arguments, report);
 }
 

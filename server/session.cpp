@@ -142,6 +142,7 @@ asio::awaitable<void> Session::serve() {
             closing_ = true;
         }
         set_deadline();
+        if (activity_ && activity_->speak) activity_->speak();
         if (!co_await connection_.flush(output_)) co_return;
         const bool room = status == IoStatus::ok && !queue_.full();
         if (closing_ || changed_ || room) continue;

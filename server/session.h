@@ -40,6 +40,7 @@ class Session : public std::enable_shared_from_this<Session> {
         std::function<void()> cancel;
         std::function<std::string()> status;
         std::function<void(BitRate)> limit{};  // of a transfer's rate
+        std::function<void()> speak{};         // more of what it says, where there is room
     };
 
     // Another server's session, in place of a login.
@@ -86,6 +87,7 @@ class Session : public std::enable_shared_from_this<Session> {
     void order_copy(const session::CopyOrder& order);
     bool follow_copy(std::uint64_t number, bool owns);
     void tell(int code, const std::string& text);
+    void tell_changes(std::uint64_t number, std::size_t most_unsent);
 
     void reply(int code, std::string_view text);
     void reply(const session::Reply& reply);
@@ -104,8 +106,9 @@ class Session : public std::enable_shared_from_this<Session> {
     bool closing_ = false;  // after what is written
     bool quit_ = false;     // the client said so
     bool stopping_ = false;
-    bool changed_ = false;  // stop() or finish() came since the last look
-    bool joined_ = false;   // the connection went to a mover
+    bool changed_ = false;      // stop() or finish() came since the last look
+    std::uint64_t unsaid_ = 0;  // changes of a sync, whose names fit no line
+    bool joined_ = false;       // the connection went to a mover
 
     Connection::Deadline login_deadline_;
     Connection::Deadline idle_deadline_;

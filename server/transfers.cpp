@@ -123,6 +123,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .only = std::move(request.bounds.only),
          .may_follow = request.bounds.may_follow,
          .most_bytes = request.bounds.most_bytes,
+         .only_plan = std::move(request.bounds.plan),
          .local = request.local,
          .peer = request.peer,
          .ports = {},

@@ -29,6 +29,7 @@ struct TransferBounds {
     std::optional<transfer::WantRecord> only;  // get: nothing else is asked for
     bool may_follow = true;                    // get: links may be followed
     std::optional<std::uint64_t> most_bytes;   // of all files together
+    std::optional<transfer::SyncRecord> plan;  // put: what may become of what stands there
 };
 
 // What a session asks for, once its account's rights and its target were looked at.

@@ -41,9 +41,9 @@ Fault fault_of(int code) {
     return Fault::cut;  // 425, 450: later it may do
 }
 
-std::string walk_of(const transfer::WalkRecord& walk) {
+std::string raw(const transfer::Record& record) {
     std::vector<std::byte> bytes;
-    transfer::append_record(bytes, walk);
+    transfer::append_record(bytes, record);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -146,20 +146,29 @@ bool Conductor::look() {
     const bool into = plan_.destination.path.ends_with('/') ||
                       (target && target->type == session::EntryType::directory);
     if (source && source->type == session::EntryType::file) size_ = source->size;
-    // A tree that becomes the target is what it holds, in a directory of that name.
-    contents_ = plan_.contents || (tree && !into);
+    // A tree that becomes the target is what it holds, in a directory of that name; of a sync it
+    // always is, also where a link leads to it.
+    bool whole = tree && !into;
+    if (arguments_.plan.whole && !plan_.contents) {
+        const auto within = source_->exchange("MLST", plan_.source.path + "/.");
+        if (!within) return fail(within.error(), Role::source);
+        whole = within->code == 250;
+    }
+    contents_ = plan_.contents || whole;
     several_ = contents_ || into;
     return true;
 }
 
 std::optional<std::string> Conductor::grant(Role granter, Role dialler) {
+    const bool puts = granter == Role::destination;
     const session::GrantRequest request{
         .direction = dialler == Role::destination ? Direction::get : Direction::put,
         .peer = session(dialler)->peer_fingerprint(),
         .size = size_,
         .contents = granter == Role::source && contents_,
-        .several = granter == Role::destination && several_,
+        .several = puts && several_,
         .follow = granter == Role::source && arguments_.walk.links == ports::Links::follow,
+        .sync = puts && !arguments_.plan.is_default() ? raw(arguments_.plan) : std::string(),
         .path = end(granter).path};
     const auto reply = session(granter)->exchange("GRANT", session::format_grant_request(request));
     if (!reply) {
@@ -192,7 +201,12 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
     request.contents = contents_;
     request.several = several_;
     request.detach = arguments_.detach;
-    request.walk = walk_of(arguments_.walk);
+    request.walk = raw(arguments_.walk);
+    if (!arguments_.plan.is_default()) {
+        transfer::SyncRecord plan = arguments_.plan;
+        plan.rules.clear();  // they stand in the walk
+        request.sync = raw(plan);
+    }
     request.path = end(dialler).path;
     Connection& connection = *session(dialler);
     if (auto queued = connection.send("COPY", session::format_copy_request(request)); !queued) {
@@ -250,6 +264,12 @@ Result<session::Reply> hear_copy(Connection& connection, Report& report,
             if (connection.send("ABOR")) [[maybe_unused]]
                 const auto polled = connection.poll();
             return interruption_error();
+        }
+        if (reply->code == 113) {
+            const auto change = session::parse_copy_change(reply->text());
+            if (!change) return change.error();
+            report.change(change->word, change->path, change->directory);
+            continue;
         }
         const auto status = session::parse_copy_status(reply->text());
         if (!status) continue;

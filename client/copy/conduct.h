@@ -11,6 +11,7 @@
 #include "client/place.h"
 #include "client/report.h"
 #include "common/session/copy.h"
+#include "common/session/copy_result.h"
 
 namespace lambda::client {
 

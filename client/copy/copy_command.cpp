@@ -43,6 +43,18 @@ mover::Outcome outcome_of(const session::CopyResult& result) {
     outcome.retransmitted_packets = result.retransmitted_packets;
     outcome.refused_packets = result.refused_packets;
     outcome.cut = result.cut;
+    outcome.adopted = result.adopted;
+    outcome.adopted_bytes = result.adopted_bytes;
+    outcome.mended = result.mended;
+    outcome.deleted = result.deleted;
+    for (const auto& stripe : result.stripes) {
+        outcome.stripes.push_back({.bytes = stripe.bytes,
+                                   .packets = stripe.packets,
+                                   .lost = stripe.lost,
+                                   .rtt_ms = static_cast<double>(stripe.rtt_us) / 1e3});
+    }
+    outcome.evidence = result.evidence;
+    outcome.evidence.between_servers = true;
     return outcome;
 }
 
@@ -54,7 +66,13 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
     if (result.failed > result.failures.size()) {
         report.note(std::to_string(result.failed - result.failures.size()) + " more files failed");
     }
-    if (result.skipped > 0) report.note(std::to_string(result.skipped) + " were skipped");
+    for (const auto& skip : result.skips) report.note("skipped " + skip.name + ": " + skip.why);
+    if (result.skipped > result.skips.size()) {
+        report.note(std::to_string(result.skipped - result.skips.size()) + " more were skipped");
+    }
+    if (result.unsaid > 0) {
+        report.note(std::to_string(result.unsaid) + " changes have names too long to be told");
+    }
     if (result.unowned > 0) {
         report.say(std::to_string(result.unowned) +
                    " did not get their owner, since the receiver is not root there");

@@ -22,6 +22,13 @@ constexpr Duration kKeepAlive = std::chrono::seconds(10);
 constexpr Duration kLastWords = std::chrono::seconds(30);
 constexpr std::size_t kMaxText = 65536;
 
+bool announces_entry(const transfer::Record& record) {
+    return std::holds_alternative<transfer::FileRecord>(record) ||
+           std::holds_alternative<transfer::DirectoryRecord>(record) ||
+           std::holds_alternative<transfer::LinkRecord>(record) ||
+           std::holds_alternative<transfer::SameRecord>(record);
+}
+
 }  // namespace
 
 ReceiveSide::Stripe::Stripe(std::uint16_t number, const Setup& setup)
@@ -225,14 +232,30 @@ void ReceiveSide::handle_records() {
 }
 
 bool ReceiveSide::handle_record(const transfer::Record& record) {
-    if (const auto* plan = std::get_if<transfer::SyncRecord>(&record))
-        // A grant is for a copy: nothing that stands there goes for it.
-        return !setup_.is_client && !setup_.most_bytes && set_plan(*plan);
+    if (const auto* plan = std::get_if<transfer::SyncRecord>(&record)) {
+        if (setup_.only_plan && *plan != *setup_.only_plan) {
+            cut(beyond_grant("another sync was granted"));
+            return true;
+        }
+        plan_heard_ = true;
+        return !setup_.is_client && set_plan(*plan);
+    }
+    if (setup_.only_plan && !within_plan(record)) {
+        cut(beyond_grant("more than the granted sync was begun"));
+        return true;
+    }
     if (transfer::Comparison::takes(record)) return comparison_.handle(record);
     const bool fault = std::holds_alternative<transfer::FailRecord>(record) ||
                        std::holds_alternative<transfer::VoidRecord>(record);
     if (fault) comparison_.note_fault();
     return sink_.handle(record);
+}
+
+// A sync that was granted begins with SYNC, and a dry run announces nothing.
+bool ReceiveSide::within_plan(const transfer::Record& record) const {
+    const transfer::SyncRecord& plan = *setup_.only_plan;
+    if (!plan.is_default() && !plan_heard_) return false;
+    return !plan.dry_run || !announces_entry(record);
 }
 
 bool ReceiveSide::set_plan(const transfer::SyncRecord& plan) {

@@ -75,6 +75,7 @@ class ReceiveSide final : public End, private Links::Handler {
     void handle_records();
     bool handle_record(const transfer::Record& record);
     bool set_plan(const transfer::SyncRecord& plan);
+    bool within_plan(const transfer::Record& record) const;
     void look();
     void ask();
     Time next_time();
@@ -95,6 +96,7 @@ class ReceiveSide final : public End, private Links::Handler {
     std::deque<transfer::WantRecord> wants_;
     Time patience_at_{};
     bool walk_sent_ = false;
+    bool plan_heard_ = false;
     bool want_end_sent_ = false;
     Batch batch_;
     std::vector<std::byte> scratch_;  // one packet's text

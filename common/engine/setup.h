@@ -48,7 +48,9 @@ struct Setup {
     std::optional<transfer::WantRecord> only{};  // sender at the server: nothing else is asked for
     bool may_follow = true;                      // sender at the server: links may be followed
     std::optional<std::uint64_t> most_bytes{};   // of all files together
-    bool keep_names = true;                      // client: Outcome::done is wanted
+    // Receiver at the server: the one SYNC that may be said, and must be unless it is the default.
+    std::optional<transfer::SyncRecord> only_plan{};
+    bool keep_names = true;  // client: Outcome::done is wanted
     // Receiver: its owner tells the sender by itself that it leaves (QUIT), so it may end once its
     // last words are on their way.
     bool says_goodbye = false;

@@ -95,6 +95,7 @@ engine::Setup Mover::State::engine_setup() {
     given.only = setup.only;
     given.may_follow = setup.may_follow;
     given.most_bytes = setup.most_bytes;
+    given.only_plan = setup.only_plan;
     given.keep_names = setup.keep_names;
     given.keep_series = setup.keep_series;
     io::fill_random(std::as_writable_bytes(std::span(&given.seed, 1)));

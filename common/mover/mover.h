@@ -54,6 +54,7 @@ struct Setup {
     std::optional<transfer::WantRecord> only{};
     bool may_follow = true;
     std::optional<std::uint64_t> most_bytes{};
+    std::optional<transfer::SyncRecord> only_plan{};
     bool keep_series = false;  // Outcome::series is wanted
 
     // The control connection's ends. A client's sockets connect to `peer` at the agreed ports.

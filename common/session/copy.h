@@ -9,15 +9,9 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/session/reply.h"
 #include "common/session/terms.h"
 
 namespace lambda::session {
-
-// Percent-encoded, so that any name can stand as a fact's value. Decoding gives nothing for a bad
-// encoding, and for CR, LF and NUL, which no line could carry.
-std::string encode_value(std::string_view text);
-std::optional<std::string> decode_value(std::string_view text);
 
 // What an account hands to one other server: GRANT facts path.
 struct GrantRequest {
@@ -28,6 +22,7 @@ struct GrantRequest {
     bool contents = false;                    // get: what the directory holds, not itself
     bool several = false;                     // put: names are appended to the path
     bool follow = false;                      // get: links within it may be followed, out of it too
+    std::string sync;                         // put: the one record SYNC that may be said, raw
     std::string path;
 
     bool operator==(const GrantRequest&) const = default;
@@ -52,6 +47,7 @@ struct CopyRequest {
     bool several = false;   // names are appended to the target
     bool detach = false;    // goes on when the client has left
     std::string walk;       // how the source is walked: the record WALK of §7, raw
+    std::string sync;       // what is to become of the target: the record SYNC of §7, raw
     std::string path;       // here
 
     bool operator==(const CopyRequest&) const = default;
@@ -93,22 +89,5 @@ struct CopyStatus {
 };
 std::string format_copy_status(const CopyStatus& status);
 Result<CopyStatus> parse_copy_status(std::string_view text);
-
-// What a copy came to, seen from the server that dialled: its last reply.
-struct CopyResult {
-    // Errors as that server sees them: Side::local is itself, Side::remote the other.
-    std::optional<Error> cut;  // it ended early, and why
-    std::vector<Error> failures;
-    std::uint64_t files = 0, links = 0, directories = 0, skipped = 0, unowned = 0, failed = 0;
-    std::uint64_t bytes = 0, bytes_kept = 0, verified = 0, leaves_again = 0;
-    std::uint64_t sent_packets = 0, lost_packets = 0, retransmitted_packets = 0;
-    std::uint64_t refused_packets = 0;
-    std::uint64_t transfer_us = 0;
-};
-// 226 where it came to its end, 425 where the other server was not reached, so that the other way
-// may be tried, 426 where it was cut. As many failures as fit into kMaxResultText.
-Reply format_copy_result(const CopyResult& result);
-Result<CopyResult> parse_copy_result(const Reply& reply);
-constexpr std::size_t kMaxResultText = 512 * 1024;
 
 }  // namespace lambda::session

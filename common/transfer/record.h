@@ -144,6 +144,7 @@ struct SyncRecord {
 
     // Nothing is asked for but what every transfer gets.
     bool is_default() const { return !whole && !checksum; }
+    bool operator==(const SyncRecord&) const = default;
 };
 // An entry before it is opened, so that the receiver can say whether it wants it. Those that have a
 // verdict (all but `leave` and `skipped`) are numbered from 0.

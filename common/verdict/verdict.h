@@ -32,7 +32,8 @@ const char* name_of(Cause cause);
 
 struct Evidence {
     Figures sender, receiver;
-    bool sender_here = true;  // else the receiver is here
+    bool sender_here = true;       // else the receiver is here
+    bool between_servers = false;  // neither of them is here
     std::string law;
     bool law_is_fixed = false;
     bool law_yields_to_loss = false;  // to each, whether or not it means congestion

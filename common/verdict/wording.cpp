@@ -9,8 +9,14 @@ std::string percent(double share) {
     return std::to_string(std::lround(100 * share)) + " % of the time";
 }
 
-std::string here(bool is_here) {
-    return is_here ? "here" : "at the server";
+std::string place_of_sender(const Evidence& evidence) {
+    if (evidence.between_servers) return "at the source";
+    return evidence.sender_here ? "here" : "at the server";
+}
+
+std::string place_of_receiver(const Evidence& evidence) {
+    if (evidence.between_servers) return "at the destination";
+    return evidence.sender_here ? "at the server" : "here";
 }
 
 std::string milliseconds(std::uint64_t us) {
@@ -37,7 +43,7 @@ std::string why_window(const Evidence& evidence) {
 
 std::string why(const Evidence& evidence, Cause cause, double share) {
     const Figures& sender = evidence.sender;
-    const std::string from = here(evidence.sender_here), to = here(!evidence.sender_here);
+    const std::string from = place_of_sender(evidence), to = place_of_receiver(evidence);
     const std::string held = " (" + percent(share) + ")";
     switch (cause) {
         case Cause::too_short:

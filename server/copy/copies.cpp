@@ -47,6 +47,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     wish.request.terms = std::move(terms);
 
     const std::uint64_t number = next_number_++;
+    const bool tells_changes = wish.plan.whole && !wish.request.detach;
     const std::string host = wish.request.host;
     io::log_info(name_of(number) + "begins for " + wish.account + ": " +
                  to_string(wish.request.terms.direction) + " of " + wish.request.path + ", " +
@@ -56,12 +57,15 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
                  .root = std::move(wish.root),
                  .into_directory = wish.into_directory,
                  .walk = std::move(wish.walk),
+                 .plan = std::move(wish.plan),
                  .may_dial = [this, host](const Address& to) { return rules_.allow(host, to); },
                  .certificate = settings_.certificate,
                  .key = settings_.key,
                  .socket_buffer = settings_.socket_buffer,
                  .allow_uring = settings_.io_uring,
+                 .tells_changes = tells_changes,
                  .moved = [this, number] { post_([this, number] { tell(number); }); },
+                 .changed = [this, number] { post_([this, number] { tell_changes(number); }); },
                  .ended = [this, number] { post_([this, number] { end(number); }); }});
     if (!copy) {
         transfers_.release(memory);
@@ -128,14 +132,28 @@ void Copies::tell(std::uint64_t number) {
     for (const auto& [ticket, watcher] : found->second.watchers) watcher.moved(status);
 }
 
+void Copies::tell_changes(std::uint64_t number) {
+    const auto found = entries_.find(number);
+    if (found == entries_.end() || !found->second.copy) return;
+    for (const auto& [ticket, watcher] : found->second.watchers) {
+        if (watcher.changed) watcher.changed();
+    }
+}
+
+std::vector<transfer::Change> Copies::take_changes(std::uint64_t number, std::size_t most) {
+    const auto found = entries_.find(number);
+    if (found == entries_.end() || !found->second.copy) return {};
+    return found->second.copy->take_changes(most);
+}
+
 void Copies::end(std::uint64_t number) {
     Entry& entry = entries_.at(number);
     entry.status = entry.copy->status();
     entry.result = entry.copy->result();
-    entry.copy.reset();
     log_end(number, entry.result);
     const std::map<Ticket, Watcher> watchers = std::exchange(entry.watchers, {});
     for (const auto& [ticket, watcher] : watchers) watcher.ended(entry.result);
+    entry.copy.reset();
     const std::uint64_t memory = entry.memory;
     forget_oldest();
     transfers_.release(memory);

@@ -25,6 +25,7 @@ class Copies {
     // Who follows a copy, on the loop's thread. `ended` comes once, last.
     struct Watcher {
         std::function<void(const session::CopyStatus&)> moved;
+        std::function<void()> changed{};  // of who began a sync: take_changes() has some
         std::function<void(const session::CopyResult&)> ended;
     };
     using Ticket = std::uint64_t;
@@ -40,6 +41,7 @@ class Copies {
         io::Root root;
         bool into_directory = false;
         transfer::WalkRecord walk;
+        transfer::SyncRecord plan;
     };
     // The number of a copy that has begun, or the reply that refuses it: 501, 504 or 450.
     std::variant<std::uint64_t, session::Reply> begin(Wish wish);
@@ -49,6 +51,8 @@ class Copies {
     bool cancel(std::uint64_t number, const std::string& account, const Error& why);
     // Nothing where there is no such copy. One that has ended tells so soon.
     std::optional<Ticket> watch(std::uint64_t number, const std::string& account, Watcher watcher);
+    // What a sync did, the oldest first; nothing once it is over and `ended` was called.
+    std::vector<transfer::Change> take_changes(std::uint64_t number, std::size_t most);
     // False where the watcher has heard of the end already.
     bool unwatch(std::uint64_t number, Ticket ticket);
 
@@ -67,6 +71,7 @@ class Copies {
     };
     Entry* find(std::uint64_t number, const std::string& account);
     void tell(std::uint64_t number);
+    void tell_changes(std::uint64_t number);
     void end(std::uint64_t number);
     void tell_end(std::uint64_t number, Ticket ticket);
     void forget_oldest();

@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <ctime>
@@ -53,6 +54,19 @@ session::CopyResult result_of(const mover::Outcome& outcome) {
     result.retransmitted_packets = outcome.retransmitted_packets;
     result.refused_packets = outcome.refused_packets;
     result.transfer_us = static_cast<std::uint64_t>(std::llround(outcome.transfer_seconds * 1e6));
+    result.adopted = outcome.adopted;
+    result.adopted_bytes = outcome.adopted_bytes;
+    result.mended = outcome.mended;
+    result.deleted = outcome.deleted;
+    for (const mover::Skipped& skip : outcome.skips) result.skips.push_back({skip.name, skip.why});
+    for (const mover::StripeOutcome& stripe : outcome.stripes) {
+        result.stripes.push_back(
+            {.bytes = stripe.bytes,
+             .packets = stripe.packets,
+             .lost = stripe.lost,
+             .rtt_us = static_cast<std::uint64_t>(std::llround(stripe.rtt_ms * 1e3))});
+    }
+    result.evidence = outcome.evidence;
     for (const mover::FileFailure& failure : outcome.failures) {
         result.failures.push_back(failure.error);
         if (result.failures.back().path.empty()) result.failures.back().path = failure.name;
@@ -81,6 +95,7 @@ Copy::Copy(std::uint64_t number, CopyTask task, io::Descriptor interruption)
       status_(first_status(number, task_.request)) {}
 
 Copy::~Copy() {
+    stop_waiting();
     dialling::Interruption(interruption_.get()).raise();
     if (thread_.joinable()) thread_.join();
 }
@@ -94,7 +109,29 @@ void Copy::cancel(Error why) {
         const std::lock_guard lock(mutex_);
         if (!cancelled_) cancelled_ = std::move(why);
     }
+    stop_waiting();
     dialling::Interruption(interruption_.get()).raise();
+}
+
+void Copy::stop_waiting() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    room_.notify_all();
+}
+
+std::vector<transfer::Change> Copy::take_changes(std::size_t most) {
+    std::vector<transfer::Change> taken;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto end =
+            changes_.begin() + static_cast<std::ptrdiff_t>(std::min(most, changes_.size()));
+        taken.assign(std::make_move_iterator(changes_.begin()), std::make_move_iterator(end));
+        changes_.erase(changes_.begin(), end);
+    }
+    room_.notify_all();
+    return taken;
 }
 
 session::CopyStatus Copy::status() const {
@@ -173,7 +210,7 @@ Result<mover::Outcome> Copy::perform() {
          .sources = std::move(sources),
          .wants = std::move(wants),
          .walk = task_.walk,
-         .plan = {},
+         .plan = task_.plan,
          .target = {.path = request.path, .into_directory = task_.into_directory},
          .only = {},
          .may_follow = true,
@@ -197,6 +234,20 @@ void Copy::enter(session::CopyState state) {
         status_.state = state;
     }
     task_.moved();
+}
+
+// A client that does not read holds its sync up, as its terminal would hold up its own.
+void Copy::changed(const transfer::Change& change) {
+    if (!task_.tells_changes) return;
+    bool first = false;
+    {
+        std::unique_lock lock(mutex_);
+        room_.wait(lock, [this] { return changes_.size() < kMostChanges || stopping_; });
+        if (stopping_) return;
+        first = changes_.empty();
+        changes_.push_back(change);
+    }
+    if (first) task_.changed();
 }
 
 void Copy::note(const std::string& text) {

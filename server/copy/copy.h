@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "common/dialling/transfer_loop.h"
 #include "common/io/root.h"
 #include "common/session/copy.h"
+#include "common/session/copy_result.h"
 #include "common/transfer/record.h"
 
 namespace lambda::server {
@@ -26,23 +28,31 @@ struct CopyTask {
     io::Root root;                 // of the account
     bool into_directory = false;   // get: how the target is understood
     transfer::WalkRecord walk;
+    transfer::SyncRecord plan;
     dialling::MayDial may_dial;
     std::string certificate, key;  // this server's own, which it proves itself by
     std::size_t socket_buffer = 0;
     bool allow_uring = true;
-    std::function<void()> moved;  // a second passed, or the state changed
-    std::function<void()> ended;  // result() is final; last call of all
+    bool tells_changes = false;     // of a sync: somebody takes them
+    std::function<void()> moved;    // a second passed, or the state changed
+    std::function<void()> changed;  // there are changes to take, where there were none
+    std::function<void()> ended;    // result() is final; last call of all
 };
 
 class Copy final : private dialling::TransferWatch {
   public:
+    // Changes that wait to be taken; then the copy waits too.
+    static constexpr std::size_t kMostChanges = 1024;
+
     static Result<std::unique_ptr<Copy>> make(std::uint64_t number, CopyTask task);
     ~Copy() override;  // cancels, and waits for the thread
 
     void start();
     // Ends it soon, with `why` as CopyResult::cut. A repeated call changes nothing. Any thread.
     void cancel(Error why);
-    session::CopyStatus status() const;                            // any thread
+    session::CopyStatus status() const;  // any thread
+    // The oldest `most` of what a sync does or would do. Any thread.
+    std::vector<transfer::Change> take_changes(std::size_t most);
     const session::CopyResult& result() const { return result_; }  // after ended()
 
   private:
@@ -59,7 +69,9 @@ class Copy final : private dialling::TransferWatch {
     void note(const std::string& text) override;
     Time next_look() const override { return next_look_; }
     void look(const mover::Progress& progress, Time now) override;
+    void changed(const transfer::Change& change) override;
     void ended() override {}
+    void stop_waiting();
 
     const std::uint64_t number_;
     CopyTask task_;
@@ -70,9 +82,12 @@ class Copy final : private dialling::TransferWatch {
     std::deque<Sample> samples_;  // of the last few seconds
     session::CopyResult result_;
 
-    mutable std::mutex mutex_;  // of the two below
+    mutable std::mutex mutex_;  // of all below
     session::CopyStatus status_;
     std::optional<Error> cancelled_;
+    std::deque<transfer::Change> changes_;
+    bool stopping_ = false;  // nobody is waited for
+    std::condition_variable room_;
 };
 
 }  // namespace lambda::server

@@ -1,4 +1,5 @@
 // The session's part in copies from server to server: GRANT and COPY (docs/protocol.md §11).
+#include <algorithm>
 #include <boost/asio/post.hpp>
 
 #include "common/dialling/waiting.h"
@@ -30,17 +31,26 @@ std::string fresh_token() {
     return session::to_hex(token);
 }
 
-Result<transfer::WalkRecord> parse_walk(const std::string& bytes) {
-    if (bytes.empty()) return transfer::WalkRecord{};
+// A record that stands as a fact; the default where there is none.
+template <class R>
+Result<R> parse_record(const std::string& bytes, const char* refusal) {
+    if (bytes.empty()) return R{};
     transfer::RecordReader reader;
     reader.put(std::as_bytes(std::span(bytes)));
     auto record = reader.next();
-    auto* const walk = record ? std::get_if<transfer::WalkRecord>(&*record) : nullptr;
-    if (walk == nullptr || reader.next() || reader.broken()) {
-        return session::usage_error("fact 'walk' is no record WALK");
-    }
-    return std::move(*walk);
+    auto* const wanted = record ? std::get_if<R>(&*record) : nullptr;
+    if (wanted == nullptr) return session::usage_error(refusal);
+    std::vector<std::byte> again;
+    transfer::append_record(again, *wanted);
+    const bool whole = std::ranges::equal(again, std::as_bytes(std::span(bytes)));
+    if (!whole) return session::usage_error(refusal);  // something else stands behind it
+    return std::move(*wanted);
 }
+
+// Of preliminary replies, while the client does not read.
+constexpr std::size_t kMostUnsent = 64 * 1024;
+constexpr const char* kNoWalk = "fact 'walk' is no record WALK";
+constexpr const char* kNoSync = "fact 'sync' is no record SYNC";
 
 }  // namespace
 
@@ -49,6 +59,8 @@ void Session::grant(const std::string& argument) {
     if (!service_.settings.allow_copy) return reply(504, "Copies are switched off here");
     Result<session::GrantRequest> request = session::parse_grant_request(argument);
     if (!request) return reply(501, request.error().sentence());
+    const auto plan = parse_record<transfer::SyncRecord>(request->sync, kNoSync);
+    if (!plan) return reply(501, plan.error().sentence());
     if (request->direction == session::Direction::put && root_->read_only()) {
         return reply(550, "This account may only read");
     }
@@ -106,8 +118,11 @@ std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offe
         reply(550, "The grant is for another path");
         return std::nullopt;
     }
-    TransferBounds bounds{.only = {}, .may_follow = request.follow, .most_bytes = request.size};
-    if (!put) {
+    TransferBounds bounds{
+        .only = {}, .may_follow = request.follow, .most_bytes = request.size, .plan = {}};
+    if (put) {
+        bounds.plan = *parse_record<transfer::SyncRecord>(request.sync, kNoSync);
+    } else {
         bounds.only = transfer::WantRecord{
             .name = request.path, .pattern = false, .contents = request.contents};
     }
@@ -135,11 +150,13 @@ asio::awaitable<void> Session::begin_copy(const std::string& argument) {
         reply(501, request.error().sentence());
         co_return;
     }
-    Result<transfer::WalkRecord> walk = parse_walk(request->walk);
-    if (!walk) {
-        reply(501, walk.error().sentence());
+    auto walk = parse_record<transfer::WalkRecord>(request->walk, kNoWalk);
+    auto plan = parse_record<transfer::SyncRecord>(request->sync, kNoSync);
+    if (!walk || !plan) {
+        reply(501, (walk ? plan.error() : walk.error()).sentence());
         co_return;
     }
+    if (plan->erase) plan->rules = walk->rules;
     const bool fetches = request->terms.direction == session::Direction::get;
     if (fetches && root_->read_only()) {
         reply(550, "This account may only read");
@@ -159,7 +176,8 @@ asio::awaitable<void> Session::begin_copy(const std::string& argument) {
                                               .request = *std::move(request),
                                               .root = root_->duplicate(),
                                               .into_directory = into_directory,
-                                              .walk = *std::move(walk)});
+                                              .walk = *std::move(walk),
+                                              .plan = *std::move(plan)});
     if (const auto* refused = std::get_if<Reply>(&begun)) {
         reply(*refused);
         co_return;
@@ -195,18 +213,28 @@ void Session::order_copy(const session::CopyOrder& order) {
 // False: there is no such copy of this account. `owns`: the copy ends with this session.
 bool Session::follow_copy(std::uint64_t number, bool owns) {
     const std::weak_ptr<Session> weak = weak_from_this();
-    const auto ticket =
-        service_.copies.watch(number, user_,
-                              {.moved =
-                                   [weak](const session::CopyStatus& status) {
-                                       if (const auto self = weak.lock())
-                                           self->tell(112, format_copy_status(status));
-                                   },
-                               .ended =
-                                   [weak](const session::CopyResult& result) {
-                                       if (const auto self = weak.lock())
-                                           self->finish(format_copy_result(result));
-                                   }});
+    Copies::Watcher watcher{.moved =
+                                [weak](const session::CopyStatus& status) {
+                                    if (const auto self = weak.lock())
+                                        self->tell(112, format_copy_status(status));
+                                },
+                            .ended =
+                                [weak, number, owns](session::CopyResult result) {
+                                    const auto self = weak.lock();
+                                    if (!self) return;
+                                    if (owns) self->tell_changes(number, SIZE_MAX);
+                                    result.unsaid = std::exchange(self->unsaid_, 0);
+                                    self->finish(format_copy_result(result));
+                                }};
+    if (owns) {
+        watcher.changed = [weak] {
+            const auto self = weak.lock();
+            if (!self) return;
+            self->changed_ = true;
+            self->connection_.wake();
+        };
+    }
+    const auto ticket = service_.copies.watch(number, user_, std::move(watcher));
     if (!ticket) return false;
     Copies& copies = service_.copies;
     std::function<void()> cancel;
@@ -224,13 +252,33 @@ bool Session::follow_copy(std::uint64_t number, bool owns) {
         };
     }
     begin({.cancel = std::move(cancel),
-           .status = [number] { return "Copy " + std::to_string(number); }});
+           .status = [number] { return "Copy " + std::to_string(number); },
+           .speak =
+               [this, number, owns] {
+                   if (owns) tell_changes(number, kMostUnsent);
+               }});
     return true;
+}
+
+// Of a sync, until so many bytes wait to be read.
+void Session::tell_changes(std::uint64_t number, std::size_t most_unsent) {
+    constexpr std::size_t kAtOnce = 64;
+    while (output_.size() < most_unsent) {
+        const auto changes = service_.copies.take_changes(number, kAtOnce);
+        if (changes.empty()) return;
+        for (const transfer::Change& change : changes) {
+            const auto text = session::format_copy_change({.word = to_string(change.what),
+                                                           .path = change.name,
+                                                           .directory = change.directory});
+            if (text) reply(113, *text);
+            unsaid_ += text ? 0 : 1;
+        }
+    }
+    changed_ = true;
 }
 
 // A preliminary reply of what runs; dropped while the client does not read.
 void Session::tell(int code, const std::string& text) {
-    constexpr std::size_t kMostUnsent = 64 * 1024;
     if (!activity_ || output_.size() > kMostUnsent) return;
     reply(code, text);
     changed_ = true;

@@ -1,5 +1,6 @@
 #include "common/session/copy.h"
 
+#include "common/session/fact_text.h"
 #include "common/session/facts.h"
 #include "tests/support/catch.h"
 
@@ -19,6 +20,7 @@ CopyRequest example() {
     request.contents = true;
     request.detach = true;
     request.walk = std::string("\x29\x00\x01", 3);
+    request.sync = std::string("\x2a\x00", 2);
     request.path = "/here; and there";
     return request;
 }
@@ -39,6 +41,7 @@ TEST_CASE("a request for a grant survives its line") {
                          .contents = false,
                          .several = true,
                          .follow = true,
+                         .sync = std::string("\x2a\x00", 2),
                          .path = "/with blanks; and so on"};
     const auto parsed = parse_grant_request(format_grant_request(request));
     REQUIRE(parsed);
@@ -79,55 +82,6 @@ TEST_CASE("a status survives its line") {
     const auto parsed = parse_copy_status(format_copy_status(status));
     REQUIRE(parsed);
     CHECK(*parsed == status);
-}
-
-TEST_CASE("a result survives its reply, whatever the errors say") {
-    CopyResult result;
-    result.files = 2;
-    result.failed = 1;
-    result.failures.push_back({.fault = Fault::file,
-                               .message = "no; \xffgood=%",
-                               .path = "a b/c",
-                               .side = Side::remote,
-                               .remedy = "do; it"});
-    const Reply good = format_copy_result(result);
-    CHECK(good.code == 226);
-    auto parsed = parse_copy_result(good);
-    REQUIRE(parsed);
-    CHECK(parsed->files == 2);
-    REQUIRE(parsed->failures.size() == 1);
-    CHECK(parsed->failures[0].message == result.failures[0].message);
-    CHECK(parsed->failures[0].path == "a b/c");
-    CHECK(parsed->failures[0].remedy == "do; it");
-    CHECK(parsed->failures[0].side == Side::remote);
-    CHECK_FALSE(parsed->cut);
-
-    result.cut = Error{
-        .fault = Fault::cut, .message = "over", .path = {}, .side = Side::network, .remedy = {}};
-    CHECK(format_copy_result(result).code == 426);
-    result.cut->fault = Fault::session;
-    CHECK(format_copy_result(result).code == 425);
-    result.cut->side = Side::remote;
-    CHECK(format_copy_result(result).code == 426);
-    parsed = parse_copy_result(format_copy_result(result));
-    REQUIRE(parsed);
-    CHECK(parsed->cut->message == "over");
-}
-
-TEST_CASE("a result is bounded") {
-    CopyResult result;
-    for (int i = 0; i < 1000; ++i) {
-        result.failures.push_back({.fault = Fault::file,
-                                   .message = std::string(1000, 'x'),
-                                   .path = std::string(1000, ';'),
-                                   .side = Side::local,
-                                   .remedy = {}});
-    }
-    std::size_t bytes = 0;
-    const Reply reply = format_copy_result(result);
-    for (const std::string& line : reply.lines) bytes += line.size();
-    CHECK(bytes < kMaxResultText + 1000);
-    CHECK(parse_copy_result(reply));
 }
 
 TEST_CASE("values are encoded and refused where they are broken") {

@@ -145,6 +145,11 @@ TEST_CASE("the sentence names the side and the share") {
           std::string::npos);
     evidence.sender_here = false;
     CHECK(judge(evidence).sentence().find("the disk at the server") != std::string::npos);
+    evidence.between_servers = true;
+    CHECK(judge(evidence).sentence().find("the disk at the source") != std::string::npos);
+    evidence = waiting_for(Figure::finish);
+    evidence.between_servers = true;
+    CHECK(judge(evidence).sentence().find("the disk at the destination") != std::string::npos);
     for (const auto figure : {Figure::credit, Figure::window, Figure::limit, Figure::pace}) {
         CHECK(!judge(waiting_for(figure)).remedy.empty());
     }

@@ -1,0 +1,57 @@
+// What the server that conducts a copy tells of it: the lines of a sync while it runs, and what it
+// came to (docs/protocol.md §11). Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/session/reply.h"
+#include "common/verdict/verdict.h"
+
+namespace lambda::session {
+
+// One line of what a sync between servers does, or would do: the text of a 113.
+struct CopyChange {
+    std::string word;  // of docs/sync.md
+    std::string path;
+    bool directory = false;
+
+    bool operator==(const CopyChange&) const = default;
+};
+// Nothing where the name is too long for a line of the control session.
+std::optional<std::string> format_copy_change(const CopyChange& change);
+Result<CopyChange> parse_copy_change(std::string_view text);
+
+// What a copy came to, seen from the server that dialled: its last reply.
+struct CopyResult {
+    // Errors as that server sees them: Side::local is itself, Side::remote the other.
+    std::optional<Error> cut;  // it ended early, and why
+    std::vector<Error> failures;
+    std::uint64_t files = 0, links = 0, directories = 0, skipped = 0, unowned = 0, failed = 0;
+    std::uint64_t bytes = 0, bytes_kept = 0, verified = 0, leaves_again = 0;
+    std::uint64_t sent_packets = 0, lost_packets = 0, retransmitted_packets = 0;
+    std::uint64_t refused_packets = 0;
+    std::uint64_t transfer_us = 0;
+    std::uint64_t adopted = 0, adopted_bytes = 0, mended = 0, deleted = 0;
+    std::uint64_t unsaid = 0;  // changes of a sync whose names were too long to be told
+    struct Skip {
+        std::string name, why;
+    };
+    std::vector<Skip> skips;  // of `skipped`
+    struct Stripe {
+        std::uint64_t bytes = 0, packets = 0, lost = 0, rtt_us = 0;
+    };
+    std::vector<Stripe> stripes;  // kMaxStripes at most
+    verdict::Evidence evidence;   // of what held it back; no law: nothing is known
+};
+// 226 where it came to its end, 425 where the other server was not reached, so that the other way
+// may be tried, 426 where it was cut. As many failures and skips as fit into kMaxResultText.
+Reply format_copy_result(const CopyResult& result);
+Result<CopyResult> parse_copy_result(const Reply& reply);
+constexpr std::size_t kMaxResultText = 512 * 1024;
+
+}  // namespace lambda::session

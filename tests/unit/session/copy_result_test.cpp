@@ -1,0 +1,137 @@
+#include "common/session/copy_result.h"
+
+#include "common/session/fact_text.h"
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::session;
+
+TEST_CASE("a result survives its reply, whatever the errors say") {
+    CopyResult result;
+    result.files = 2;
+    result.failed = 1;
+    result.failures.push_back({.fault = Fault::file,
+                               .message = "no; \xffgood=%",
+                               .path = "a b/c",
+                               .side = Side::remote,
+                               .remedy = "do; it"});
+    const Reply good = format_copy_result(result);
+    CHECK(good.code == 226);
+    auto parsed = parse_copy_result(good);
+    REQUIRE(parsed);
+    CHECK(parsed->files == 2);
+    REQUIRE(parsed->failures.size() == 1);
+    CHECK(parsed->failures[0].message == result.failures[0].message);
+    CHECK(parsed->failures[0].path == "a b/c");
+    CHECK(parsed->failures[0].remedy == "do; it");
+    CHECK(parsed->failures[0].side == Side::remote);
+    CHECK_FALSE(parsed->cut);
+
+    result.cut = Error{
+        .fault = Fault::cut, .message = "over", .path = {}, .side = Side::network, .remedy = {}};
+    CHECK(format_copy_result(result).code == 426);
+    result.cut->fault = Fault::session;
+    CHECK(format_copy_result(result).code == 425);
+    result.cut->side = Side::remote;
+    CHECK(format_copy_result(result).code == 426);
+    parsed = parse_copy_result(format_copy_result(result));
+    REQUIRE(parsed);
+    CHECK(parsed->cut->message == "over");
+}
+
+TEST_CASE("a result is bounded") {
+    CopyResult result;
+    for (int i = 0; i < 1000; ++i) {
+        result.failures.push_back({.fault = Fault::file,
+                                   .message = std::string(1000, 'x'),
+                                   .path = std::string(1000, ';'),
+                                   .side = Side::local,
+                                   .remedy = {}});
+    }
+    std::size_t bytes = 0;
+    const Reply reply = format_copy_result(result);
+    for (const std::string& line : reply.lines) bytes += line.size();
+    CHECK(bytes < kMaxResultText + 1000);
+    CHECK(parse_copy_result(reply));
+}
+
+TEST_CASE("a result tells of stripes, of what held it back, and of what was skipped") {
+    CopyResult result;
+    result.adopted = 1;
+    result.adopted_bytes = 2;
+    result.mended = 3;
+    result.deleted = 4;
+    result.unsaid = 5;
+    result.stripes = {{.bytes = 6, .packets = 7, .lost = 8, .rtt_us = 9}, {.bytes = UINT64_MAX}};
+    result.skips.push_back({.name = "a\nb;", .why = "a pipe; as it is"});
+    result.evidence.law = "mimd:T=400ms";
+    result.evidence.law_is_fixed = true;
+    result.evidence.rate_limit = BitRate{80e6};
+    result.evidence.window = 10;
+    result.evidence.memory = 11;
+    result.evidence.sender[verdict::Figure::elapsed] = 12;
+    result.evidence.receiver[verdict::Figure::queue_at_loss] = 13;
+    const auto parsed = parse_copy_result(format_copy_result(result));
+    REQUIRE(parsed);
+    CHECK(parsed->adopted == 1);
+    CHECK(parsed->adopted_bytes == 2);
+    CHECK(parsed->mended == 3);
+    CHECK(parsed->deleted == 4);
+    CHECK(parsed->unsaid == 5);
+    REQUIRE(parsed->stripes.size() == 2);
+    CHECK(parsed->stripes[0].lost == 8);
+    CHECK(parsed->stripes[0].rtt_us == 9);
+    CHECK(parsed->stripes[1].bytes == UINT64_MAX);
+    REQUIRE(parsed->skips.size() == 1);
+    CHECK(parsed->skips[0].name == "a\nb;");
+    CHECK(parsed->skips[0].why == "a pipe; as it is");
+    CHECK(parsed->evidence.law == "mimd:T=400ms");
+    CHECK(parsed->evidence.law_is_fixed);
+    CHECK(parsed->evidence.rate_limit == BitRate{80e6});
+    CHECK(parsed->evidence.window == 10);
+    CHECK(parsed->evidence.memory == 11);
+    CHECK(parsed->evidence.sender.values() == result.evidence.sender.values());
+    CHECK(parsed->evidence.receiver.values() == result.evidence.receiver.values());
+}
+
+TEST_CASE("lines of a result that make no sense are refused, those of a later version left out") {
+    const std::string good = "law=sabul;limit=0;window=0;memory=0;sender=1,2;receiver=3;";
+    const auto parse = [](const std::string& line) {
+        Reply reply = format_copy_result({});
+        reply.lines.push_back(line);
+        reply.lines.emplace_back("End");
+        return parse_copy_result(reply);
+    };
+    CHECK(parse(good)->evidence.sender[verdict::Figure::cpu] == 2);
+    CHECK(parse(good)->evidence.receiver[verdict::Figure::elapsed] == 3);
+    std::string later = "1";
+    for (std::size_t i = 0; i < verdict::kFigures + 5; ++i) later += ",7";
+    CHECK(parse("law=sabul;limit=0;window=0;memory=0;sender=" + later + ";receiver=3;"));
+    CHECK(parse("weather=fine; and warm"));
+    for (const char* bad :
+         {"law=;limit=0;window=0;memory=0;sender=1;receiver=1;",
+          "law=a b;limit=0;window=0;memory=0;sender=1;receiver=1;",
+          "law=sabul;limit=0;window=0;memory=0;sender=1,;receiver=1;",
+          "law=sabul;limit=0;window=0;memory=0;sender=1;",
+          "stripe=1;bytes=0;packets=0;lost=0;rtt=0;", "stripe=0;bytes=0;packets=0;lost=0;",
+          "stripe=64;bytes=0;packets=0;lost=0;rtt=0;", "error=cut;", "law"}) {
+        INFO(bad);
+        CHECK_FALSE(parse(bad));
+    }
+}
+
+TEST_CASE("a change survives its line, unless it is too long for one") {
+    for (const CopyChange& change :
+         {CopyChange{.word = "delete", .path = "a b; 100 %\xff", .directory = true},
+          CopyChange{.word = "create", .path = "with\r\na line end"}}) {
+        const auto text = format_copy_change(change);
+        REQUIRE(text);
+        CHECK(text->find('\n') == std::string::npos);
+        CHECK(*parse_copy_change(*text) == change);
+    }
+    CHECK_FALSE(format_copy_change({.word = "create", .path = std::string(4095, 'x')}));
+    for (const char* bad : {"", "change=create;path=%", "path=x;", "change=create;directory=2;"}) {
+        INFO(bad);
+        CHECK_FALSE(parse_copy_change(bad));
+    }
+}
