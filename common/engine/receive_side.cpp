@@ -22,13 +22,6 @@ constexpr Duration kKeepAlive = std::chrono::seconds(10);
 constexpr Duration kLastWords = std::chrono::seconds(30);
 constexpr std::size_t kMaxText = 65536;
 
-bool announces_entry(const transfer::Record& record) {
-    return std::holds_alternative<transfer::FileRecord>(record) ||
-           std::holds_alternative<transfer::DirectoryRecord>(record) ||
-           std::holds_alternative<transfer::LinkRecord>(record) ||
-           std::holds_alternative<transfer::SameRecord>(record);
-}
-
 }  // namespace
 
 ReceiveSide::Stripe::Stripe(std::uint16_t number, const Setup& setup)
@@ -213,56 +206,6 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
     return true;
 }
 
-void ReceiveSide::handle_records() {
-    bool sound = true;
-    while (auto record = set_.next()) {
-        last_progress_ = now_;
-        if (!(sound = handle_record(*record))) break;
-    }
-    if (set_.broken() || !sound) {
-        cut(Error{.fault = Fault::protocol,
-                  .message = "the sender sent a record that makes no sense",
-                  .path = {},
-                  .side = Side::remote,
-                  .remedy = "use the same version at both ends"});
-    }
-    if (setup_.most_bytes && sink_.totals().bytes_known > *setup_.most_bytes) {
-        cut(beyond_grant("more was announced than was granted"));
-    }
-}
-
-bool ReceiveSide::handle_record(const transfer::Record& record) {
-    if (const auto* plan = std::get_if<transfer::SyncRecord>(&record)) {
-        if (setup_.only_plan && *plan != *setup_.only_plan) {
-            cut(beyond_grant("another sync was granted"));
-            return true;
-        }
-        plan_heard_ = true;
-        return !setup_.is_client && set_plan(*plan);
-    }
-    if (setup_.only_plan && !within_plan(record)) {
-        cut(beyond_grant("more than the granted sync was begun"));
-        return true;
-    }
-    if (transfer::Comparison::takes(record)) return comparison_.handle(record);
-    const bool fault = std::holds_alternative<transfer::FailRecord>(record) ||
-                       std::holds_alternative<transfer::VoidRecord>(record);
-    if (fault) comparison_.note_fault();
-    return sink_.handle(record);
-}
-
-// A sync that was granted begins with SYNC, and a dry run announces nothing.
-bool ReceiveSide::within_plan(const transfer::Record& record) const {
-    const transfer::SyncRecord& plan = *setup_.only_plan;
-    if (!plan.is_default() && !plan_heard_) return false;
-    return !plan.dry_run || !announces_entry(record);
-}
-
-bool ReceiveSide::set_plan(const transfer::SyncRecord& plan) {
-    if (plan.whole) sink_.set_replaces();
-    return comparison_.set_plan(plan);
-}
-
 // At what stands there; the set is done when nothing of that is left to do either.
 void ReceiveSide::look() {
     if (comparison_.working()) {
@@ -276,20 +219,6 @@ void ReceiveSide::look() {
     const auto& totals = comparison_.totals();
     sink_.turn(now_,
                {.over = comparison_.over(), .failed = totals.failed, .unowned = totals.unowned});
-}
-
-// The client tells how to walk what, as far as there is room.
-void ReceiveSide::ask() {
-    if (!walk_sent_ && !setup_.plan.is_default()) set_.out().put(setup_.plan);
-    if (!walk_sent_) set_.out().put(setup_.walk);
-    walk_sent_ = true;
-    while (!wants_.empty() && set_.out().has_room()) {
-        set_.out().put(wants_.front());
-        wants_.pop_front();
-    }
-    if (!wants_.empty() || !set_.out().has_room()) return;
-    set_.out().put(transfer::WantEndRecord{});
-    want_end_sent_ = true;
 }
 
 void ReceiveSide::acknowledge(Stripe& stripe) {
