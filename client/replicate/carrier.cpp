@@ -7,6 +7,7 @@
 
 #include "client/arguments.h"
 #include "client/destination.h"
+#include "client/replicate/overlap.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/remote_tree.h"
 #include "client/replicate/scan.h"
@@ -56,8 +57,9 @@ class ClientCarrier final : public Carrier {
     }
 
     Result<Listing> scan() const override {
-        if (putting()) return scan_here(job_);
-        return scan_there(job_, access_);
+        auto listing = putting() ? scan_here(job_) : scan_there(job_, access_);
+        if (listing) drop_overlaps(*listing, job_.roots);
+        return listing;
     }
 
     Result<Standings> look(std::uint32_t number, const Listing& source) const override {
@@ -173,31 +175,44 @@ class ClientCarrier final : public Carrier {
 
     Result<mover::Outcome> tidy(const Load& load, const Progressed& progressed) const {
         mover::Outcome sum;
+        // Apart, since both may hold a name, and each link is to be read from its own source; in
+        // this order, since the attributes of the former's directories count (drop_overlaps).
+        for (const bool contents : {false, true}) {
+            if (sum.cut) break;
+            if (auto tidied = tidy(load, contents, progressed, sum); !tidied) return tidied.error();
+        }
+        return sum;
+    }
+
+    // The sources that are contents, or those that have a name; adds to `sum`.
+    Result<void> tidy(const Load& load, bool contents, const Progressed& progressed,
+                      mover::Outcome& sum) const {
         std::size_t next = 0;
         do {
             std::vector<std::string> links;
             for (std::size_t bytes = 0; next < load.tasks.size() && links.size() < kLinksAtOnce &&
                                         bytes < kLinkBytesAtOnce;
                  ++next) {
-                if (load.tasks[next].standing.kind != Kind::link) continue;
-                links.push_back(load.tasks[next].name);
+                const Task& task = load.tasks[next];
+                if (task.standing.kind != Kind::link) continue;
+                if (job_.roots[task.root].contents() != contents) continue;
+                links.push_back(task.name);
                 bytes += links.back().size();
             }
             Plan plan = plan_of(job_.sites[load.site]);
             for (const SourceRoot& root : job_.roots) {
+                if (root.contents() != contents) continue;
                 if (putting() && !is_directory_here(root.path)) continue;
                 plan.items.push_back({.argument = root.text, .path = root.path, .name = root.name});
             }
-            if (plan.items.empty()) return sum;
+            if (plan.items.empty()) return {};
             Arguments how = arguments(load.rate);
             how.walk.rules = rules_of_tidying(job_.rules, links);
             auto outcome = run(plan, how, progressed);
-            if (!outcome) return outcome;
-            const bool cut = outcome->cut.has_value();
+            if (!outcome) return outcome.error();
             add(sum, *std::move(outcome));
-            if (cut) break;
-        } while (next < load.tasks.size());
-        return sum;
+        } while (!sum.cut && next < load.tasks.size());
+        return {};
     }
 
     static Error no_line(const std::string& directory) {

@@ -76,7 +76,7 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
     const auto carrier = make_carrier(job, access);
     const auto source = carrier->scan();
     if (!source) return source.error();
-    for (const Error& error : source->failures) report.error(error);
+    for (const Missed& missed : source->missed) report.error(missed.error);
     for (std::uint32_t i = 0; i < job.sites.size(); ++i) {
         const auto there = carrier->look(i, *source);
         if (!there) {
@@ -128,7 +128,8 @@ Result<void> keep_left_over(const Job& job, const Ending& ending, Store& store, 
             site.same.files + site.moved.files + site.waiting.files + site.failed == 0;
         if (!unknown || site.state == SiteState::done) continue;
         names.clear();
-        for (const SourceRoot& root : job.roots) names.push_back(root.text);
+        const bool put = job.direction == session::Direction::put;  // a path is the job file's
+        for (const SourceRoot& root : job.roots) names.push_back(put ? root.path : root.text);
         break;
     }
     if (names.empty()) return {};
@@ -263,14 +264,16 @@ Result<void> watch(const Job& job, Store& store, Report& report) {
 Result<void> cancel(SqliteStore& store, Report& report) {
     const auto alone = store.conduct();
     if (!alone) return alone.error();
-    if (!*alone) return store.set_request(Request::cancel);
     const auto last = store.last_run();
     if (!last) return last.error();
-    if (!*last || (*last)->state != RunState::running) {
+    const bool under_way = *last && (*last)->state == RunState::running;
+    if (under_way && !*alone) return store.set_request(Request::cancel);
+    if (!under_way) {
         report.note("no run is under way");
-        return {};
+    } else if (auto ended = store.end_run((*last)->id, RunState::cancelled, wall_now()); !ended) {
+        return ended;
     }
-    return store.end_run((*last)->id, RunState::cancelled, wall_now());
+    return store.set_request(Request::none);  // a pause was of what is over
 }
 
 Result<void> history(Store& store, Report& report) {

@@ -10,6 +10,14 @@ namespace lambda::client::replicate {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+std::string reason_of(const Error& error) {
+    return error.remedy.empty() ? error.message : error.message + "; " + error.remedy;
+}
+
+}  // namespace
+
 Conductor::Conductor(const Job& job, Store& store, Crew& crew, std::string owner, Say say)
     : job_(job), store_(store), crew_(crew), owner_(std::move(owner)), say_(std::move(say)) {}
 
@@ -228,7 +236,6 @@ Result<void> Conductor::handle(Done done) {
 Result<void> Conductor::handle_scan(Result<Listing> result, bool stopped) {
     scanning_ = false;
     if (result) {
-        for (Error& error : result->failures) add_error(std::move(error));
         if (result->skipped > 0)
             say_(std::to_string(result->skipped) + " pipes, sockets and devices are skipped");
         source_ = std::make_shared<const Listing>(*std::move(result));
@@ -246,16 +253,25 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
     const std::uint32_t number = done.work.load.site;
     if (!result) return done.stopped ? Result<void>() : trouble(number, result.error());
     const Listing& source = *done.work.source;
+    const Side there = job_.direction == session::Direction::put ? Side::remote : Side::local;
     const SitePlan plan = plan_site(source, *result, job_.which, job_.conflict);
     Planned planned{.tasks = {}, .same = {plan.same_files, plan.same_bytes}};
-    planned.tasks.reserve(plan.steps.size());
+    planned.tasks.reserve(source.missed.size() + plan.steps.size());
+    for (const Missed& missed : source.missed) {
+        planned.tasks.push_back({.root = missed.root,
+                                 .name = missed.name,
+                                 .standing = {.kind = Kind::other},
+                                 .refused = reason_of(missed.error),
+                                 .side = missed.error.side});
+    }
     for (const Step& step : plan.steps) {
         const Entry& entry = source.entries[step.entry];
         planned.tasks.push_back(
             {.root = entry.root,
              .name = entry.name,
              .standing = entry.standing,
-             .refused = step.decision.change == Change::refuse ? step.decision.why : ""});
+             .refused = step.decision.change == Change::refuse ? step.decision.why : "",
+             .side = there});
     }
     if (auto kept = store_.plan(run_, number, planned); !kept) return kept;
     sites_[number].state = SiteState::moving;
@@ -287,8 +303,9 @@ Result<void> Conductor::handle_check(const Done& done, const Result<Standings>& 
                            .moved = same,
                            .attempts = task.attempts});
     }
-    if (auto kept = store_.settle(settled); !kept) return kept;
-    return well(load.site);
+    // It is well when files move: where servers can be spoken to and data cannot pass, each load
+    // would be cut, and each look after it succeed, for ever.
+    return store_.settle(settled);
 }
 
 Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Outcome>& result) {
@@ -298,7 +315,7 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
         add(*result);
         if (load.tidy) return handle_tidied(done, *result);
         if (auto kept = store_.settle(settle(load.tasks, *result)); !kept) return kept;
-        if (!result->cut || !result->done.empty()) {
+        if (!result->cut || result->bytes > 0 || !result->done.empty()) {
             if (auto said = well(load.site); !said) return said;
         }
         return result->cut && !done.stopped ? trouble(load.site, *result->cut) : Result<void>();
@@ -355,7 +372,7 @@ Settled Conductor::failed(const Task& task, const Error& error) const {
             .not_before = again ? crew_.now() + pause : kNoTime,
             .fault = error.fault,
             .side = error.side,
-            .reason = error.remedy.empty() ? error.message : error.message + "; " + error.remedy};
+            .reason = reason_of(error)};
 }
 
 std::vector<Settled> Conductor::settle(const std::vector<Task>& tasks,

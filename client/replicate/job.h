@@ -30,6 +30,7 @@ struct SourceRoot {
     std::string path;  // here, or at the server
     std::string name;  // what it becomes at the destinations; ".": its contents
 
+    bool contents() const { return name == "."; }
     // Where the entry `below` a destination (Entry::name) is read.
     std::string path_of(const std::string& below) const;
 };

@@ -11,7 +11,7 @@
 namespace lambda::client::replicate {
 
 constexpr std::size_t kMostEntries = 20'000'000;
-constexpr std::size_t kMostFailures = 1000;
+constexpr std::size_t kMostMissed = 1000;
 
 enum class Kind : std::uint8_t { file, directory, link, other };
 
@@ -30,11 +30,22 @@ struct Entry {
     Standing standing;
 };
 
+// What no destination can get: it could not be looked at, or would land where another does.
+struct Missed {
+    std::uint32_t root = 0;
+    std::string name;  // as of an Entry
+    Error error;
+};
+
 // What the sources hold: a directory comes before what it holds.
 struct Listing {
     std::vector<Entry> entries;
-    std::vector<Error> failures;  // what could not be looked at, kMostFailures of them
-    std::uint64_t skipped = 0;    // pipes, sockets, devices
+    std::vector<Missed> missed;  // kMostMissed of them
+    std::uint64_t skipped = 0;   // pipes, sockets, devices
+
+    void miss(Missed what) {
+        if (missed.size() < kMostMissed) missed.push_back(std::move(what));
+    }
 };
 
 }  // namespace lambda::client::replicate

@@ -56,10 +56,7 @@ class Gatherer {
                 ++listing_.skipped;
                 return;
             case Found::failed:
-                if (found.error.path.empty()) found.error.path = found.path;
-                if (listing_.failures.size() < kMostFailures)
-                    listing_.failures.push_back(std::move(found.error));
-                return;
+                return miss(std::move(found));
             case Found::leave:
                 return;
         }
@@ -73,6 +70,13 @@ class Gatherer {
         struct stat status {};
         if (::lstat(job_.roots[root_].path_of(name).c_str(), &status) == 0)
             add(std::move(name), replicate::standing_of(status));
+    }
+    void miss(ports::Found found) {
+        const SourceRoot& root = job_.roots[root_];
+        if (found.error.path.empty()) found.error.path = found.path;
+        // The walker calls a root that has no name of its own by its path.
+        std::string name = found.path == root.path ? root.name : std::move(found.name);
+        listing_.miss({.root = root_, .name = std::move(name), .error = std::move(found.error)});
     }
     Listing& listing_;
     const Job& job_;
@@ -138,20 +142,20 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
         listing.entries.push_back({.root = root, .name = name, .standing = standing});
         return listing.entries.size() <= kMostEntries;
     };
-    const auto fail = [&](Error error) {
-        if (listing.failures.size() < kMostFailures) listing.failures.push_back(std::move(error));
-    };
     for (std::uint32_t number = 0; number < job.roots.size(); ++number) {
         const SourceRoot& root = job.roots[number];
         const auto& top = (*tops)[number];
         const bool directory = top && top->kind == Kind::directory;
         if (!top || (!directory && (root.name == "." || top->kind != Kind::file))) {
-            fail(Error{.fault = Fault::file,
-                       .message = !top ? "is not there, or may not be seen"
-                                       : "is no directory and no file to name as a source",
-                       .path = root.path,
-                       .side = Side::remote,
-                       .remedy = {}});
+            listing.miss(
+                {.root = number,
+                 .name = root.name,
+                 .error = {.fault = Fault::file,
+                           .message = !top ? "is not there, or may not be seen"
+                                           : "is no directory and no file to name as a source",
+                           .path = root.path,
+                           .side = Side::remote,
+                           .remedy = {}}});
             continue;
         }
         if (!add(number, root.name, *top) || !directory) continue;
@@ -160,7 +164,9 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
             [&](const std::string& below, const Standing& standing) {
                 return add(number, below, standing);
             },
-            [&](const std::string&, Error error) { fail(std::move(error)); });
+            [&](const std::string& name, Error error) {
+                listing.miss({.root = number, .name = name, .error = std::move(error)});
+            });
         if (!walked) return walked.error();
         if (listing.entries.size() > kMostEntries) return too_many();
     }

@@ -187,7 +187,8 @@ Result<Run> SqliteStore::begin_run(const std::string& shape, const std::vector<s
                                    WallTime now) {
     auto transaction = Transaction::begin(*database_);
     if (!transaction) return transaction.error();
-    for (const char* forget : {"DELETE FROM task", "DELETE FROM site"}) {
+    for (const char* forget : {"DELETE FROM task", "DELETE FROM site",
+                               "UPDATE control SET request = 0 WHERE request = 2"}) {
         if (auto done = database_->execute(forget); !done) return done.error();
     }
     auto made =
@@ -266,14 +267,15 @@ Result<void> SqliteStore::plan(std::int64_t run, std::uint32_t site, const Plann
         database_->prepare("DELETE FROM task WHERE run = ? AND site = ?").bind(run, at).run();
     if (!done) return done;
     Statement insert = database_->prepare(
-        "INSERT INTO task(run, site, state, kind, root, name, size, mtime, mode, reason) "
-        "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        "INSERT INTO task(run, site, state, kind, root, name, size, mtime, mode, reason, fault, "
+        "side) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     for (const PlannedTask& task : planned.tasks) {
         const TaskState state = task.refused.empty() ? TaskState::waiting : TaskState::failed;
         done = insert
                    .bind(run, at, number(state), number(task.standing.kind),
                          std::int64_t{task.root}, task.name, signed_of(task.standing.size),
-                         task.standing.mtime_ns, std::int64_t{task.standing.mode}, task.refused)
+                         task.standing.mtime_ns, std::int64_t{task.standing.mode}, task.refused,
+                         number(Fault::file), number(task.side))
                    .run();
         if (!done) return done;
     }

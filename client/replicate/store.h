@@ -65,7 +65,8 @@ struct PlannedTask {
     std::uint32_t root = 0;
     std::string name;
     Standing standing;
-    std::string refused;  // why it is not to be tried; else empty
+    std::string refused;       // why it is not to be tried; else empty
+    Side side = Side::remote;  // whose fault that is
 };
 struct Planned {
     std::vector<PlannedTask> tasks;
@@ -127,7 +128,8 @@ class Store {
 
     virtual Result<std::optional<Run>> last_run() = 0;
     virtual Result<std::vector<Run>> runs(std::size_t most) = 0;  // the newest first
-    // The tasks of earlier runs are forgotten, their totals stay.
+    // The tasks of earlier runs are forgotten, their totals stay; so is a cancel that was meant for
+    // one of them.
     virtual Result<Run> begin_run(const std::string& shape, const std::vector<std::string>& sites,
                                   WallTime now) = 0;
     virtual Result<void> end_run(std::int64_t run, RunState state, WallTime now) = 0;

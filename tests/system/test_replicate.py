@@ -234,6 +234,66 @@ class Replicate(Case):
         self.assertEqual({name: now[name] for name in had}, had, "moved again")
         self.assertEqual(tree_of(copy), tree_of(self.source))
 
+    def test_a_source_that_is_gone(self):
+        """It is left over and said, also by a run that goes on."""
+        self.files(30, 32 * KIB)
+        server = self.server()
+        places = (["source/", "gone"], [server.url("copy")])
+        copy = os.path.join(server.root, "copy")
+        run = self.start("replicate", self.job_from(*places, batch_files=4, rate_limit="1Mbit/s"))
+        wait_for(lambda: names_below(copy), "the first files", alive=run.running)
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(), CUT, run.stdout + run.stderr)
+        job = self.job_from(*places)
+        result = self.replicate(job)
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        self.assertIn("goes on with run 1", result.stderr)
+        self.assertEqual([e["path"] for e in result.events if e["event"] == "error"], [server.url("copy") + ": gone"])
+        self.assertEqual(names_below(copy).keys(), names_below(self.source).keys())
+        with open(result.summary["left_over"], "rb") as file:
+            self.assertEqual(file.read(), os.fsencode(self.scratch) + b"/gone\0")
+        status = self.replicate(job, "status").events
+        self.assertEqual(status[0]["state"], "left over")
+        self.assertEqual([e["path"] for e in status if e["event"] == "left_over"], ["gone"])
+        self.assert_failed(self.replicate(job, "plan"), FILE_FAILED)
+
+    def test_sources_that_overlap(self):
+        """The first of two files keeps its place, and a second run has nothing to do."""
+        other = self.folder("other/runs")
+        self.files(2, KIB, "runs")
+        for name in ("1", "2"):
+            self.file_with(os.path.join(other, name), b"another")
+        os.symlink("1", os.path.join(self.source, "runs", "2"))
+        server = self.server()
+        job = self.job_from(["source/", "other/runs"], [server.url("copy")])
+        for files in (2, 0):
+            result = self.replicate(job)
+            self.assertEqual((result.code, result.summary["files"]), (FILE_FAILED, files), str(result))
+            self.assertEqual(sorted(e["path"] for e in result.events if e["event"] == "error"),
+                             [server.url("copy") + f": runs/{name}" for name in ("1", "2")])
+            self.assertIn("would land where", result.said())
+            self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
+        self.assertEqual([e["event"] for e in self.replicate(job, "plan").events],
+                         ["error", "error", "planned", "summary"])
+
+    def test_a_cancel_concerns_the_run_under_way(self):
+        """Not the next one, where it comes when the run is over and its command still runs."""
+        self.files(2, KIB)
+        server = self.server()
+        program = os.path.join(Settings.bin_dir, "lambda-ftp")
+        seen = os.path.join(self.scratch, "seen")
+        path = os.path.join(self.scratch, "job.yaml")
+        job = self.job([server.url("copy")], after=f"{program} replicate {path} cancel 2>> {seen}")
+        self.assert_done(self.replicate(job))
+        self.files(1, 2 * KIB)
+        self.assert_done(self.replicate(job))
+        self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
+        with open(seen) as file:
+            self.assertEqual(file.read().count("no run is under way"), 2)
+        self.assert_done(self.replicate(job, "pause"))
+        self.assert_done(self.replicate(job, "cancel"))
+        self.assertFalse(self.replicate(job, "status").events[0]["paused"])
+
     def test_a_window_and_a_timetable(self):
         self.files(1, 16 * MIB)  # over two minutes at the first rate
         server = self.server()

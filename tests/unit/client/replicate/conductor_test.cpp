@@ -156,6 +156,67 @@ TEST_CASE("a destination that stays down is given up, and tried again by the nex
     bench.check_identical();
 }
 
+TEST_CASE("a destination that control reaches and data do not is given up") {
+    Bench bench(2, "patience: 10min\nconcurrency: 4\nbatch_files: 10\n");
+    bench.fill(100, 1000);
+    bench.world.deaf = {1};
+    VirtualCrew crew(bench.world, 4, kMonday);
+    crew.at_wait = [&](WallTime at) {
+        if (at > kMonday + hours(2)) crew.interrupted_at = at;
+    };
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->how == Ending::How::finished);
+    REQUIRE(ending->errors.size() == 1);
+    CHECK_THAT(ending->errors[0].message, Catch::Contains("site1:x: given up"));
+    CHECK(crew.now() >= kMonday + minutes(10));
+    CHECK(crew.now() < kMonday + minutes(13));
+    CHECK(bench.world.sites[0].size() == 100);
+    CHECK(bench.world.carried.size() < 100);  // with pauses between them
+}
+
+TEST_CASE("a source that could not be read is left over at each destination, also after a cut") {
+    Bench bench(2, "batch_files: 1\n");
+    bench.fill(20, 1'000'000);
+    bench.world.bytes_per_ms = 1000;
+    bench.world.missed = {{.root = 0,
+                           .name = "sealed",
+                           .error = {.fault = Fault::file,
+                                     .message = "permission denied",
+                                     .path = "/data/sealed",
+                                     .side = Side::local,
+                                     .remedy = "ask its owner"}}};
+    const Run run = bench.begin(kMonday);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    crew.interrupted_at = kMonday + seconds(12);
+    const auto cut = bench.conduct(run, crew);
+    REQUIRE(cut.ok());
+    REQUIRE(cut->how == Ending::How::interrupted);
+    bench.world.missed.clear();
+    bench.reopen();
+    VirtualCrew next(bench.world, 1, crew.now());
+    const auto ending = bench.conduct(run, next);
+    REQUIRE(ending.ok());
+    CHECK(ending->how == Ending::How::finished);
+    CHECK(ending->errors.empty());
+    const auto failures = bench.store->failures(run.id, 100);
+    REQUIRE(failures.ok());
+    REQUIRE(failures->size() == 2);
+    for (const Failure& failure : *failures) {
+        CHECK(failure.name == "sealed");
+        CHECK(failure.error.fault == Fault::file);
+        CHECK(failure.error.side == Side::local);
+        CHECK(failure.error.message == "permission denied; ask its owner");
+    }
+    CHECK((*failures)[0].site + (*failures)[1].site == 1);
+    CHECK(bench.store->sites(run.id)->front().failed == 1);
+    const auto left = bench.store->left_over(run.id);
+    REQUIRE(left.ok());
+    REQUIRE(left->size() == 1);
+    CHECK(left->front().name == "sealed");
+    bench.check_identical();
+}
+
 TEST_CASE("what is refused is tried again with back-off, and then left over with its reason") {
     Bench bench(2, "retries: 3\nback_off: 10s\nlongest_back_off: 15s\n");
     bench.fill(20, 1000);

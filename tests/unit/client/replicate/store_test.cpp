@@ -81,8 +81,11 @@ TEST_CASE("what became of work is kept, across processes") {
         run = good(store->begin_run("shape", {"a", "b"}, kNow));
         Planned planned = files({{"1", 10}, {"2", 20}, {"3", 30}, {"4", 40}});
         planned.same = {5, 50};
-        planned.tasks.push_back(
-            {.root = 0, .name = "no", .standing = {.size = 1}, .refused = "why"});
+        planned.tasks.push_back({.root = 0,
+                                 .name = "no",
+                                 .standing = {.size = 1},
+                                 .refused = "why",
+                                 .side = Side::local});
         planned.tasks.push_back(
             {.root = 0, .name = "d", .standing = {.kind = Kind::directory}, .refused = {}});
         good(store->plan(run.id, 0, planned));
@@ -119,6 +122,8 @@ TEST_CASE("what became of work is kept, across processes") {
     CHECK(failures[0].error.fault == Fault::integrity);
     CHECK(failures[0].error.message == "digests differ");
     CHECK(failures[1].error.message == "why");
+    CHECK(failures[1].error.fault == Fault::file);
+    CHECK(failures[1].error.side == Side::local);
     CHECK(names(good(store->untidied(run.id, 0))) == Names{"d"});
     CHECK(good(store->left_over(run.id)).size() == 5);
 
@@ -194,6 +199,17 @@ TEST_CASE("a later run forgets the work of those before, not their totals") {
     REQUIRE(runs.size() == 2);
     CHECK(runs[1].state == RunState::cancelled);
     CHECK(runs[1].failed == 1);
+}
+
+TEST_CASE("a cancel that came too late is not the next run's, a pause is") {
+    const Scratch scratch;
+    const auto store = open(scratch / "state.db");
+    good(store->set_request(Request::cancel));
+    good(store->begin_run("", {"a"}, kNow));
+    CHECK(good(store->request()) == Request::none);
+    good(store->set_request(Request::pause));
+    good(store->begin_run("", {"a"}, kNow));
+    CHECK(good(store->request()) == Request::pause);
 }
 
 }  // namespace

@@ -19,10 +19,12 @@ struct World {
     std::map<std::string, Standing> source;
     std::vector<std::map<std::string, Standing>> sites;
     std::set<std::pair<std::size_t, std::string>> refused;
+    std::vector<Missed> missed;  // of the sources
     std::function<bool(std::size_t site, WallTime)> down = [](std::size_t, WallTime) {
         return false;
     };
-    milliseconds session{100};  // that any work takes
+    std::set<std::size_t> deaf;  // sites that data do not reach, only control
+    milliseconds session{100};   // that any work takes
     double bytes_per_ms = 1e6;
     std::map<std::pair<std::size_t, std::string>, int> moved;  // how often
     std::vector<std::pair<WallTime, BitRate>> carried;  // when a load began, and at what rate
@@ -116,6 +118,7 @@ class VirtualCrew final : public Crew {
         switch (ended.work.kind) {
             case Work::Kind::scan: {
                 Listing listing;
+                listing.missed = world_.missed;
                 for (const auto& [name, standing] : world_.source)
                     listing.entries.push_back({.root = 0, .name = name, .standing = standing});
                 return told(Result<Listing>(std::move(listing)));
@@ -152,6 +155,10 @@ class VirtualCrew final : public Crew {
             for (const auto& [name, standing] : world_.source) {
                 if (standing.kind != Kind::file) world_.sites[load.site][name] = standing;
             }
+            return outcome;
+        }
+        if (world_.deaf.contains(load.site)) {
+            outcome.cut = lost(Fault::cut);
             return outcome;
         }
         const std::size_t count = load.tasks.size() / (down || stopped ? 2 : 1);
