@@ -20,6 +20,7 @@ namespace lambda::client::replicate {
 // `tasks`.
 struct Load {
     std::uint32_t site = 0;
+    std::int64_t lease = 0;
     std::vector<Task> tasks{};
     BitRate rate{};  // 0: no limit
     bool tidy = false;

@@ -1,12 +1,14 @@
 #include "client/replicate/command.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/left_over.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/hooks.h"
 #include "client/replicate/lanes.h"
-#include "client/replicate/sqlite_store.h"
+#include "client/replicate/postgres.h"
+#include "client/replicate/sql_store.h"
 #include "client/replicate/words.h"
 #include "client/waiting.h"
 #include "common/io/machine.h"
@@ -26,10 +28,6 @@ Error usage(const std::string& path, std::string message, std::string remedy) {
                  .path = path,
                  .side = Side::local,
                  .remedy = std::move(remedy)};
-}
-
-WallTime wall_now() {
-    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
 }
 
 std::string fresh_owner() {
@@ -57,16 +55,21 @@ Result<JobStatus> status_of(Store& store) {
     auto run = store.last_run();
     if (!run) return run.error();
     status.run = *std::move(run);
-    const auto request = store.request();
-    if (!request) return request.error();
-    status.request = *request;
     if (!status.run) return status;
+    const auto view = store.view(status.run->id);
+    if (!view) return view.error();
+    status.request = view->request;
     auto sites = store.sites(status.run->id);
     if (!sites) return sites.error();
     status.sites = *std::move(sites);
-    auto mover = store.mover();
-    if (!mover) return mover.error();
-    if (*mover && status.run->state == RunState::running) status.mover = *std::move(mover);
+    if (status.run->state == RunState::running) {
+        auto movers = store.movers();
+        if (!movers) return movers.error();
+        status.movers = *std::move(movers);
+    }
+    auto tallies = store.tallies(status.run->id);
+    if (!tallies) return tallies.error();
+    status.tallies = *std::move(tallies);
     return status;
 }
 
@@ -96,22 +99,25 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
 
 // ---- run
 
-Result<Run> begin_or_go_on(const Job& job, Store& store, Report& report) {
-    const auto last = store.last_run();
-    if (!last) return last.error();
-    const WallTime now = wall_now();
-    if (*last && (*last)->state == RunState::running) {
-        if ((*last)->shape == job.shape()) {
-            report.note("goes on with run " + std::to_string((*last)->id));
-            return **last;
-        }
-        report.note("the job changed: run " + std::to_string((*last)->id) + " ends where it was");
-        if (auto ended = store.end_run((*last)->id, RunState::cancelled, now); !ended)
-            return ended.error();
-    }
+Result<Run> begin_or_go_on(const Job& job, Store& store, const std::string& owner, Report& report) {
     std::vector<std::string> places;
     for (const Site& site : job.sites) places.push_back(site.text);
-    return store.begin_run(job.shape(), places, now);
+    const auto joined = store.join(job.shape(), places, owner);
+    if (!joined) return joined.error();
+    if (joined->replaced)
+        report.note("the job changed: run " + std::to_string(joined->replaced->id) +
+                    " ends where it was");
+    if (joined->joined) report.note("goes on with run " + std::to_string(joined->run.id));
+    return joined->run;
+}
+
+// A password that others can read, in the job's file.
+void warn_of_password(const Job& job, Report& report) {
+    struct stat status {};
+    if (!is_postgres(job.state) || !has_password(job.state)) return;
+    if (::stat(job.file.c_str(), &status) != 0 || (status.st_mode & 077u) == 0) return;
+    report.say(job.file + ": others can read it, and `state` has a password in it; move the " +
+               "password to ~/.pgpass, or chmod 600 the file");
 }
 
 Result<void> keep_left_over(const Job& job, const Ending& ending, Store& store, std::int64_t run,
@@ -142,9 +148,14 @@ Result<void> keep_left_over(const Job& job, const Ending& ending, Store& store, 
     return {};
 }
 
-// Puts an end to the run, in the store and for the user. Returns it as it stands then.
-Result<Run> conclude(const Job& job, const Ending& ending, Store& store, const Run& run,
-                     const std::string& left_over_file, Report& report) {
+// Puts an end to the run, in the store and for the user; where other movers go on with it, for the
+// user alone.
+struct Conclusion {
+    Run run;            // as it stands then
+    bool ours = false;  // it was this process that ended it
+};
+Result<Conclusion> conclude(const Job& job, const Ending& ending, Store& store, const Run& run,
+                            const std::string& left_over_file, Report& report) {
     if (ending.session_stood) report.session_stands();
     const auto failures = store.failures(run.id, mover::Outcome::kMaxFailures);
     if (!failures) return failures.error();
@@ -155,8 +166,11 @@ Result<Run> conclude(const Job& job, const Ending& ending, Store& store, const R
         whole = whole && site.state == SiteState::done && site.failed == 0;
     RunState state = whole ? RunState::done : RunState::left_over;
     if (ending.how == Ending::How::cancelled) state = RunState::cancelled;
-    if (ending.how != Ending::How::interrupted) {
-        if (auto ended = store.end_run(run.id, state, wall_now()); !ended) return ended.error();
+    bool ours = false;
+    if (ending.how == Ending::How::finished || ending.how == Ending::How::cancelled) {
+        const auto ended = store.end_run(run.id, state);
+        if (!ended) return ended.error();
+        ours = *ended;
     }
     for (const Error& error : ending.errors) report.error(error);
     for (const Failure& failure : *failures) {
@@ -174,12 +188,14 @@ Result<Run> conclude(const Job& job, const Ending& ending, Store& store, const R
     auto kept = keep_left_over(job, ending, store, run.id, left_over_file, report);
     if (!kept) return kept.error();
     report.moved(ending.moved);
-    auto last = store.last_run();
-    if (!last) return last.error();
-    return **last;
+    const auto now = store.run(run.id);
+    if (!now) return now.error();
+    return Conclusion{.run = now->value_or(run), .ours = ours};
 }
 
-void tell_others(const Job& job, Store& store, const Run& run, Report& report) {
+// The command is the host's, the webhook the run's.
+void tell_others(const Job& job, Store& store, const Conclusion& conclusion, Report& report) {
+    const Run& run = conclusion.run;
     const auto sites = store.sites(run.id);
     const std::string summary = summary_of(job, run, sites ? *sites : std::vector<SiteStatus>());
     if (!job.after.empty()) {
@@ -192,7 +208,7 @@ void tell_others(const Job& job, Store& store, const Run& run, Report& report) {
                                      job.hook_timeout);
         if (!ran) report.error(ran.error());
     }
-    if (job.webhook.empty()) return;
+    if (job.webhook.empty() || !conclusion.ours) return;
     if (const auto posted = post_json(job.webhook, summary); !posted)
         report.say(posted.error().sentence());
 }
@@ -200,7 +216,8 @@ void tell_others(const Job& job, Store& store, const Run& run, Report& report) {
 Result<void> run(const Job& job, const Access& access, const Arguments& arguments, Report& report) {
     if (const auto law = sabul::check_law(job.settings.congestion); !law)
         return usage(job.file, law.error().message, law.error().remedy);
-    auto store = SqliteStore::open(job.state);
+    warn_of_password(job, report);
+    auto store = open_store(job.state, job.name, job.patience);
     if (!store) return store.error();
     const auto alone = (*store)->conduct();
     if (!alone) return alone.error();
@@ -212,12 +229,13 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
         const auto ran = run_command(job.before, {{"LAMBDA_JOB", job.name}}, job.hook_timeout);
         if (!ran) return ran.error();
     }
-    const auto run = begin_or_go_on(job, **store, report);
+    const std::string owner = fresh_owner();
+    const auto run = begin_or_go_on(job, **store, owner, report);
     if (!run) return run.error();
     const auto carrier = make_carrier(job, access);
     const auto lanes = Lanes::make(*carrier, job.lanes);
     if (!lanes) return lanes.error();
-    Conductor conductor(job, **store, **lanes, fresh_owner(),
+    Conductor conductor(job, **store, **lanes, owner,
                         [&](const std::string& text) { report.note(text); });
     const auto ending = conductor.conduct(*run);
     if (!ending) return ending.error();
@@ -253,7 +271,7 @@ Result<void> watch(const Job& job, Store& store, Report& report) {
             show(words, report);
         }
         last = words.text;
-        if (!status->mover || interrupted()) break;
+        if (status->movers.empty() || interrupted()) break;
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, now() + kWatched);
     }
@@ -261,7 +279,7 @@ Result<void> watch(const Job& job, Store& store, Report& report) {
     return report.on_terminal() ? status(job, store, report) : Result<void>();
 }
 
-Result<void> cancel(SqliteStore& store, Report& report) {
+Result<void> cancel(Store& store, Report& report) {
     const auto alone = store.conduct();
     if (!alone) return alone.error();
     const auto last = store.last_run();
@@ -270,8 +288,8 @@ Result<void> cancel(SqliteStore& store, Report& report) {
     if (under_way && !*alone) return store.set_request(Request::cancel);
     if (!under_way) {
         report.note("no run is under way");
-    } else if (auto ended = store.end_run((*last)->id, RunState::cancelled, wall_now()); !ended) {
-        return ended;
+    } else if (auto ended = store.end_run((*last)->id, RunState::cancelled); !ended) {
+        return ended.error();
     }
     return store.set_request(Request::none);  // a pause was of what is over
 }
@@ -288,7 +306,7 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
     const Access access = arguments.access();
     if (verb == "plan") return plan(job, access, report);
     if (verb == "run") return run(job, access, arguments, report);
-    auto store = SqliteStore::open(job.state);
+    auto store = open_store(job.state, job.name, job.patience);
     if (!store) return store.error();
     if (verb == "status") return status(job, **store, report);
     if (verb == "watch") return watch(job, **store, report);

@@ -1,7 +1,8 @@
 // Runs a job to its end: lists, plans, hands out work to the crew and keeps in the store what
 // became of it; holds to windows and rates; tries again what failed, with back-off; hears pause and
-// cancel from the store. It has no clock, thread or socket of its own: all of these are the crew's.
-// One thread.
+// cancel from the store. Where the store is shared, other conductors do the same beside it: what a
+// site needs is known from the store alone, and all work is done under a lease. It has no clock,
+// thread or socket of its own: all of these are the crew's. One thread.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@
 namespace lambda::client::replicate {
 
 struct Ending {
-    enum class How { finished, interrupted, cancelled };
+    // left: this process can reach none of the destinations that are not done; others go on.
+    enum class How { finished, interrupted, cancelled, left };
     How how = How::finished;
     // Of all transfers of this process: what was moved, and how.
     mover::Outcome moved;
@@ -32,9 +34,9 @@ class Conductor {
   public:
     // How often requests are looked for, and the clock for windows and rates.
     static constexpr std::chrono::milliseconds kTick{500};
+    // Heartbeats in the life of a lease, and the most between two.
+    static constexpr int kBeats = 4;
     static constexpr std::chrono::milliseconds kBeat{2000};
-    // A lease lives for so long without a heartbeat.
-    static constexpr std::chrono::milliseconds kLease{60'000};
     // Pauses before a site is dialled again double between these.
     static constexpr std::chrono::milliseconds kFirstPause{500};
     static constexpr std::chrono::milliseconds kLongestPause{60'000};
@@ -51,6 +53,8 @@ class Conductor {
     struct SiteWork {
         SiteState state = SiteState::unlisted;
         std::size_t in_hand = 0;
+        std::int64_t lead = 0;  // the lease by which we list or tidy it
+        bool left = false;      // given up by us alone
         WallTime not_before = kNoTime;
         WallTime heard;  // when it was last well
         std::chrono::milliseconds pause{0};
@@ -61,6 +65,7 @@ class Conductor {
     Result<bool> turn();  // false: at an end
     Result<void> hear();
     void keep_hours();
+    Result<void> refresh();
     Result<void> beat();
     Result<void> fill();
     // Starts one piece of work at the site, if there is any.
@@ -68,7 +73,10 @@ class Conductor {
     Result<bool> start_listing(std::uint32_t number);
     Result<bool> start_moving(std::uint32_t number);
     Result<bool> start_tidying(std::uint32_t number);
-    Result<std::vector<Task>> lease(std::uint32_t number, TaskState from);
+    LeaseRequest request(std::uint32_t number);
+    Result<Lease> lease(std::uint32_t number, TaskState from);
+    Result<bool> take_lead(std::uint32_t number);
+    Result<void> end_lead(std::uint32_t number);
     void start(Work work);
 
     Result<void> handle(Done done);
@@ -77,14 +85,15 @@ class Conductor {
     Result<void> handle_check(const Done& done, const Result<Standings>& result);
     Result<void> handle_carried(const Done& done, const Result<mover::Outcome>& result);
     Result<void> handle_tidied(const Done& done, const mover::Outcome& outcome);
-    std::vector<Settled> settle(const std::vector<Task>& tasks,
-                                const mover::Outcome& outcome) const;
+    std::vector<Settled> settled_by(const std::vector<Task>& tasks,
+                                    const mover::Outcome& outcome) const;
     Settled failed(const Task& task, const Error& error) const;
+    Result<void> settle(const Load& load, const std::vector<Settled>& settled);
     Result<void> release(const Done& done, TaskState state);
+    void say_lost(const Load& load) const;
 
     Result<void> well(std::uint32_t number);
     Result<void> trouble(std::uint32_t number, const Error& error);
-    Result<void> set_state(std::uint32_t number, SiteState state);
     void add_error(Error error);
     void add(const mover::Outcome& outcome);
     bool over() const;
@@ -95,6 +104,10 @@ class Conductor {
     const std::string owner_;
     const Say say_;
     std::int64_t run_ = 0;
+    RunState run_state_ = RunState::running;
+    Request request_ = Request::none;
+    std::uint64_t tickets_ = 0;
+    std::set<std::int64_t> held_;  // leases of what is under way
     std::vector<SiteWork> sites_;
     std::uint32_t first_ = 0;  // the site that is asked first for work
     std::shared_ptr<const Listing> source_;

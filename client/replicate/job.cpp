@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "client/home.h"
+#include "client/replicate/postgres.h"
 #include "common/transfer/digest.h"
 #include "common/transfer/filter.h"
 #include "common/transfer/names.h"
@@ -81,8 +82,12 @@ void add_places(config::Schema& schema, Job& job, Words& words) {
          transfer::kMaxRules);
     text(schema, {"password_file", "Its first line is the password at every server of the job."},
          "a path", "as for put and get", words.password_file);
-    text(schema, {"state", "The database of the job: what is done, what is left, its history."},
-         "a path", "`NAME-HASH.db` in `~/.local/state/lambda-ftp/replicate/`", words.state);
+    text(schema,
+         {"state",
+          "The database of the job: what is done, what is left, its history. In PostgreSQL, movers "
+          "on several hosts share the job of this `name`."},
+         "a path, or postgresql://[USER@]HOST/DATABASE",
+         "`NAME-HASH.db` in `~/.local/state/lambda-ftp/replicate/`", words.state);
 }
 
 void add_choices(config::Schema& schema, Job& job) {
@@ -150,6 +155,13 @@ void add_pace(config::Schema& schema, Job& job) {
                     job.patience, {Duration{0}, kLongest});
 }
 
+void add_fleet(config::Schema& schema, Job& job) {
+    schema.duration({"lease",
+                     "What a mover has in hand is taken over by others when nothing was heard of "
+                     "it for so long."},
+                    job.lease, {std::chrono::seconds(1), std::chrono::hours(24)});
+}
+
 void add_hooks(config::Schema& schema, Job& job) {
     text(schema, {"before", "Run by sh before anything else; where it fails, nothing is done."},
          "a command", "none", job.before);
@@ -176,6 +188,7 @@ config::Schema job_schema(Job& job, Words& words) {
     add_places(schema, job, words);
     add_choices(schema, job);
     add_pace(schema, job);
+    add_fleet(schema, job);
     add_hooks(schema, job);
     return schema;
 }
@@ -194,6 +207,17 @@ std::string name_of(const std::string& path) {
     const std::string name = transfer::base_name(path);
     const bool contents = name.empty() || path.ends_with('/') || name == "." || name == "..";
     return contents ? "." : name;
+}
+
+std::string hash_of(const std::string& text) {
+    return transfer::to_hex(transfer::leaf_digest(std::as_bytes(std::span(text)))).substr(0, 16);
+}
+
+std::string state_of(const std::string& text, const Job& job) {
+    if (is_postgres(text)) return text;
+    if (!text.empty()) return from_file(text, job);
+    return state_directory() + "/replicate/" + std::filesystem::path(job.file).stem().string() +
+           "-" + hash_of(job.file) + ".db";
 }
 
 // Fills roots, sites and direction. The error says what is wrong with `key`.
@@ -249,10 +273,6 @@ std::optional<Misplaced> place(const Words& words, Job& job) {
     return std::nullopt;
 }
 
-std::string hash_of(const std::string& text) {
-    return transfer::to_hex(transfer::leaf_digest(std::as_bytes(std::span(text)))).substr(0, 16);
-}
-
 }  // namespace
 
 std::string SourceRoot::path_of(const std::string& below) const {
@@ -306,10 +326,7 @@ Result<Job> parse_job(std::string_view text, const std::string& file,
     if (job.lanes == 0)
         job.lanes = static_cast<std::uint16_t>(std::min<std::size_t>(job.sites.size(), 8));
     if (!words.password_file.empty()) job.password_file = from_file(words.password_file, job);
-    job.state = words.state.empty() ? state_directory() + "/replicate/" +
-                                          std::filesystem::path(job.file).stem().string() + "-" +
-                                          hash_of(job.file) + ".db"
-                                    : from_file(words.state, job);
+    job.state = state_of(words.state, job);
     return job;
 }
 

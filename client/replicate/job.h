@@ -69,7 +69,8 @@ struct Job {
     std::string before, after;  // commands
     std::string webhook;        // http://...
     Duration hook_timeout = std::chrono::hours(1);
-    std::string state;  // the file of the SQLite database
+    std::string state;  // the file of the SQLite database, or postgresql://...
+    Duration lease = std::chrono::minutes(1);  // a mover's, without a heartbeat
 
     // What must not change while a run is unfinished: sources, destinations, rules.
     std::string shape() const;

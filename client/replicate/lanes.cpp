@@ -74,6 +74,7 @@ void Lanes::start(Work work) {
     Lane& taken = **lane;
     taken.busy = true;
     taken.stopped = false;
+    taken.lease = work.load.lease;
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = ::read(taken.interruption.get(), &count, sizeof count);
     ++busy_;
@@ -87,10 +88,19 @@ void Lanes::start(Work work) {
 
 void Lanes::stop() {
     for (const auto& lane : lanes_) {
-        if (!lane->busy) continue;
-        lane->stopped = true;
-        interrupt(*lane);
+        if (lane->busy) stop(*lane);
     }
+}
+
+void Lanes::stop(std::int64_t lease) {
+    for (const auto& lane : lanes_) {
+        if (lane->busy && lane->lease == lease) stop(*lane);
+    }
+}
+
+void Lanes::stop(Lane& lane) {
+    lane.stopped = true;
+    interrupt(lane);
 }
 
 std::vector<Done> Lanes::take() {

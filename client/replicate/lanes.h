@@ -26,6 +26,7 @@ class Lanes final : public Crew {
     std::size_t busy() const override { return busy_; }
     void start(Work work) override;
     void stop() override;
+    void stop(std::int64_t lease) override;
     std::vector<Done> take() override;
     std::string doing() const override;
     void wait(WallTime until) override;
@@ -42,9 +43,11 @@ class Lanes final : public Crew {
         bool ending = false;
         bool busy = false;  // the conductor's: from start() to take()
         bool stopped = false;
+        std::int64_t lease = 0;
         std::thread thread;
     };
     static void interrupt(const Lane& lane);
+    static void stop(Lane& lane);
     Lanes(const Carrier& carrier, io::Descriptor event)
         : carrier_(carrier), event_(std::move(event)) {}
     void run(Lane& lane);

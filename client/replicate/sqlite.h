@@ -1,85 +1,62 @@
-// SQLite's C interface with owners and Results. One thread.
+// A job's state in one SQLite file, for the movers of one machine. Who conducts holds a lock on a
+// file beside it, which goes with him.
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
-#include "common/base/result.h"
+#include "client/replicate/database.h"
+#include "common/io/root.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace lambda::client::replicate {
 
-class Database;
-
-// A prepared statement; bound, stepped and read in this order. Text and blobs are raw bytes.
-class Statement {
+class SqliteDatabase final : public Database {
   public:
-    template <typename... Values>
-    Statement& bind(const Values&... values) {
-        int index = 0;
-        (bind_at(++index, values), ...);
-        return *this;
-    }
-    // True: a row stands there; false: no more.
-    Result<bool> step();
-    // For a statement without rows.
-    Result<void> run();
-
-    std::int64_t integer(int column) const;
-    std::string text(int column) const;
-
-  private:
-    friend class Database;
-    struct Finalize {
-        void operator()(sqlite3_stmt* statement) const;
-    };
-    void bind_at(int index, std::int64_t value);
-    void bind_at(int index, std::string_view value);
-
-    Database* database_ = nullptr;
-    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
-    int problem_ = 0;  // of preparing or binding, told by step()
-};
-
-class Database {
-  public:
-    // Made where it is missing. Write-ahead log, every commit flushed. Waits kBusy_ms for others.
+    // now_ms(), where it is not that of the machine.
+    using Clock = std::function<std::int64_t()>;
+    // Made where it is missing, and its directories. Write-ahead log, every commit flushed. Waits
+    // kBusy_ms for others. Errors: Fault::file.
     static constexpr int kBusy_ms = 30'000;
-    static Result<std::unique_ptr<Database>> open(const std::string& file);
+    static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& file, Clock clock = {});
 
-    Statement prepare(const char* sql);
-    // Several statements without rows or values.
-    Result<void> execute(const char* sql);
-    std::int64_t last_id() const;
-    const std::string& file() const { return file_; }
-    Error error(const std::string& what) const;
+    const Dialect& dialect() const override;
+    bool shared() const override { return false; }
+    Result<bool> conduct() override;
+    bool somebody_conducts() const override;
+    const std::string& name() const override { return file_; }
+    Result<void> make_tables(const std::string& statements, std::int64_t version) override;
+    Result<std::size_t> run(std::string_view sql, const Values& values, const Each& each) override;
+    Result<void> run_many(std::string_view sql, std::size_t count, const Fill& fill) override;
+    Result<void> execute(const std::string& sql) override;
+    Result<void> begin() override { return execute("BEGIN IMMEDIATE"); }
+    Result<void> commit() override { return execute("COMMIT"); }
+    void roll_back() override;
+    Result<bool> recover() override { return false; }
 
   private:
-    explicit Database(std::string file) : file_(std::move(file)) {}
     struct Close {
         void operator()(sqlite3* handle) const;
     };
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const;
+    };
+    using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+    SqliteDatabase(std::string file, Clock clock)
+        : file_(std::move(file)), clock_(std::move(clock)) {}
+    Result<Prepared> prepare(std::string_view sql) const;
+    Result<void> step_through(sqlite3_stmt* statement, const Values& values, const Each& each,
+                              std::size_t& rows) const;
+    Error error(const std::string& what) const;
+
     std::string file_;
+    Clock clock_;
     std::unique_ptr<sqlite3, Close> handle_;
-};
-
-// Rolled back where it is not committed.
-class Transaction {
-  public:
-    static Result<Transaction> begin(Database& database);
-    Transaction(Transaction&& other) noexcept
-        : database_(std::exchange(other.database_, nullptr)) {}
-    Transaction& operator=(Transaction&&) = delete;
-    ~Transaction();
-    Result<void> commit();
-
-  private:
-    explicit Transaction(Database& database) : database_(&database) {}
-    Database* database_;
+    io::Descriptor conducting_;
 };
 
 }  // namespace lambda::client::replicate

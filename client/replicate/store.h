@@ -1,15 +1,17 @@
 // The state of a job, durable at every step: its runs, what each destination still needs, who is at
 // work on it, and what users ask of it from elsewhere.
 //
-// Work is handed out by lease: an owner holds it until a time that his heartbeats move on. What was
-// leased by one who is gone is `uncertain`: it may be done already, and is looked at before it
-// moves again. One thread for each Store; several processes may have the same state open.
+// Work is handed out by lease. A lease has a number that is greater than any before it, belongs to
+// one owner, and lives as long as he beats in time; what he says of its work counts only while it
+// lives. What was leased by one who is gone is `uncertain`: it may be done already, and is looked
+// at before it moves again. Time is the store's own. One thread for each Store; several processes
+// may have the same state open, and where it is shared() several of them conduct.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ namespace lambda::client::replicate {
 
 // By the clock on the wall: it is compared across processes and reboots.
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
+using Milliseconds = std::chrono::milliseconds;
 constexpr WallTime kNoTime{};
 
 enum class RunState : std::uint8_t { running = 0, done = 1, left_over = 2, cancelled = 3 };
@@ -73,13 +76,18 @@ struct Planned {
     Tally same;
 };
 
+struct Lease {
+    std::int64_t number = 0;  // 0: none
+    std::vector<Task> tasks;
+};
+
 // What became of a leased task.
 struct Settled {
     std::int64_t id = 0;
     TaskState state = TaskState::done;  // done, failed, uncertain, or waiting
     bool moved = false;                 // in this run, not found done
     std::uint32_t attempts = 0;
-    WallTime not_before = kNoTime;
+    Milliseconds pause{0};  // before it may be leased again
     Fault fault = Fault::file;
     Side side = Side::remote;
     std::string reason{};
@@ -87,13 +95,14 @@ struct Settled {
 
 struct LeaseRequest {
     std::string owner;
+    std::uint64_t ticket = 0;  // of this owner, another for each request
     std::int64_t run = 0;
     std::uint32_t site = 0;
     TaskState from = TaskState::waiting;  // or uncertain
     std::size_t most_files = 0;
     std::uint64_t most_bytes = 0;  // a file of as much or more goes alone
     bool one_directory = false;    // all of one directory
-    WallTime now, until;
+    Milliseconds lives{0};
 };
 
 struct SiteStatus {
@@ -115,38 +124,80 @@ struct Failure {
 
 // A process that conducts, and what it says of itself.
 struct Mover {
-    std::string owner;  // "host:pid"
-    WallTime heartbeat;
-    std::string doing;
+    std::string owner;  // "host:pid:..."
+    WallTime heartbeat{};
+    std::string doing{};
+};
+// What it did in a run.
+struct MoverTally {
+    std::string owner;
+    Tally moved{};
+    std::uint64_t leases = 0;
+    std::uint64_t lost = 0;  // leases that others took over
 };
 
 class Store {
   public:
     virtual ~Store() = default;
 
-    // Errors of all: Fault::file with the state's path.
+    // Errors of all: Fault::file with the state's place; Fault::session where it is out of reach.
+
+    // Whether movers on several hosts may conduct at the same time.
+    virtual bool shared() const = 0;
+    // The right to conduct, for as long as this lives. False: another process has it.
+    virtual Result<bool> conduct() = 0;
 
     virtual Result<std::optional<Run>> last_run() = 0;
+    virtual Result<std::optional<Run>> run(std::int64_t id) = 0;
     virtual Result<std::vector<Run>> runs(std::size_t most) = 0;  // the newest first
-    // The tasks of earlier runs are forgotten, their totals stay; so is a cancel that was meant for
-    // one of them.
-    virtual Result<Run> begin_run(const std::string& shape, const std::vector<std::string>& sites,
-                                  WallTime now) = 0;
-    virtual Result<void> end_run(std::int64_t run, RunState state, WallTime now) = 0;
 
+    // The run that is under way where it has this shape, else a new one. The tasks of earlier runs
+    // are forgotten, their totals stay; so is a cancel that was meant for one of them.
+    // Fault::usage: others are at work on another shape.
+    struct Joined {
+        Run run;
+        bool joined = false;            // it was under way
+        std::optional<Run> replaced{};  // it ended where it was, since the job changed
+    };
+    virtual Result<Joined> join(const std::string& shape, const std::vector<std::string>& sites,
+                                const std::string& owner) = 0;
+    // Whether it was this call that ended it.
+    virtual Result<bool> end_run(std::int64_t run, RunState state) = 0;
+
+    // What a conductor looks at now and then.
+    struct View {
+        RunState run = RunState::running;
+        Request request = Request::none;
+        std::vector<SiteState> sites;
+    };
+    virtual Result<View> view(std::int64_t run) = 0;
     virtual Result<std::vector<SiteStatus>> sites(std::int64_t run) = 0;
-    // Sets what a site needs, in place of what it needed; it is `moving` then.
-    virtual Result<void> plan(std::int64_t run, std::uint32_t site, const Planned& planned) = 0;
-    virtual Result<void> set_site(std::int64_t run, std::uint32_t site, SiteState state,
-                                  const std::string& trouble) = 0;
 
-    // Files alone.
-    virtual Result<std::vector<Task>> lease(const LeaseRequest& request) = 0;
-    virtual Result<void> settle(const std::vector<Settled>& settled) = 0;
-    // Those that wait, whenever they may be tried; and when the first of them may.
+    // The right to list or to tidy a site, which one owner has at a time: a lease's number; 0:
+    // somebody else has it, or it needs neither.
+    virtual Result<std::int64_t> lead(const LeaseRequest& request) = 0;
+    // Both end the lead. False: it was lost, and nothing happened.
+    virtual Result<bool> plan(std::int64_t lead, const Planned& planned) = 0;
+    virtual Result<bool> tidied(std::int64_t lead, const std::vector<Settled>& settled) = 0;
+    // Moving ends where no file of the site is left: tidying follows, or nothing. Returns whether
+    // it did.
+    virtual Result<bool> moved_all(std::int64_t run, std::uint32_t site) = 0;
+    virtual Result<void> set_trouble(std::int64_t run, std::uint32_t site,
+                                     const std::string& trouble) = 0;
+    // For the run, where nobody else is at work who may reach it. Returns whether it is so.
+    virtual Result<bool> give_up(std::int64_t run, std::uint32_t site, const std::string& owner,
+                                 const std::string& trouble) = 0;
+    // Sites that were given up are tried again.
+    virtual Result<void> hope_again(std::int64_t run) = 0;
+
+    // Files alone. One that holds no task is none. The same ticket gives the same lease.
+    virtual Result<Lease> lease(const LeaseRequest& request) = 0;
+    // Ends the lease. False: it had ended, and nothing happened; as when it is said again.
+    virtual Result<bool> settle(std::int64_t lease, const std::vector<Settled>& settled) = 0;
+    // Files that are not done, and when the first of those that wait may be tried.
     struct Waiting {
         std::uint64_t files = 0;
-        WallTime next = kNoTime;
+        Milliseconds next{0};
     };
     virtual Result<Waiting> waiting(std::int64_t run, std::uint32_t site) = 0;
     // Links and directories that wait.
@@ -155,14 +206,16 @@ class Store {
     // The names of the sources (root, name) that are not done somewhere, each once.
     virtual Result<std::vector<Task>> left_over(std::int64_t run) = 0;
 
-    // What the owner holds stays his until then.
-    virtual Result<void> beat(const Mover& mover, WallTime until) = 0;
-    // Who conducts now.
-    virtual Result<std::optional<Mover>> mover() = 0;
-    // Leases of those who are gone become uncertain.
-    virtual Result<void> take_over(std::int64_t run, const std::string& owner, WallTime now) = 0;
+    // The owner lives: so do his leases, for so long. Returns those that he still has.
+    virtual Result<std::set<std::int64_t>> beat(const Mover& mover, Milliseconds lives) = 0;
+    // He leaves; his leases end, and what they held becomes uncertain.
+    virtual Result<void> leave(const std::string& owner) = 0;
+    // Who conducts now, and what all who did have done in a run.
+    virtual Result<std::vector<Mover>> movers() = 0;
+    virtual Result<std::vector<MoverTally>> tallies(std::int64_t run) = 0;
+    // Leases of those who are gone end: what they held becomes uncertain. Returns how many.
+    virtual Result<std::size_t> take_over(std::int64_t run, const std::string& owner) = 0;
 
-    virtual Result<Request> request() = 0;
     virtual Result<void> set_request(Request request) = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "client/replicate/words.h"
 
+#include <algorithm>
 #include <cctype>
 #include <ctime>
 
@@ -57,6 +58,46 @@ std::string json_of(const std::vector<SiteStatus>& sites) {
     std::string list;
     for (const SiteStatus& site : sites) list += (list.empty() ? "" : ",") + json_of(site).line();
     return "[" + list + "]";
+}
+
+const Mover* alive(const std::vector<Mover>& movers, const std::string& owner) {
+    const auto found = std::find_if(movers.begin(), movers.end(),
+                                    [&](const Mover& mover) { return mover.owner == owner; });
+    return found == movers.end() ? nullptr : &*found;
+}
+
+// All that had a part, and those alive that have none yet.
+std::string json_of_movers(const JobStatus& status) {
+    std::vector<MoverTally> all = status.tallies;
+    for (const Mover& mover : status.movers) {
+        const bool known = std::any_of(all.begin(), all.end(), [&](const MoverTally& tally) {
+            return tally.owner == mover.owner;
+        });
+        if (!known) all.push_back({.owner = mover.owner});
+    }
+    std::string list;
+    for (const MoverTally& tally : all) {
+        const Mover* const mover = alive(status.movers, tally.owner);
+        JsonObject json;
+        json.text("mover", tally.owner)
+            .raw("alive", mover != nullptr ? "true" : "false")
+            .text("doing", mover != nullptr ? mover->doing : "")
+            .number("files", tally.moved.files)
+            .number("bytes", tally.moved.bytes)
+            .number("leases", tally.leases)
+            .number("lost_leases", tally.lost);
+        list += (list.empty() ? "" : ",") + json.line();
+    }
+    return "[" + list + "]";
+}
+
+std::string doing(const std::vector<Mover>& movers) {
+    std::string text;
+    for (const Mover& mover : movers) {
+        if (mover.doing.empty()) continue;
+        text += (text.empty() ? "" : "; ") + mover.doing;
+    }
+    return text;
 }
 
 // Adds the run's fields.
@@ -219,9 +260,10 @@ Words words_of_status(const Job& job, const JobStatus& status) {
         return words;
     }
     describe(words.json, *status.run)
-        .raw("running", status.mover ? "true" : "false")
+        .raw("running", status.movers.empty() ? "false" : "true")
         .raw("paused", status.request == Request::pause ? "true" : "false")
-        .text("doing", status.mover ? status.mover->doing : "")
+        .text("doing", doing(status.movers))
+        .raw("movers", json_of_movers(status))
         .raw("destinations", json_of(status.sites));
     Tally moved;
     Tally waiting;
@@ -233,7 +275,7 @@ Words words_of_status(const Job& job, const JobStatus& status) {
         waiting.bytes += site.waiting.bytes;
         failed += site.failed;
     }
-    const bool cut = status.run->state == RunState::running && !status.mover;
+    const bool cut = status.run->state == RunState::running && status.movers.empty();
     words.text = job.name + ": run " + std::to_string(status.run->id) + " of " +
                  at(status.run->started, false) + ": " +
                  (cut ? "cut; the next run goes on from there" : word(status.run->state));
@@ -241,8 +283,10 @@ Words words_of_status(const Job& job, const JobStatus& status) {
     words.text += "; moved " + files(moved);
     if (waiting.files > 0) words.text += "; to move " + files(waiting);
     if (failed > 0) words.text += "; " + std::to_string(failed) + " failed";
-    if (status.mover && !status.mover->doing.empty())
-        words.text += "; now: " + printable(status.mover->doing);
+    if (status.movers.size() > 1)
+        words.text += "; " + std::to_string(status.movers.size()) + " movers";
+    if (const std::string now = doing(status.movers); !now.empty())
+        words.text += "; now: " + printable(now);
     return words;
 }
 

@@ -29,7 +29,8 @@ Words words_of_failure(const Job& job, const Failure& failure);
 struct JobStatus {
     std::optional<Run> run;
     std::vector<SiteStatus> sites;
-    std::optional<Mover> mover;  // alive
+    std::vector<Mover> movers{};        // alive
+    std::vector<MoverTally> tallies{};  // of all that had a part in the run
     Request request = Request::none;
 };
 // The whole in one line.

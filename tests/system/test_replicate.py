@@ -45,7 +45,9 @@ def clock(seconds):
     return time.strftime("%H:%M:%S", time.gmtime(seconds))
 
 
-class Replicate(Case):
+class Jobs(Case):
+    """A source, and jobs that have it."""
+
     def setUp(self):
         super().setUp()
         self.environment["TZ"] = "UTC"
@@ -83,6 +85,8 @@ class Replicate(Case):
     def assert_done(self, result):
         self.assertEqual(result.code, DONE, str(result))
 
+
+class Replicate(Jobs):
     def other_server(self, **how):
         return self.server(root=self.folder("other-root"), state=self.folder("other-state"), **how)
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "client/replicate/sqlite_store.h"
+#include "client/replicate/sql_store.h"
+#include "client/replicate/sqlite.h"
 #include "tests/support/catch.h"
 #include "tests/unit/client/replicate/virtual_crew.h"
 #include "tests/unit/client/scratch.h"
@@ -22,7 +23,7 @@ struct Bench {
     Scratch scratch;
     World world;
     Job job;
-    std::unique_ptr<SqliteStore> store;
+    std::unique_ptr<Store> store;
     int processes = 0;
     std::vector<std::string> said;
 
@@ -38,7 +39,10 @@ struct Bench {
     }
     void reopen() {
         store.reset();
-        auto opened = SqliteStore::open(scratch / "state.db");
+        auto database = SqliteDatabase::open(
+            scratch / "state.db", [this] { return world.now.time_since_epoch().count(); });
+        REQUIRE(database.ok());
+        auto opened = SqlStore::open(*std::move(database), "job");
         REQUIRE(opened.ok());
         store = *std::move(opened);
         REQUIRE(*store->conduct());
@@ -46,9 +50,13 @@ struct Bench {
     Run begin(WallTime now) {
         std::vector<std::string> places;
         for (const Site& site : job.sites) places.push_back(site.text);
-        const auto run = store->begin_run(job.shape(), places, now);
-        REQUIRE(run.ok());
-        return *run;
+        world.now = now;
+        if (const auto last = store->last_run(); last.ok() && *last)
+            REQUIRE(store->end_run((*last)->id, RunState::done).ok());
+        const auto joined = store->join(job.shape(), places, "process");
+        REQUIRE(joined.ok());
+        REQUIRE_FALSE(joined->joined);
+        return joined->run;
     }
     Result<Ending> conduct(const Run& run, VirtualCrew& crew) {
         Conductor conductor(job, *store, crew, "process " + std::to_string(++processes),
@@ -296,7 +304,8 @@ TEST_CASE("pause, resume and cancel are heard from elsewhere") {
     CHECK(resumed);
     CHECK(bench.world.carried.size() > paused_with + 5);
     CHECK(bench.world.sites[0].size() < 50);
-    CHECK(*bench.store->request() == Request::none);
+    CHECK(*bench.store->end_run(run.id, RunState::cancelled));
+    CHECK(bench.store->view(run.id)->request == Request::none);
 }
 
 TEST_CASE("an interruption ends the process, not the run") {
@@ -327,6 +336,7 @@ TEST_CASE("a server that refuses the settings ends the run at once") {
         std::size_t busy() const override { return inner.busy(); }
         void start(Work work) override { inner.start(std::move(work)); }
         void stop() override { inner.stop(); }
+        void stop(std::int64_t lease) override { inner.stop(lease); }
         std::vector<Done> take() override {
             auto all = inner.take();
             for (Done& done : all) {

@@ -1,84 +1,15 @@
-#include "client/replicate/sqlite_store.h"
-#include "tests/support/catch.h"
-#include "tests/unit/client/scratch.h"
+// What every store keeps to, be it in SQLite or in PostgreSQL: runs, what stands, who may.
+#include "tests/unit/client/replicate/stores.h"
 
 namespace lambda::client::replicate {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr WallTime kNow{milliseconds(1'000'000)};
-
-std::unique_ptr<SqliteStore> open(const std::string& file) {
-    auto store = SqliteStore::open(file);
-    INFO((store ? "" : store.error().sentence()));
-    REQUIRE(store.ok());
-    return *std::move(store);
-}
-
-template <typename T>
-T good(Result<T> result) {
-    INFO((result ? "" : result.error().sentence()));
-    REQUIRE(result.ok());
-    return *std::move(result);
-}
-void good(const Result<void>& result) {
-    INFO((result ? "" : result.error().sentence()));
-    REQUIRE(result.ok());
-}
-
-Planned files(std::initializer_list<std::pair<const char*, std::uint64_t>> all) {
-    Planned planned;
-    for (const auto& [name, size] : all)
-        planned.tasks.push_back(
-            {.root = 0, .name = name, .standing = {.size = size, .mtime_ns = 7}, .refused = {}});
-    return planned;
-}
-
-LeaseRequest request(std::int64_t run, TaskState from = TaskState::waiting) {
-    return {.owner = "me",
-            .run = run,
-            .site = 0,
-            .from = from,
-            .most_files = 10,
-            .most_bytes = 100,
-            .one_directory = false,
-            .now = kNow,
-            .until = kNow + milliseconds(5)};
-}
-
-std::vector<std::string> names(const std::vector<Task>& tasks) {
-    std::vector<std::string> all;
-    for (const Task& task : tasks) all.push_back(task.name);
-    return all;
-}
-using Names = std::vector<std::string>;
-
-TEST_CASE("work is leased in order, in loads of a bounded size, and once") {
-    const Scratch scratch;
-    const auto store = open(scratch / "deep/er/state.db");
-    const Run run = good(store->begin_run("shape", {"a"}, kNow));
-    good(store->plan(run.id, 0,
-                     files({{"x/1", 60}, {"x/big", 500}, {"y/2", 40}, {"x/3", 1}, {"x/4", 0}})));
-    CHECK(names(good(store->lease(request(run.id)))) == Names{"x/1", "y/2"});
-    CHECK(names(good(store->lease(request(run.id)))) == Names{"x/big"});  // alone
-    LeaseRequest one = request(run.id);
-    one.most_files = 1;
-    CHECK(names(good(store->lease(one))) == Names{"x/3"});
-    CHECK(names(good(store->lease(one))) == Names{"x/4"});
-    CHECK(good(store->lease(one)).empty());
-    good(store->plan(run.id, 0, files({{"x/1", 1}, {"y/2", 1}, {"x/3", 1}})));
-    LeaseRequest together = request(run.id);
-    together.one_directory = true;
-    CHECK(names(good(store->lease(together))) == Names{"x/1", "x/3"});
-}
-
 TEST_CASE("what became of work is kept, across processes") {
-    const Scratch scratch;
+    FOR_EVERY_STORE(bench);
     Run run;
     {
-        const auto store = open(scratch / "state.db");
-        run = good(store->begin_run("shape", {"a", "b"}, kNow));
+        const auto store = bench.open();
+        run = begin(*store, "shape", {"a", "b"});
         Planned planned = files({{"1", 10}, {"2", 20}, {"3", 30}, {"4", 40}});
         planned.same = {5, 50};
         planned.tasks.push_back({.root = 0,
@@ -88,26 +19,33 @@ TEST_CASE("what became of work is kept, across processes") {
                                  .side = Side::local});
         planned.tasks.push_back(
             {.root = 0, .name = "d", .standing = {.kind = Kind::directory}, .refused = {}});
-        good(store->plan(run.id, 0, planned));
-        const auto tasks = good(store->lease(request(run.id)));
-        REQUIRE(tasks.size() == 4);
-        good(store->settle({{.id = tasks[0].id, .state = TaskState::done, .moved = true},
-                            {.id = tasks[1].id,
-                             .state = TaskState::waiting,
-                             .attempts = 1,
-                             .not_before = kNow + milliseconds(9)},
-                            {.id = tasks[2].id,
-                             .state = TaskState::failed,
-                             .attempts = 2,
-                             .fault = Fault::integrity,
-                             .side = Side::remote,
-                             .reason = "digests differ"}}));
+        plan(*store, run, planned);
+        LeaseRequest three = request(run.id);
+        three.most_files = 3;
+        const auto lease = good(store->lease(three));
+        REQUIRE(lease.tasks.size() == 3);
+        CHECK(good(store->settle(
+            lease.number, {{.id = lease.tasks[0].id, .state = TaskState::done, .moved = true},
+                           {.id = lease.tasks[1].id,
+                            .state = TaskState::waiting,
+                            .attempts = 1,
+                            .pause = milliseconds(60'000)},
+                           {.id = lease.tasks[2].id,
+                            .state = TaskState::failed,
+                            .attempts = 2,
+                            .fault = Fault::integrity,
+                            .side = Side::remote,
+                            .reason = "digests differ"}})));
+        CHECK(leased(*store, request(run.id)) == Names{"4"});
         good(store->set_request(Request::pause));
-        good(store->set_site(run.id, 1, SiteState::given_up, "nobody answers"));
+        CHECK(good(store->give_up(run.id, 1, "me", "nobody answers")));
     }
-    const auto store = open(scratch / "state.db");
+    const auto store = bench.open();
     CHECK(good(store->last_run())->shape == "shape");
-    CHECK(good(store->request()) == Request::pause);
+    const auto view = good(store->view(run.id));
+    CHECK(view.request == Request::pause);
+    CHECK(view.run == RunState::running);
+    CHECK(view.sites == std::vector{SiteState::moving, SiteState::given_up});
     const auto sites = good(store->sites(run.id));
     REQUIRE(sites.size() == 2);
     CHECK(sites[0].state == SiteState::moving);
@@ -115,7 +53,7 @@ TEST_CASE("what became of work is kept, across processes") {
     CHECK(sites[0].waiting.files == 2);
     CHECK(sites[0].failed == 2);
     CHECK(sites[0].same.files == 5);
-    CHECK(sites[1].state == SiteState::given_up);
+    CHECK(sites[1].place == "b");
     CHECK(sites[1].trouble == "nobody answers");
     const auto failures = good(store->failures(run.id, 10));
     REQUIRE(failures.size() == 2);
@@ -128,30 +66,40 @@ TEST_CASE("what became of work is kept, across processes") {
     CHECK(good(store->left_over(run.id)).size() == 5);
 
     // The second waits for its time; the fourth was leased by one who is gone.
-    CHECK(good(store->lease(request(run.id))).empty());
-    CHECK(good(store->waiting(run.id, 0)).next == kNow + milliseconds(9));
+    CHECK(leased(*store, request(run.id)).empty());
+    const auto waiting = good(store->waiting(run.id, 0));
+    CHECK(waiting.files == 2);
+    CHECK(waiting.next > milliseconds(30'000));
+    CHECK(waiting.next <= milliseconds(60'000));
     CHECK(good(store->conduct()));
-    good(store->take_over(run.id, "me too", kNow));
-    CHECK(names(good(store->lease(request(run.id, TaskState::uncertain)))) == Names{"4"});
-    good(store->end_run(run.id, RunState::left_over, kNow + milliseconds(3)));
+    bench.pass(milliseconds(20'000));
+    CHECK(good(store->take_over(run.id, "me too")) == 1);
+    CHECK(leased(*store, request(run.id, TaskState::uncertain)) == Names{"4"});
+    bench.pass(milliseconds(60'000));
+    CHECK(leased(*store, request(run.id)) == Names{"2"});
+    CHECK(good(store->end_run(run.id, RunState::left_over)));
+    CHECK_FALSE(good(store->end_run(run.id, RunState::done)));
     const Run ended = good(store->runs(5)).front();
+    CHECK(ended.state == RunState::left_over);
     CHECK(ended.moved.files == 1);
     CHECK(ended.failed == 5);
-    CHECK(ended.ended == kNow + milliseconds(3));
+    CHECK(ended.ended >= ended.started);
+    good(store->hope_again(run.id));
+    CHECK(good(store->view(run.id)).sites[1] == SiteState::unlisted);
 }
 
 TEST_CASE("names are raw bytes") {
-    const Scratch scratch;
-    const auto store = open(scratch / "state.db");
-    const Run run = good(store->begin_run("", {"a"}, kNow));
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
     const std::string odd("\xff\n' \0;", 6);
     Planned planned;
     planned.tasks.push_back({.root = 3,
                              .name = odd,
                              .standing = {.size = UINT64_MAX >> 1, .mtime_ns = -1},
                              .refused = {}});
-    good(store->plan(run.id, 0, planned));
-    const auto tasks = good(store->lease(request(run.id)));
+    plan(*store, run, planned);
+    const auto tasks = good(store->lease(request(run.id))).tasks;
     REQUIRE(tasks.size() == 1);
     CHECK(tasks[0].name == odd);
     CHECK(tasks[0].root == 3);
@@ -159,57 +107,133 @@ TEST_CASE("names are raw bytes") {
     CHECK(tasks[0].standing.size == UINT64_MAX >> 1);
 }
 
-TEST_CASE("one process conducts at a time, others may look") {
-    const Scratch scratch;
-    const auto one = open(scratch / "state.db");
-    const auto other = open(scratch / "state.db");
-    CHECK(good(one->conduct()));
-    CHECK_FALSE(good(other->conduct()));
-    good(one->beat({.owner = "me", .heartbeat = kNow, .doing = "much"}, kNow));
-    CHECK(good(other->mover())->doing == "much");
-    good(other->set_request(Request::cancel));
-    CHECK(good(one->request()) == Request::cancel);
+TEST_CASE("a plan may be of many entries") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    Planned planned;
+    for (int i = 0; i < 1000; ++i)
+        planned.tasks.push_back({.root = 0,
+                                 .name = std::string(4000, 'x') + std::to_string(i),
+                                 .standing = {.size = 1},
+                                 .refused = {}});
+    plan(*store, run, planned);
+    CHECK(good(store->waiting(run.id, 0)).files == 1000);
+    LeaseRequest much = request(run.id);
+    much.most_files = 1000;
+    much.most_bytes = 10'000;
+    const auto lease = good(store->lease(much));
+    REQUIRE(lease.tasks.size() == 1000);
+    CHECK(lease.tasks[999].name == planned.tasks[999].name);
+    CHECK(good(store->settle(lease.number, all_done(lease))));
+    CHECK(good(store->sites(run.id))[0].moved.files == 1000);
 }
 
-TEST_CASE("a file that is no state is refused") {
+TEST_CASE("a run is joined by who has the same job") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run first = begin(*store, "shape");
+    const auto joined = good(store->join("shape", {"a"}, "you"));
+    CHECK(joined.joined);
+    CHECK(joined.run.id == first.id);
+    CHECK(good(store->conduct()));
+    good(store->beat({.owner = "you"}, milliseconds(10'000)));
+    const auto other = store->join("other", {"b"}, "me");
+    CHECK(other.ok() != shared);
+    if (shared) {
+        CHECK(other.error().fault == Fault::usage);
+        CHECK_FALSE(good(store->give_up(first.id, 0, "me", "")));
+        bench.pass(milliseconds(20'000));  // the other is gone
+    }
+    const auto fresh = good(store->join("other", {"b"}, "me"));
+    CHECK(fresh.joined != shared);
+    CHECK(good(store->run(first.id))->state == RunState::cancelled);
+}
+
+TEST_CASE("jobs of one database do not know of each other") {
+    FOR_EVERY_STORE(bench);
+    if (!shared) return;
+    const auto one = bench.open("one");
+    const auto other = bench.open("other");
+    const Run run = begin(*one);
+    plan(*one, run, files({{"1", 1}}));
+    CHECK_FALSE(good(other->last_run()).has_value());
+    const Run second = begin(*other);
+    CHECK(leased(*other, request(second.id)).empty());
+    good(other->set_request(Request::pause));
+    CHECK(good(one->view(run.id)).request == Request::none);
+    good(one->beat({.owner = "me", .heartbeat = {}, .doing = "much"}, milliseconds(10'000)));
+    CHECK(good(one->movers()).size() == 1);
+    CHECK(good(other->movers()).empty());
+}
+
+TEST_CASE("one process conducts at a time where the state is a file, others may look") {
+    Bench bench(false);
+    const auto one = bench.open();
+    const auto other = bench.open();
+    CHECK(good(one->conduct()));
+    CHECK_FALSE(good(other->conduct()));
+    const Run run = begin(*one);
+    good(one->beat({.owner = "me", .heartbeat = {}, .doing = "much"}, milliseconds(10)));
+    CHECK(good(other->movers()).front().doing == "much");
+    good(other->set_request(Request::cancel));
+    CHECK(good(one->view(run.id)).request == Request::cancel);
+    CHECK(good(one->end_run(run.id, RunState::cancelled)));
+    CHECK(good(one->view(run.id)).request == Request::none);
+}
+
+TEST_CASE("what is no state is refused") {
     const Scratch scratch;
     const std::string text = scratch.write("text", std::string(4096, 'x'));
-    CHECK(SqliteStore::open(text).error().fault == Fault::file);
-    CHECK_FALSE(SqliteStore::open("/proc/none/state.db").ok());
-    {
-        const auto database = Database::open(scratch / "later");
-        REQUIRE(database.ok());
-        good((*database)->execute("PRAGMA user_version = 99"));
-    }
-    const auto later = SqliteStore::open(scratch / "later");
+    CHECK(open_store(text, "job", {}).error().fault == Fault::file);
+    CHECK_FALSE(open_store("/proc/none/state.db", "job", {}).ok());
+    CHECK(open_store("postgresql://h/d?none=1", "job", {}).error().fault == Fault::usage);
+    const auto nobody = open_store("postgresql://%2Fnone/d", "job", {});
+    REQUIRE_FALSE(nobody.ok());
+    CHECK(nobody.error().fault == Fault::session);
+    CHECK(has_password("postgresql://ann:secret@h/d"));
+    CHECK(has_password("postgresql://ann@h/d?password=secret"));
+    CHECK_FALSE(has_password("postgresql://ann@h/d"));
+}
+
+TEST_CASE("the state of a later version is refused") {
+    FOR_EVERY_STORE(bench);
+    bench.open();
+    good(bench.database()->execute(shared ? "UPDATE version SET number = 99"
+                                          : "PRAGMA user_version = 99"));
+    const auto later = SqlStore::open(bench.database(), "job");
     REQUIRE_FALSE(later.ok());
     CHECK_THAT(later.error().message, Catch::Contains("another version"));
 }
 
 TEST_CASE("a later run forgets the work of those before, not their totals") {
-    const Scratch scratch;
-    const auto store = open(scratch / "state.db");
-    const Run first = good(store->begin_run("", {"a"}, kNow));
-    good(store->plan(first.id, 0, files({{"1", 10}})));
-    good(store->end_run(first.id, RunState::cancelled, kNow));
-    const Run second = good(store->begin_run("", {"a"}, kNow));
-    CHECK(second.id == first.id + 1);
-    CHECK(good(store->left_over(first.id)).empty());
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    std::vector<Run> begun;
+    for (int i = 0; i < 3; ++i) {
+        begun.push_back(begin(*store));
+        plan(*store, begun.back(), files({{"1", 10}}));
+        CHECK(good(store->end_run(begun.back().id, RunState::cancelled)));
+    }
+    CHECK(good(store->left_over(begun[0].id)).empty());
+    CHECK(good(store->left_over(begun[1].id)).size() == (shared ? 1 : 0));
+    CHECK(good(store->left_over(begun[2].id)).size() == 1);
     const auto runs = good(store->runs(10));
-    REQUIRE(runs.size() == 2);
+    REQUIRE(runs.size() == 3);
     CHECK(runs[1].state == RunState::cancelled);
     CHECK(runs[1].failed == 1);
 }
 
 TEST_CASE("a cancel that came too late is not the next run's, a pause is") {
-    const Scratch scratch;
-    const auto store = open(scratch / "state.db");
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
     good(store->set_request(Request::cancel));
-    good(store->begin_run("", {"a"}, kNow));
-    CHECK(good(store->request()) == Request::none);
+    Run run = begin(*store);
+    CHECK(good(store->view(run.id)).request == Request::none);
     good(store->set_request(Request::pause));
-    good(store->begin_run("", {"a"}, kNow));
-    CHECK(good(store->request()) == Request::pause);
+    CHECK(good(store->end_run(run.id, RunState::done)));
+    run = begin(*store);
+    CHECK(good(store->view(run.id)).request == Request::pause);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct World {
         return false;
     };
     std::set<std::size_t> deaf;  // sites that data do not reach, only control
+    WallTime now{};              // also the store's
     milliseconds session{100};   // that any work takes
     double bytes_per_ms = 1e6;
     std::map<std::pair<std::size_t, std::string>, int> moved;  // how often
@@ -38,7 +39,9 @@ class VirtualCrew final : public Crew {
   public:
     // The clock begins on a Monday at midnight.
     VirtualCrew(World& world, std::size_t lanes, WallTime start)
-        : world_(world), lanes_(lanes), now_(start) {}
+        : world_(world), lanes_(lanes), now_(start) {
+        world_.now = start;
+    }
 
     WallTime now() const override { return now_; }
     LocalTime local() const override {
@@ -65,9 +68,11 @@ class VirtualCrew final : public Crew {
         under_way_.push_back({now_ + takes, down, false, std::move(work)});
     }
     void stop() override {
+        for (UnderWay& each : under_way_) stop(each);
+    }
+    void stop(std::int64_t lease) override {
         for (UnderWay& each : under_way_) {
-            each.stopped = true;
-            each.ends = now_;
+            if (each.work.load.lease == lease) stop(each);
         }
     }
     std::vector<Done> take() override {
@@ -86,6 +91,7 @@ class VirtualCrew final : public Crew {
         WallTime next = until;
         for (const UnderWay& each : under_way_) next = std::min(next, each.ends);
         now_ = std::max(now_, next);
+        world_.now = now_;
         if (at_wait) at_wait(now_);
     }
 
@@ -99,6 +105,11 @@ class VirtualCrew final : public Crew {
         bool stopped;
         Work work;
     };
+
+    void stop(UnderWay& each) const {
+        each.stopped = true;
+        each.ends = now_;
+    }
 
     static Error lost(Fault fault) {
         return {.fault = fault,

@@ -1,0 +1,235 @@
+// What the crew has done, and what becomes of it in the store.
+#include <algorithm>
+
+#include "client/replicate/conductor.h"
+#include "client/replicate/plan.h"
+#include "client/retry.h"
+
+namespace lambda::client::replicate {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+std::string reason_of(const Error& error) {
+    return error.remedy.empty() ? error.message : error.message + "; " + error.remedy;
+}
+
+}  // namespace
+
+Result<void> Conductor::handle(Done done) {
+    if (done.work.kind != Work::Kind::scan) --sites_[done.work.load.site].in_hand;
+    held_.erase(done.work.load.lease);
+    switch (done.work.kind) {
+        case Work::Kind::scan:
+            return handle_scan(std::get<Result<Listing>>(std::move(done.result)), done.stopped);
+        case Work::Kind::look:
+            return handle_look(done, std::get<Result<Standings>>(done.result));
+        case Work::Kind::check:
+            return handle_check(done, std::get<Result<Standings>>(done.result));
+        case Work::Kind::carry:
+            return handle_carried(done, std::get<Result<mover::Outcome>>(done.result));
+    }
+    LAMBDA_ASSERT(false);
+}
+
+Result<void> Conductor::handle_scan(Result<Listing> result, bool stopped) {
+    scanning_ = false;
+    if (result) {
+        if (result->skipped > 0)
+            say_(std::to_string(result->skipped) + " pipes, sockets and devices are skipped");
+        source_ = std::make_shared<const Listing>(*std::move(result));
+        return {};
+    }
+    if (stopped) return {};
+    if (!may_pass(result.error())) return result.error();
+    for (std::uint32_t i = 0; i < sites_.size(); ++i) {
+        if (auto said = trouble(i, result.error()); !said) return said;
+    }
+    return {};
+}
+
+Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& result) {
+    const std::uint32_t number = done.work.load.site;
+    if (!result) return done.stopped ? Result<void>() : trouble(number, result.error());
+    const Listing& source = *done.work.source;
+    const Side there = job_.direction == session::Direction::put ? Side::remote : Side::local;
+    const SitePlan plan = plan_site(source, *result, job_.which, job_.conflict);
+    Planned planned{.tasks = {}, .same = {plan.same_files, plan.same_bytes}};
+    planned.tasks.reserve(source.missed.size() + plan.steps.size());
+    for (const Missed& missed : source.missed) {
+        planned.tasks.push_back({.root = missed.root,
+                                 .name = missed.name,
+                                 .standing = {.kind = Kind::other},
+                                 .refused = reason_of(missed.error),
+                                 .side = missed.error.side});
+    }
+    for (const Step& step : plan.steps) {
+        const Entry& entry = source.entries[step.entry];
+        planned.tasks.push_back(
+            {.root = entry.root,
+             .name = entry.name,
+             .standing = entry.standing,
+             .refused = step.decision.change == Change::refuse ? step.decision.why : "",
+             .side = there});
+    }
+    result_.session_stood = true;
+    sites_[number].lead = 0;
+    const auto kept = store_.plan(done.work.load.lease, planned);
+    if (!kept) return kept.error();
+    if (!*kept) {
+        say_lost(done.work.load);
+    } else {
+        sites_[number].state = SiteState::moving;
+    }
+    return well(number);
+}
+
+void Conductor::say_lost(const Load& load) const {
+    say_(job_.sites[load.site].text + ": a lease was lost meanwhile; its work is another mover's");
+}
+
+Result<void> Conductor::settle(const Load& load, const std::vector<Settled>& settled) {
+    const auto kept = store_.settle(load.lease, settled);
+    if (!kept) return kept.error();
+    if (!*kept) say_lost(load);
+    return {};
+}
+
+Result<void> Conductor::release(const Done& done, TaskState state) {
+    std::vector<Settled> settled;
+    for (const Task& task : done.work.load.tasks)
+        settled.push_back({.id = task.id, .state = state, .attempts = task.attempts});
+    return settle(done.work.load, settled);
+}
+
+Result<void> Conductor::handle_check(const Done& done, const Result<Standings>& result) {
+    const Load& load = done.work.load;
+    if (!result) {
+        if (auto released = release(done, TaskState::uncertain); !released) return released;
+        return done.stopped ? Result<void>() : trouble(load.site, result.error());
+    }
+    std::vector<Settled> settled;
+    for (std::size_t i = 0; i < load.tasks.size(); ++i) {
+        const Task& task = load.tasks[i];
+        const auto& there = (*result)[i];
+        const bool same = there && there->kind == Kind::file && there->size == task.standing.size &&
+                          there->mtime_ns == task.standing.mtime_ns;
+        settled.push_back({.id = task.id,
+                           .state = same ? TaskState::done : TaskState::waiting,
+                           .moved = same,
+                           .attempts = task.attempts});
+    }
+    // It is well when files move: where servers can be spoken to and data cannot pass, each load
+    // would be cut, and each look after it succeed, for ever.
+    return settle(load, settled);
+}
+
+Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Outcome>& result) {
+    const Load& load = done.work.load;
+    if (result) {
+        result_.session_stood = true;
+        add(*result);
+        if (load.tidy) return handle_tidied(done, *result);
+        if (auto kept = settle(load, settled_by(load.tasks, *result)); !kept) return kept;
+        if (!result->cut || result->bytes > 0 || !result->done.empty()) {
+            if (auto said = well(load.site); !said) return said;
+        }
+        return result->cut && !done.stopped ? trouble(load.site, *result->cut) : Result<void>();
+    }
+    const Error& error = result.error();
+    if (load.tidy) return done.stopped ? Result<void>() : trouble(load.site, error);
+    if (!may_pass(error) && error.fault != Fault::usage) {  // the server refuses all of it
+        std::vector<Settled> settled;
+        for (const Task& task : load.tasks) settled.push_back(failed(task, error));
+        return settle(load, settled);
+    }
+    if (auto released = release(done, TaskState::waiting); !released) return released;
+    if (error.fault == Fault::usage) return error;
+    return done.stopped ? Result<void>() : trouble(load.site, error);
+}
+
+Result<void> Conductor::handle_tidied(const Done& done, const mover::Outcome& outcome) {
+    const Load& load = done.work.load;
+    if (outcome.cut) return done.stopped ? Result<void>() : trouble(load.site, *outcome.cut);
+    std::map<std::string, const Error*> errors;
+    for (const mover::FileFailure& failure : outcome.failures)
+        errors.emplace(failure.name, &failure.error);
+    std::vector<Settled> settled;
+    for (const Task& task : load.tasks) {
+        const auto error = errors.find(task.name);
+        settled.push_back({.id = task.id, .state = TaskState::done, .moved = true});
+        if (error == errors.end()) continue;
+        settled.back() = failed(task, *error->second);
+        settled.back().state = TaskState::failed;
+        errors.erase(error);
+    }
+    sites_[load.site].lead = 0;
+    const auto kept = store_.tidied(load.lease, settled);
+    if (!kept) return kept.error();
+    if (!*kept) {
+        say_lost(load);
+        return {};
+    }
+    sites_[load.site].state = SiteState::done;
+    const auto known = store_.failures(run_, mover::Outcome::kMaxFailures);
+    if (!known) return known.error();
+    for (const Failure& failure : *known) errors.erase(failure.name);
+    for (const auto& [name, error] : errors) {
+        Error said = *error;
+        said.path = job_.sites[load.site].text + ": " + name;
+        add_error(std::move(said));
+    }
+    return {};
+}
+
+Settled Conductor::failed(const Task& task, const Error& error) const {
+    const bool again = task.attempts < job_.retries;
+    const auto back_off = std::chrono::ceil<milliseconds>(job_.back_off);
+    const auto longest = std::chrono::ceil<milliseconds>(job_.longest_back_off);
+    const milliseconds pause =
+        std::min(longest, back_off * (std::int64_t{1} << std::min(task.attempts, 20u)));
+    return {.id = task.id,
+            .state = again ? TaskState::waiting : TaskState::failed,
+            .moved = false,
+            .attempts = task.attempts + 1,
+            .pause = again ? pause : milliseconds(0),
+            .fault = error.fault,
+            .side = error.side,
+            .reason = reason_of(error)};
+}
+
+std::vector<Settled> Conductor::settled_by(const std::vector<Task>& tasks,
+                                           const mover::Outcome& outcome) const {
+    const std::set<std::string_view> done(outcome.done.begin(), outcome.done.end());
+    std::map<std::string_view, Error> errors;
+    for (const mover::FileFailure& failure : outcome.failures)
+        errors.emplace(failure.name, failure.error);
+    for (const mover::Skipped& skipped : outcome.skips)
+        errors.emplace(skipped.name, Error{.fault = Fault::file,
+                                           .message = "cannot be moved: " + skipped.why,
+                                           .path = {},
+                                           .side = Side::local,
+                                           .remedy = {}});
+    const Error unsaid{.fault = Fault::file,
+                       .message = "the transfer ended without a word about it",
+                       .path = {},
+                       .side = Side::network,
+                       .remedy = {}};
+    std::vector<Settled> settled;
+    settled.reserve(tasks.size());
+    for (const Task& task : tasks) {
+        const auto error = errors.find(task.name);
+        if (done.contains(task.name)) {
+            settled.push_back({.id = task.id, .state = TaskState::done, .moved = true});
+        } else if (error != errors.end() || !outcome.cut) {
+            settled.push_back(failed(task, error != errors.end() ? error->second : unsaid));
+        } else {
+            settled.push_back(
+                {.id = task.id, .state = TaskState::uncertain, .attempts = task.attempts});
+        }
+    }
+    return settled;
+}
+
+}  // namespace lambda::client::replicate

@@ -1,0 +1,303 @@
+#include "client/replicate/postgres.h"
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "client/waiting.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Types of values: int8 and bytea, both in binary (PostgreSQL 15, pg_type.dat).
+constexpr Oid kInteger = 20;
+constexpr Oid kBytes = 17;
+// Statements that go out before their answers are read: few enough that neither side's socket
+// buffer holds up the other with names of 4 KiB.
+constexpr std::size_t kAtOnce = 128;
+// Pauses before a lost database is dialled again double between these.
+constexpr milliseconds kFirstPause{100};
+constexpr milliseconds kLongestPause{5000};
+
+// A transaction of one who was stopped in the middle must not hold up the others; the lost reach us
+// by TCP's own means.
+constexpr const char* kManners =
+    "SET client_min_messages = warning; SET search_path = lambda_ftp; "
+    "SET idle_in_transaction_session_timeout = '10s'; SET lock_timeout = '30s'; "
+    "SET statement_timeout = '10min'; SET synchronous_commit = on";
+
+// Movers that begin at the same time make them one after the other.
+constexpr const char* kLockOfTables = "SELECT pg_advisory_xact_lock(7812163401)";
+constexpr const char* kSchema =
+    "CREATE SCHEMA IF NOT EXISTS lambda_ftp; "
+    "CREATE TABLE version(number BIGINT); "
+    "CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE SQL VOLATILE AS "
+    "$$ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) $$; "
+    "CREATE FUNCTION since_ms() RETURNS BIGINT LANGUAGE SQL STABLE AS "
+    "$$ SELECT CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000 AS BIGINT) $$; ";
+
+void put_big_endian(std::int64_t number, char* into) {
+    auto rest = static_cast<std::uint64_t>(number);
+    for (int i = 7; i >= 0; --i, rest >>= 8) into[i] = static_cast<char>(rest & 0xff);
+}
+
+// What PQexecParams takes.
+class Parameters {
+  public:
+    explicit Parameters(const Values& values) : numbers_(values.size()) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (const auto* number = std::get_if<std::int64_t>(&values[i])) {
+                put_big_endian(*number, numbers_[i].data());
+                add(kInteger, {numbers_[i].data(), numbers_[i].size()});
+            } else {
+                add(kBytes, std::get<std::string_view>(values[i]));
+            }
+        }
+    }
+    int count() const { return static_cast<int>(types.size()); }
+
+    std::vector<Oid> types;
+    std::vector<const char*> places;
+    std::vector<int> lengths, formats;
+
+  private:
+    void add(Oid type, std::string_view bytes) {
+        types.push_back(type);
+        places.push_back(bytes.empty() ? "" : bytes.data());  // a null pointer would be NULL
+        lengths.push_back(static_cast<int>(bytes.size()));
+        formats.push_back(1);
+    }
+    std::vector<std::array<char, 8>> numbers_;
+};
+
+class PostgresRow final : public Row {
+  public:
+    PostgresRow(const PGresult* result, int row) : result_(result), row_(row) {}
+    std::int64_t integer(int column) const override {
+        const std::string bytes = text(column);  // int4 or int8
+        std::uint64_t number = !bytes.empty() && (bytes[0] & 0x80) != 0 ? ~std::uint64_t{0} : 0;
+        for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
+        return static_cast<std::int64_t>(number);
+    }
+    std::string text(int column) const override {
+        return {::PQgetvalue(result_, row_, column),
+                static_cast<std::size_t>(::PQgetlength(result_, row_, column))};
+    }
+
+  private:
+    const PGresult* result_;
+    int row_;
+};
+
+struct FreeOptions {
+    void operator()(PQconninfoOption* options) const { ::PQconninfoFree(options); }
+};
+using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+std::string value_of(const Options& options, std::string_view keyword) {
+    for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
+        if (option->keyword == keyword) return option->val != nullptr ? option->val : "";
+    }
+    return {};
+}
+
+std::string one_line(const char* message) {
+    std::string text = message;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    return text;
+}
+
+}  // namespace
+
+bool is_postgres(std::string_view state) {
+    return state.starts_with("postgresql://") || state.starts_with("postgres://");
+}
+
+bool has_password(const std::string& uri) {
+    const Options options(::PQconninfoParse(uri.c_str(), nullptr));
+    return options && !value_of(options, "password").empty();
+}
+
+void PostgresDatabase::Close::operator()(pg_conn* connection) const {
+    ::PQfinish(connection);
+}
+
+void PostgresDatabase::Clear::operator()(pg_result* result) const {
+    ::PQclear(result);
+}
+
+Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::string& uri,
+                                                                 Duration patience) {
+    char* wrong = nullptr;
+    const Options options(::PQconninfoParse(uri.c_str(), &wrong));
+    const std::string why = wrong != nullptr ? one_line(wrong) : "no memory";
+    ::PQfreemem(wrong);
+    if (!options) {
+        return Error{.fault = Fault::usage,
+                     .message = "is no URI of a database: " + why,
+                     .path = "state",
+                     .side = Side::local,
+                     .remedy = "write it as postgresql://USER@HOST/DATABASE"};
+    }
+    const std::string place =
+        "postgresql://" + value_of(options, "host") + "/" + value_of(options, "dbname");
+    std::unique_ptr<PostgresDatabase> database(new PostgresDatabase(uri, place, patience));
+    if (auto connected = database->connect(); !connected) return connected.error();
+    return database;
+}
+
+Result<void> PostgresDatabase::connect() {
+    // What the URI says comes later and overrules.
+    const char* const keywords[] = {
+        "fallback_application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
+        "keepalives_count",          "tcp_user_timeout", "dbname",          nullptr};
+    const char* const values[] = {"lambda-ftp", "10",    "10",         "5",
+                                  "3",          "30000", uri_.c_str(), nullptr};
+    connection_.reset(::PQconnectdbParams(keywords, values, 1));
+    if (!connection_ || ::PQstatus(connection_.get()) != CONNECTION_OK) {
+        return error(Fault::session,
+                     connection_ ? one_line(::PQerrorMessage(connection_.get())) : "no memory");
+    }
+    return execute(kManners);
+}
+
+const Dialect& PostgresDatabase::dialect() const {
+    static constexpr Dialect kDialect{.key = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+                                      .for_update = " FOR UPDATE",
+                                      .skip_locked = " FOR UPDATE SKIP LOCKED"};
+    return kDialect;
+}
+
+Result<void> PostgresDatabase::make_tables(const std::string& statements, std::int64_t version) {
+    auto transaction = Transaction::begin(*this);
+    if (!transaction) return transaction.error();
+    if (auto locked = execute(kLockOfTables); !locked) return locked;
+    bool there = false;
+    const auto asked = run("SELECT 1 WHERE to_regclass('lambda_ftp.version') IS NOT NULL", {},
+                           [&](const Row&) { there = true; });
+    if (!asked) return asked.error();
+    if (there) {
+        std::int64_t found = 0;
+        const auto read =
+            run("SELECT number FROM version", {}, [&](const Row& row) { found = row.integer(0); });
+        if (!read) return read.error();
+        return found == version ? transaction->commit() : other_version(*this, found);
+    }
+    const auto made = execute(kSchema + statements + "INSERT INTO version VALUES(" +
+                              std::to_string(version) + ")");
+    if (!made) return made;
+    return transaction->commit();
+}
+
+Result<void> PostgresDatabase::check(const Answer& answer) {
+    const ExecStatusType status = ::PQresultStatus(answer.get());
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_PIPELINE_SYNC)
+        return {};
+    const char* const code = ::PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
+    const std::string_view state = code != nullptr ? code : "";
+    // A deadlock was broken, or somebody held a lock for too long.
+    if (state == "40001" || state == "40P01" || state == "55P03") again_ = true;
+    return error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
+}
+
+Result<std::size_t> PostgresDatabase::run(std::string_view sql, const Values& values,
+                                          const Each& each) {
+    const Parameters sent(values);
+    const Answer answer(::PQexecParams(connection_.get(), std::string(sql).c_str(), sent.count(),
+                                       sent.types.data(), sent.places.data(), sent.lengths.data(),
+                                       sent.formats.data(), 1));
+    if (auto good = check(answer); !good) return good.error();
+    if (::PQresultStatus(answer.get()) == PGRES_COMMAND_OK) {
+        const std::string changed = ::PQcmdTuples(answer.get());
+        return changed.empty() ? 0 : std::stoull(changed);
+    }
+    const int rows = ::PQntuples(answer.get());
+    for (int i = 0; each && i < rows; ++i) each(PostgresRow(answer.get(), i));
+    return static_cast<std::size_t>(rows);
+}
+
+Result<void> PostgresDatabase::run_many(std::string_view sql, std::size_t count, const Fill& fill) {
+    if (::PQenterPipelineMode(connection_.get()) != 1)
+        return error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
+    const std::string statement(sql);
+    Values values;
+    Result<void> good;
+    for (std::size_t done = 0; good && done < count;) {
+        const std::size_t now = std::min(kAtOnce, count - done);
+        bool sent = true;
+        for (std::size_t i = 0; i < now && sent; ++i) {
+            values.clear();
+            fill(done + i, values);
+            const Parameters one(values);
+            sent = ::PQsendQueryParams(connection_.get(), statement.c_str(), one.count(),
+                                       one.types.data(), one.places.data(), one.lengths.data(),
+                                       one.formats.data(), 1) == 1;
+        }
+        if (!sent || ::PQpipelineSync(connection_.get()) != 1) {
+            good = error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
+        } else {
+            good = take_answers(now);
+        }
+        done += now;
+    }
+    if (::PQexitPipelineMode(connection_.get()) != 1 && good)
+        good = error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
+    return good;
+}
+
+// Of so many statements, and of the end of their pipeline. All are read, also after an error.
+Result<void> PostgresDatabase::take_answers(std::size_t count) {
+    Result<void> good;
+    for (std::size_t i = 0; i <= count; ++i) {
+        while (true) {
+            const Answer answer(::PQgetResult(connection_.get()));
+            if (!answer) break;
+            if (::PQresultStatus(answer.get()) == PGRES_PIPELINE_SYNC) return good;
+            if (auto one = check(answer); !one && good) good = one;
+        }
+        if (::PQstatus(connection_.get()) != CONNECTION_OK) break;
+    }
+    return good ? error(Fault::file, one_line(::PQerrorMessage(connection_.get()))) : good;
+}
+
+Result<void> PostgresDatabase::execute(const std::string& sql) {
+    const Answer answer(::PQexec(connection_.get(), sql.c_str()));
+    return check(answer);
+}
+
+void PostgresDatabase::roll_back() {
+    if (::PQtransactionStatus(connection_.get()) == PQTRANS_IDLE) return;
+    [[maybe_unused]] const auto rolled = execute("ROLLBACK");
+}
+
+Result<bool> PostgresDatabase::recover() {
+    if (::PQstatus(connection_.get()) == CONNECTION_OK) return std::exchange(again_, false);
+    const Time give_up = client::now() + patience_;
+    milliseconds pause = kFirstPause;
+    while (true) {
+        const auto connected = connect();
+        if (connected) return true;
+        if (interrupted()) return interruption_error();
+        if (client::now() >= give_up) return connected.error();
+        pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
+        poll_until({&user, 1}, client::now() + pause);
+        pause = std::min(2 * pause, kLongestPause);
+    }
+}
+
+Error PostgresDatabase::error(Fault fault, const std::string& why) const {
+    const bool lost = !connection_ || ::PQstatus(connection_.get()) != CONNECTION_OK;
+    return Error{.fault = lost ? Fault::session : fault,
+                 .message = "cannot keep or read the job's state: " + why,
+                 .path = name_,
+                 .side = lost ? Side::network : Side::local,
+                 .remedy = lost ? "check that the database runs and lets this user in"
+                                : "check the rights of the user in the database"};
+}
+
+}  // namespace lambda::client::replicate

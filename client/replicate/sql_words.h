@@ -1,0 +1,45 @@
+// How the store's values stand in the tables: numbers as 64-bit integers, times in milliseconds
+// since 1970.
+#pragma once
+
+#include <type_traits>
+
+#include "client/replicate/database.h"
+#include "client/replicate/store.h"
+
+namespace lambda::client::replicate {
+
+inline WallTime wall(std::int64_t number) {
+    return WallTime(Milliseconds(number));
+}
+template <typename T>
+    requires std::is_enum_v<T>
+std::int64_t number(T value) {
+    return static_cast<std::int64_t>(value);
+}
+inline std::int64_t number(std::uint64_t value) {
+    return static_cast<std::int64_t>(value);
+}
+inline std::uint64_t unsigned_of(std::int64_t value) {
+    return static_cast<std::uint64_t>(value);
+}
+
+// The columns of a task, and what they hold.
+constexpr const char* kTask = "id, root, kind, name, size, mtime, mode, attempts";
+inline Task task_of(const Row& row) {
+    return {.id = row.integer(0),
+            .root = static_cast<std::uint32_t>(row.integer(1)),
+            .name = row.text(3),
+            .standing = {.kind = static_cast<Kind>(row.integer(2)),
+                         .size = unsigned_of(row.integer(4)),
+                         .mtime_ns = row.integer(5),
+                         .mode = static_cast<std::uint32_t>(row.integer(6))},
+            .attempts = static_cast<std::uint32_t>(row.integer(7))};
+}
+
+// What a lease is for.
+constexpr std::int64_t kToCarry = 0;
+constexpr std::int64_t kToCheck = 1;
+constexpr std::int64_t kToLead = 2;
+
+}  // namespace lambda::client::replicate

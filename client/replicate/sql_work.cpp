@@ -1,0 +1,370 @@
+// The work of a run: leads, plans, leases, and what became of them.
+#include <algorithm>
+
+#include "client/replicate/sql_store.h"
+#include "client/replicate/sql_words.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+// Rows that a lease looks at, for each that it may take.
+constexpr std::size_t kLooks = 4;
+
+std::string_view directory_of(const std::string& name) {
+    return std::string_view(name).substr(0, name.rfind('/') == name.npos ? 0 : name.rfind('/'));
+}
+
+// Which of the tasks that may be had go together. `tasks` come in order.
+class Load {
+  public:
+    explicit Load(const LeaseRequest& request) : request_(request) {}
+    void offer(Task task) {
+        if (full_ || tasks_.size() >= request_.most_files) return;
+        if (request_.one_directory && !tasks_.empty() &&
+            directory_of(task.name) != directory_of(tasks_.front().name))
+            return;
+        // What was leased already is looked at, not moved: size is nothing there.
+        const std::uint64_t bytes = request_.from == TaskState::uncertain ? 0 : task.standing.size;
+        if (bytes >= request_.most_bytes) {
+            full_ = tasks_.empty();
+            if (!full_) return;
+        } else if (bytes_ + bytes > request_.most_bytes) {
+            full_ = true;
+            return;
+        }
+        bytes_ += bytes;
+        tasks_.push_back(std::move(task));
+    }
+    std::vector<Task> take() { return std::move(tasks_); }
+
+  private:
+    const LeaseRequest& request_;
+    std::vector<Task> tasks_;
+    std::uint64_t bytes_ = 0;
+    bool full_ = false;
+};
+
+}  // namespace
+
+// ---- sites
+
+Result<std::int64_t> SqlStore::begin_lease(const LeaseRequest& request, std::int64_t kind) {
+    std::int64_t lease = 0;
+    const auto made = database_->run(
+        "INSERT INTO lease(run, site, kind, owner, ticket, began, lives, until) "
+        "VALUES($1, $2, $3, $4, $5, now_ms(), $6, now_ms() + $6) RETURNING id",
+        {request.run, std::int64_t{request.site}, kind, request.owner, number(request.ticket),
+         std::int64_t{request.lives.count()}},
+        [&](const Row& row) { lease = row.integer(0); });
+    if (!made) return made.error();
+    return lease;
+}
+
+Result<void> SqlStore::end_lease(std::int64_t lease) {
+    const auto ended = database_->run(
+        "UPDATE lease SET ended = now_ms(), "
+        "files = (SELECT count(*) FROM task WHERE lease = $1 AND state = 3), "
+        "bytes = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM task "
+        "         WHERE lease = $1 AND state = 3) WHERE id = $1",
+        {lease});
+    return ended ? Result<void>() : ended.error();
+}
+
+Result<std::int64_t> SqlStore::lead(const LeaseRequest& request) {
+    return keep<std::int64_t>([&](bool) -> Result<std::int64_t> {
+        std::int64_t before = -1;
+        auto done =
+            database_->run(std::string("SELECT lease FROM site WHERE run = $1 AND number = $2 "
+                                       "AND state IN (0, 2)") +
+                               database_->dialect().for_update,
+                           {request.run, std::int64_t{request.site}},
+                           [&](const Row& row) { before = row.integer(0); });
+        if (!done) return done.error();
+        if (before < 0) return 0;
+        std::int64_t held = 0;
+        bool ours = false;
+        done = database_->run("SELECT id, owner FROM lease WHERE id = $1 AND ended = 0", {before},
+                              [&](const Row& row) {
+                                  held = row.integer(0);
+                                  ours = row.text(1) == request.owner;
+                              });
+        if (!done) return done.error();
+        if (held != 0) return ours ? held : 0;
+        const auto lease = begin_lease(request, kToLead);
+        if (!lease) return lease;
+        done = database_->run("UPDATE site SET lease = $3 WHERE run = $1 AND number = $2",
+                              {request.run, std::int64_t{request.site}, *lease});
+        if (!done) return done.error();
+        return *lease;
+    });
+}
+
+// Nothing: the lead has ended. Else it cannot end before the transaction does.
+Result<std::optional<SqlStore::Led>> SqlStore::still_led(std::int64_t lease) {
+    std::optional<Led> led;
+    const auto read =
+        database_->run(std::string("SELECT run, site FROM lease WHERE id = $1 AND ended = 0") +
+                           database_->dialect().for_update,
+                       {lease}, [&](const Row& row) {
+                           led = {row.integer(0), row.integer(1)};
+                       });
+    if (!read) return read.error();
+    return led;
+}
+
+// After a commit in doubt: whether it was the owner who ended the lease.
+Result<bool> SqlStore::came_through(std::int64_t lease) {
+    const auto read =
+        database_->run("SELECT 1 FROM lease WHERE id = $1 AND ended != 0 AND lost = 0", {lease});
+    if (!read) return read.error();
+    return *read > 0;
+}
+
+Result<bool> SqlStore::plan(std::int64_t lead, const Planned& planned) {
+    return keep<bool>([&](bool again) -> Result<bool> {
+        const auto led = still_led(lead);
+        if (!led) return led.error();
+        if (!*led) return again ? came_through(lead) : Result<bool>(false);
+        const auto [run, site] = **led;
+        auto done = database_->run("DELETE FROM task WHERE run = $1 AND site = $2", {run, site});
+        if (!done) return done.error();
+        const auto inserted = database_->run_many(
+            "INSERT INTO task(run, site, state, kind, root, name, size, mtime, mode, reason, "
+            "fault, side) VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            planned.tasks.size(), [&, run = run, site = site](std::size_t i, Values& values) {
+                const PlannedTask& task = planned.tasks[i];
+                const TaskState state =
+                    task.refused.empty() ? TaskState::waiting : TaskState::failed;
+                values = {run,
+                          site,
+                          number(state),
+                          number(task.standing.kind),
+                          std::int64_t{task.root},
+                          task.name,
+                          number(task.standing.size),
+                          task.standing.mtime_ns,
+                          std::int64_t{task.standing.mode},
+                          task.refused,
+                          number(Fault::file),
+                          number(task.side)};
+            });
+        if (!inserted) return inserted.error();
+        done = database_->run(
+            "UPDATE site SET state = 1, trouble = $5, same_files = $3, same_bytes = $4 "
+            "WHERE run = $1 AND number = $2",
+            {run, site, number(planned.same.files), number(planned.same.bytes), ""});
+        if (!done) return done.error();
+        if (auto ended = end_lease(lead); !ended) return ended.error();
+        return true;
+    });
+}
+
+Result<bool> SqlStore::tidied(std::int64_t lead, const std::vector<Settled>& settled) {
+    return keep<bool>([&](bool again) -> Result<bool> {
+        const auto led = still_led(lead);
+        if (!led) return led.error();
+        if (!*led) return again ? came_through(lead) : Result<bool>(false);
+        if (auto set = set_tasks(settled, 0); !set) return set.error();
+        const auto done =
+            database_->run("UPDATE site SET state = 3, trouble = $3 WHERE run = $1 AND number = $2",
+                           {(*led)->run, (*led)->site, ""});
+        if (!done) return done.error();
+        if (auto ended = end_lease(lead); !ended) return ended.error();
+        return true;
+    });
+}
+
+Result<bool> SqlStore::moved_all(std::int64_t run, std::uint32_t site) {
+    const auto done = run_alone(
+        "UPDATE site SET trouble = $3, state = CASE WHEN EXISTS(SELECT 1 FROM task "
+        "WHERE run = $1 AND site = $2 AND ((kind != 0 AND state = 0) OR (kind = 0 AND state = 3))) "
+        "THEN 2 ELSE 3 END WHERE run = $1 AND number = $2 AND state = 1 AND NOT EXISTS("
+        "SELECT 1 FROM task WHERE run = $1 AND site = $2 AND kind = 0 AND state IN (0, 1, 2))",
+        {run, std::int64_t{site}, ""});
+    if (!done) return done.error();
+    return *done > 0;
+}
+
+// ---- files
+
+Result<Lease> SqlStore::repeated(const LeaseRequest& request) {
+    Lease lease;
+    const auto read =
+        database_->run("SELECT id FROM lease WHERE owner = $1 AND ticket = $2 AND ended = 0",
+                       {request.owner, number(request.ticket)},
+                       [&](const Row& row) { lease.number = row.integer(0); });
+    if (!read) return read.error();
+    if (lease.number == 0) return lease;
+    auto had = read_tasks(
+        std::string("SELECT ") + kTask + " FROM task WHERE lease = $1 AND state = 1 ORDER BY id",
+        {lease.number});
+    if (!had) return had.error();
+    lease.tasks = *std::move(had);
+    return lease;
+}
+
+Result<Lease> SqlStore::lease(const LeaseRequest& request) {
+    return keep<Lease>([&](bool again) -> Result<Lease> {
+        if (again) {
+            auto before = repeated(request);
+            if (!before || before->number != 0) return before;
+        }
+        Load load(request);
+        const auto read = database_->run(
+            std::string("SELECT ") + kTask +
+                " FROM task WHERE run = $1 AND site = $2 AND state = $3 AND kind = 0 "
+                "AND not_before <= now_ms() ORDER BY id LIMIT $4" +
+                database_->dialect().skip_locked,
+            {request.run, std::int64_t{request.site}, number(request.from),
+             number(kLooks * request.most_files)},
+            [&](const Row& row) { load.offer(task_of(row)); });
+        if (!read) return read.error();
+        Lease lease{.number = 0, .tasks = load.take()};
+        if (lease.tasks.empty()) return lease;
+        const auto begun =
+            begin_lease(request, request.from == TaskState::waiting ? kToCarry : kToCheck);
+        if (!begun) return begun.error();
+        lease.number = *begun;
+        const auto taken =
+            database_->run_many("UPDATE task SET state = 1, lease = $1 WHERE id = $2",
+                                lease.tasks.size(), [&](std::size_t i, Values& values) {
+                                    values = {lease.number, lease.tasks[i].id};
+                                });
+        if (!taken) return taken.error();
+        return lease;
+    });
+}
+
+// Those that this lease still holds; 0: that nobody holds.
+Result<void> SqlStore::set_tasks(const std::vector<Settled>& settled, std::int64_t lease) {
+    return database_->run_many(
+        "UPDATE task SET state = $1, moved = CASE WHEN moved > $2 THEN moved ELSE $2 END, "
+        "attempts = $3, not_before = now_ms() + $4, fault = $5, side = $6, reason = $7 "
+        "WHERE id = $8 AND ((state = 1 AND lease = $9) OR (state = 0 AND $9 = 0))",
+        settled.size(), [&](std::size_t i, Values& values) {
+            const Settled& each = settled[i];
+            values = {number(each.state),
+                      std::int64_t{each.moved ? 1 : 0},
+                      std::int64_t{each.attempts},
+                      std::int64_t{each.pause.count()},
+                      number(each.fault),
+                      number(each.side),
+                      each.reason,
+                      each.id,
+                      lease};
+        });
+}
+
+Result<bool> SqlStore::settle(std::int64_t lease, const std::vector<Settled>& settled) {
+    return keep<bool>([&](bool again) -> Result<bool> {
+        const auto led = still_led(lease);
+        if (!led) return led.error();
+        if (!*led) return again ? came_through(lease) : Result<bool>(false);
+        if (auto set = set_tasks(settled, lease); !set) return set.error();
+        if (auto ended = end_lease(lease); !ended) return ended.error();
+        return true;
+    });
+}
+
+Result<std::size_t> SqlStore::take_over(std::int64_t run, const std::string& owner) {
+    // Where movers share a database that was away, all of them had no way to beat: they get time.
+    const std::string gone =
+        shared() ? " AND until < now_ms() AND since_ms() + lives < now_ms()" : "";
+    return keep<std::size_t>([&](bool) {
+        return take("run = $1 AND owner != $2" + gone, {run, owner}, true);
+    });
+}
+
+Result<void> SqlStore::leave(const std::string& owner) {
+    const auto left = keep<std::size_t>([&](bool) -> Result<std::size_t> {
+        const auto gone =
+            database_->run("DELETE FROM mover WHERE job = $1 AND owner = $2", {job_, owner});
+        if (!gone) return gone;
+        return take("owner = $1", {owner}, false);
+    });
+    return left ? Result<void>() : left.error();
+}
+
+// Ends these leases; what they held becomes uncertain.
+Result<std::size_t> SqlStore::take(const std::string& which, const Values& values, bool lost) {
+    std::vector<std::int64_t> leases;
+    const auto read =
+        database_->run("SELECT id FROM lease WHERE ended = 0 AND " + which + " ORDER BY id" +
+                           database_->dialect().skip_locked,
+                       values, [&](const Row& row) { leases.push_back(row.integer(0)); });
+    if (!read) return read;
+    auto taken = database_->run_many("UPDATE task SET state = 2 WHERE lease = $1 AND state = 1",
+                                     leases.size(),
+                                     [&](std::size_t i, Values& each) { each = {leases[i]}; });
+    if (!taken) return taken.error();
+    taken = database_->run_many("UPDATE lease SET ended = now_ms(), lost = $2 WHERE id = $1",
+                                leases.size(), [&](std::size_t i, Values& each) {
+                                    each = {leases[i], std::int64_t{lost ? 1 : 0}};
+                                });
+    if (!taken) return taken.error();
+    return leases.size();
+}
+
+// ---- what is left
+
+Result<std::vector<Task>> SqlStore::tasks(std::string_view sql, const Values& values) {
+    return persist<std::vector<Task>>([&](bool) { return read_tasks(sql, values); });
+}
+
+Result<std::vector<Task>> SqlStore::read_tasks(std::string_view sql, const Values& values) {
+    std::vector<Task> tasks;
+    const auto read =
+        database_->run(sql, values, [&](const Row& row) { tasks.push_back(task_of(row)); });
+    if (!read) return read.error();
+    return tasks;
+}
+
+Result<Store::Waiting> SqlStore::waiting(std::int64_t run, std::uint32_t site) {
+    Waiting waiting;
+    const auto read = run_alone(
+        "SELECT count(*), coalesce(min(CASE WHEN state = 1 THEN NULL ELSE not_before END), 0) "
+        "- now_ms() FROM task WHERE run = $1 AND site = $2 AND state IN (0, 1, 2) AND kind = 0",
+        {run, std::int64_t{site}}, [&](const Row& row) {
+            waiting = {.files = unsigned_of(row.integer(0)),
+                       .next = Milliseconds(std::max<std::int64_t>(0, row.integer(1)))};
+        });
+    if (!read) return read.error();
+    return waiting;
+}
+
+Result<std::vector<Task>> SqlStore::untidied(std::int64_t run, std::uint32_t site) {
+    return tasks(std::string("SELECT ") + kTask +
+                     " FROM task WHERE run = $1 AND site = $2 AND state = 0 AND kind != 0 "
+                     "ORDER BY id",
+                 {run, std::int64_t{site}});
+}
+
+Result<std::vector<Failure>> SqlStore::failures(std::int64_t run, std::size_t most) {
+    return persist<std::vector<Failure>>([&](bool) -> Result<std::vector<Failure>> {
+        std::vector<Failure> failures;
+        const auto read = database_->run(
+            "SELECT site, name, fault, side, reason, attempts FROM task "
+            "WHERE run = $1 AND state = 4 ORDER BY id LIMIT $2",
+            {run, number(most)}, [&](const Row& row) {
+                failures.push_back({.site = static_cast<std::uint32_t>(row.integer(0)),
+                                    .name = row.text(1),
+                                    .error = {.fault = static_cast<Fault>(row.integer(2)),
+                                              .message = row.text(4),
+                                              .path = row.text(1),
+                                              .side = static_cast<Side>(row.integer(3)),
+                                              .remedy = {}},
+                                    .attempts = static_cast<std::uint32_t>(row.integer(5))});
+            });
+        if (!read) return read.error();
+        return failures;
+    });
+}
+
+Result<std::vector<Task>> SqlStore::left_over(std::int64_t run) {
+    return tasks(
+        "SELECT min(id), root, min(kind), name, min(size), min(mtime), min(mode), min(attempts) "
+        "FROM task WHERE run = $1 AND state != 3 GROUP BY root, name ORDER BY min(id)",
+        {run});
+}
+
+}  // namespace lambda::client::replicate

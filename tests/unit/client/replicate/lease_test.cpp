@@ -1,0 +1,208 @@
+// What every store keeps to, be it in SQLite or in PostgreSQL: work is done under leases.
+#include "tests/unit/client/replicate/stores.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+// Every third commit is lost: by turns before it came through, and after.
+class Doubtful final : public Database {
+  public:
+    explicit Doubtful(std::unique_ptr<Database> inner) : inner_(std::move(inner)) {}
+    const Dialect& dialect() const override { return inner_->dialect(); }
+    bool shared() const override { return inner_->shared(); }
+    Result<bool> conduct() override { return inner_->conduct(); }
+    bool somebody_conducts() const override { return inner_->somebody_conducts(); }
+    const std::string& name() const override { return inner_->name(); }
+    Result<void> make_tables(const std::string& statements, std::int64_t version) override {
+        return inner_->make_tables(statements, version);
+    }
+    Result<std::size_t> run(std::string_view sql, const Values& values, const Each& each) override {
+        return inner_->run(sql, values, each);
+    }
+    Result<void> run_many(std::string_view sql, std::size_t count, const Fill& fill) override {
+        return inner_->run_many(sql, count, fill);
+    }
+    Result<void> execute(const std::string& sql) override { return inner_->execute(sql); }
+    Result<void> begin() override { return inner_->begin(); }
+    Result<void> commit() override {
+        lost_ = ++commits_ % 3 == 0;
+        if (!lost_) return inner_->commit();
+        if (commits_ % 2 == 0) {
+            good(inner_->commit());
+            committed_ = true;
+        }
+        return Error{.fault = Fault::session, .message = "lost", .path = {}, .remedy = {}};
+    }
+    void roll_back() override {
+        if (!std::exchange(committed_, false)) inner_->roll_back();
+    }
+    Result<bool> recover() override { return std::exchange(lost_, false); }
+
+  private:
+    std::unique_ptr<Database> inner_;
+    int commits_ = 0;
+    bool lost_ = false, committed_ = false;
+};
+
+TEST_CASE("work is leased in order, in loads of a bounded size, and once") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    plan(*store, run, files({{"x/1", 60}, {"x/big", 500}, {"y/2", 40}, {"x/3", 1}, {"x/4", 0}}));
+    CHECK(leased(*store, request(run.id)) == Names{"x/1", "y/2"});
+    CHECK(leased(*store, request(run.id)) == Names{"x/big"});  // alone
+    LeaseRequest one = request(run.id);
+    one.most_files = 1;
+    CHECK(leased(*store, one) == Names{"x/3"});
+    CHECK(leased(*store, one) == Names{"x/4"});
+    CHECK(leased(*store, one).empty());
+    CHECK(good(store->waiting(run.id, 0)).files == 5);
+}
+
+TEST_CASE("the files of one directory go together") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    plan(*store, run, files({{"x/1", 1}, {"y/2", 1}, {"x/3", 1}}));
+    LeaseRequest together = request(run.id);
+    together.one_directory = true;
+    CHECK(leased(*store, together) == Names{"x/1", "x/3"});
+}
+
+TEST_CASE("what a lease said that has ended does not count, nor what is said twice") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    plan(*store, run, files({{"1", 1}}));
+    const auto first = good(store->lease(request(run.id)));
+    CHECK(good(store->conduct()));
+    bench.pass(milliseconds(20'000));
+    CHECK(good(store->take_over(run.id, "you")) == 1);
+    CHECK(good(store->take_over(run.id, "you")) == 0);
+    CHECK_FALSE(good(store->settle(first.number, all_done(first))));
+    const auto second = good(store->lease(request(run.id, TaskState::uncertain, "you")));
+    CHECK(second.number > first.number);
+    CHECK_FALSE(good(store->settle(first.number, all_done(first))));
+    CHECK(good(store->beat({.owner = "me"}, milliseconds(10))).empty());
+    CHECK(good(store->beat({.owner = "you"}, milliseconds(10))) == std::set{second.number});
+    CHECK(good(store->settle(second.number, all_done(second))));
+    CHECK_FALSE(good(
+        store->settle(second.number, {{.id = second.tasks[0].id, .state = TaskState::waiting}})));
+    CHECK(good(store->sites(run.id))[0].moved.files == 1);
+    const auto tallies = good(store->tallies(run.id));
+    REQUIRE(tallies.size() == 1);
+    CHECK(tallies[0].owner == "me");
+    CHECK(tallies[0].lost == 1);
+}
+
+TEST_CASE("a lease lives as long as its owner beats") {
+    FOR_EVERY_STORE(bench);
+    if (!shared) return;  // elsewhere it lives as long as the process
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    plan(*store, run, files({{"1", 1}}));
+    const auto lease = good(store->lease(request(run.id)));
+    for (int i = 0; i < 5; ++i) {
+        bench.pass(milliseconds(8'000));
+        CHECK(good(store->beat({.owner = "me"}, milliseconds(10'000))).contains(lease.number));
+        CHECK(good(store->take_over(run.id, "you")) == 0);
+    }
+    // Late, but before anybody else came.
+    bench.pass(milliseconds(20'000));
+    CHECK(good(store->beat({.owner = "me"}, milliseconds(10'000))).contains(lease.number));
+    CHECK(good(store->take_over(run.id, "you")) == 0);
+    bench.young = true;
+    bench.pass(milliseconds(20'000));
+    CHECK(good(store->take_over(run.id, "you")) == 0);  // nobody could beat while it was away
+    bench.young = false;
+    bench.pass(milliseconds(0));
+    CHECK(good(store->take_over(run.id, "you")) == 1);
+}
+
+TEST_CASE("one lists a site at a time, and one who lost the lead plans nothing") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    const auto lead = good(store->lead(request(run.id)));
+    CHECK(lead != 0);
+    CHECK(good(store->lead(request(run.id))) == lead);
+    CHECK(good(store->lead(request(run.id, TaskState::waiting, "you"))) == 0);
+    good(store->leave("me"));
+    const auto other = good(store->lead(request(run.id, TaskState::waiting, "you")));
+    CHECK(other > lead);
+    CHECK_FALSE(good(store->plan(lead, files({{"1", 1}}))));
+    CHECK(good(store->plan(other, files({{"2", 1}}))));
+    CHECK(good(store->lead(request(run.id))) == 0);  // it needs no listing
+    CHECK_FALSE(good(store->moved_all(run.id, 0)));
+    const auto lease = good(store->lease(request(run.id)));
+    CHECK(names(lease.tasks) == Names{"2"});
+    CHECK_FALSE(good(store->moved_all(run.id, 0)));
+    CHECK(good(store->settle(lease.number, all_done(lease))));
+    CHECK(good(store->moved_all(run.id, 0)));
+    CHECK_FALSE(good(store->moved_all(run.id, 0)));
+    CHECK(good(store->view(run.id)).sites[0] == SiteState::tidying);
+    const auto tidies = good(store->lead(request(run.id)));
+    CHECK(good(store->tidied(tidies, {})));
+    CHECK_FALSE(good(store->tidied(tidies, {})));
+    CHECK(good(store->view(run.id)).sites[0] == SiteState::done);
+}
+
+TEST_CASE("who leaves leaves nothing leased") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    plan(*store, run, files({{"1", 1}}));
+    CHECK(leased(*store, request(run.id)) == Names{"1"});
+    good(store->leave("me"));
+    CHECK(leased(*store, request(run.id, TaskState::uncertain, "you")) == Names{"1"});
+}
+
+TEST_CASE("a database that cuts its connections is dialled again") {
+    FOR_EVERY_STORE(bench);
+    if (!shared) return;
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    plan(*store, run, files({{"1", 60}, {"2", 60}}));
+    postgres().cut();
+    const auto lease = good(store->lease(request(run.id)));
+    CHECK(names(lease.tasks) == Names{"1"});
+    postgres().cut();
+    CHECK(good(store->settle(lease.number, all_done(lease))));
+    postgres().cut();
+    CHECK(good(store->sites(run.id))[0].moved.files == 1);
+    postgres().cut();
+    CHECK(good(store->beat({.owner = "me"}, milliseconds(10'000))).empty());
+    CHECK(leased(*store, request(run.id)) == Names{"2"});
+}
+
+TEST_CASE("what is in doubt after a lost connection is looked at before it is done again") {
+    FOR_EVERY_STORE(bench);
+    const auto store = good(SqlStore::open(std::make_unique<Doubtful>(bench.database()), "job"));
+    const Run run = good(store->join("shape", {"a"}, "me")).run;
+    Planned planned;
+    for (int i = 0; i < 60; ++i)
+        planned.tasks.push_back(
+            {.root = 0, .name = std::to_string(i), .standing = {.size = 1}, .refused = {}});
+    LeaseRequest wanted = request(run.id);
+    REQUIRE(good(store->lead(wanted)) == good(store->lead(wanted)));
+    CHECK(good(store->plan(good(store->lead(wanted)), planned)));
+    CHECK(good(store->runs(10)).size() == 1);
+    std::set<std::string> had;
+    for (int i = 0; i < 20; ++i) {
+        wanted = request(run.id);
+        wanted.most_files = 3;
+        const auto lease = good(store->lease(wanted));
+        REQUIRE(lease.tasks.size() == 3);
+        for (const Task& task : lease.tasks) CHECK(had.insert(task.name).second);
+        CHECK(good(store->settle(lease.number, all_done(lease))));
+    }
+    CHECK(good(store->sites(run.id))[0].moved.files == 60);
+    CHECK(good(store->waiting(run.id, 0)).files == 0);
+    CHECK(good(store->tallies(run.id))[0].moved.files == 60);
+    CHECK(good(store->moved_all(run.id, 0)));
+    static_cast<void>(good(store->end_run(run.id, RunState::done)));
+    CHECK(good(store->run(run.id))->state == RunState::done);
+}
+
+}  // namespace
+}  // namespace lambda::client::replicate
