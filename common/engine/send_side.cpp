@@ -66,7 +66,7 @@ Time SendSide::turn(Time now) {
     links_.poll(now, *this);
     handle_records();
     for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
-    for (const ports::DiskEvent& event : setup_.disk->poll()) source_.handle(event);
+    for (ports::DiskEvent& event : setup_.disk->poll()) source_.handle(std::move(event));
     feed_walker();
     compare();
     source_.turn();

@@ -12,11 +12,13 @@ namespace lambda::io {
 template <typename T>
 class Completions {
   public:
-    // Any thread.
-    void put(T&& done) {
+    // Any thread. True: nothing was there to be taken, so the taker must be woken; it takes all
+    // that there is each time that it was.
+    [[nodiscard]] bool put(T&& done) {
         const std::lock_guard lock(mutex_);
         done_.push_back(std::move(done));
         some_.store(true, std::memory_order_release);
+        return done_.size() == 1;
     }
 
     // Into `out`, whose content is lost.

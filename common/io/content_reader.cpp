@@ -44,8 +44,7 @@ void ContentReader::read(std::uint64_t tag, Place place, std::size_t grain, Take
         } else {
             result.error = size.error();
         }
-        done_.put(std::move(result));
-        reactor_.wake();
+        if (done_.put(std::move(result))) reactor_.wake();
     });
 }
 

@@ -53,8 +53,11 @@ void FileDisk::open_source(DiskTag tag, const ports::SourceFile& file, std::uint
 void FileDisk::open_queued() {
     if (openings_.empty()) return;
     name_workers_.post([this, openings = std::exchange(openings_, {})] {
-        for (const Opening& wanted : openings) names_done_.put(open_one(wanted));
-        reactor_.wake();
+        std::vector<NameDone> opened;
+        for (const Opening& wanted : openings) opened.push_back(open_one(wanted));
+        bool wake = false;
+        for (NameDone& each : opened) wake = names_done_.put(std::move(each)) || wake;
+        if (wake) reactor_.wake();
     });
 }
 
@@ -234,7 +237,7 @@ void FileDisk::submit() {
     }
 }
 
-std::span<const DiskEvent> FileDisk::poll() {
+std::span<DiskEvent> FileDisk::poll() {
     reap();
     names_done_.take(names_taken_);
     for (NameDone& taken : names_taken_) {
@@ -356,8 +359,7 @@ bool FileDisk::may_open(DiskTag tag, const std::string& path) {
 
 // Worker threads.
 void FileDisk::done(NameDone done) {
-    names_done_.put(std::move(done));
-    reactor_.wake();
+    if (names_done_.put(std::move(done))) reactor_.wake();
 }
 
 void FileDisk::tell_depth() const {

@@ -38,7 +38,7 @@ class FileDisk : public ports::Disk {
     void make_entry(ports::DiskTag tag, ports::Making making) final;
     void close(ports::DiskFile file) final;
     void submit() final;
-    std::span<const ports::DiskEvent> poll() final;
+    std::span<ports::DiskEvent> poll() final;
 
     virtual const char* engine() const = 0;
 

@@ -60,11 +60,6 @@ int give_name(Made& made) {
     return error;
 }
 
-dev_t device_of(const Made& made) {
-    struct stat status {};
-    return ::fstat(made.opened.get(), &status) == 0 ? status.st_dev : made.directory->device;
-}
-
 }  // namespace
 
 Made::~Made() {
@@ -144,10 +139,8 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
     // every error since.
     for (const auto* made : {&fresh, &named_}) {
         for (const Made& each : *made) {
-            if (!each.opened) continue;
-            // A directory may be a mount point, on another file system than the one that holds it.
-            const dev_t device = device_of(each);
-            if (!results.contains(device)) results[device] = errno_of(::syncfs(each.opened.get()));
+            if (!each.opened || results.contains(each.device)) continue;
+            results[each.device] = errno_of(::syncfs(each.opened.get()));
         }
     }
     for (const auto* made : {&fresh, &named_}) {
@@ -161,7 +154,7 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
     barrier_us_ += kWeight * (microseconds_since(start) - barrier_us_);
     const auto result = [&](const Made& made) {
         const int holder = results.at(made.directory->device);
-        return holder != 0 || !made.opened ? holder : results.at(device_of(made));
+        return holder != 0 || !made.opened ? holder : results.at(made.device);
     };
     fail_if(fresh, result, "cannot flush");
     fail_if(named_, result, "cannot flush");

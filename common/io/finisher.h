@@ -28,6 +28,7 @@ struct Made {
     std::string path;                                               // for messages
     std::shared_ptr<const TargetDirectories::Directory> directory;  // that holds it
     Descriptor opened;      // of the file, or of the directory that it is; none of a link
+    dev_t device = 0;       // that it lies on: a directory may be a mount point
     std::string partial;    // a file's name until it gets `leaf`; empty: it has its name, or none
     bool nameless = false;  // a file that has no name until it gets `leaf`
     std::string leaf;

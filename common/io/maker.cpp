@@ -37,9 +37,8 @@ Standing standing(int directory, const std::string& name) {
 }
 
 // A file that nobody can find before it is whole, which spares its directory a second change.
-// Nothing: the file system can't, or somebody's partial file stands there.
-Descriptor nameless_file(int directory, const std::string& partial) {
-    if (standing(directory, partial) != Standing::nothing) return {};
+// Nothing: the file system can't.
+Descriptor nameless_file(int directory) {
     return Descriptor(::openat(directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
 }
 
@@ -131,13 +130,20 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
     auto place = directories_.place(making.name);
     if (!place) return place.error();
     const int directory = place->directory->opened.get();
-    const Standing there = standing(directory, place->leaf);
+    // In a directory of our own making there is nothing to be found. Who puts something there
+    // meanwhile is met when the file gets its name.
+    const bool ours = place->directory->ours;
+    const Standing there = ours ? Standing::nothing : standing(directory, place->leaf);
     if (there == Standing::other) return make_file_alone(making, content);
     Made made;
     made.path = making.name.text();
     made.directory = place->directory;
+    made.device = place->directory->device;
     const std::string partial = partial_name(place->leaf);
-    if (there == Standing::nothing) made.opened = nameless_file(directory, partial);
+    // Somebody's partial file, that of a larger file perhaps, is for him or create_target().
+    const bool nameless =
+        ours || (there == Standing::nothing && standing(directory, partial) == Standing::nothing);
+    if (nameless) made.opened = nameless_file(directory);
     made.nameless = static_cast<bool>(made.opened);
     if (!made.opened) {
         made.opened = fresh_partial(*place, partial);
@@ -198,7 +204,10 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
         parent = below.directory->opened.get();
         leaf = below.leaf;
     }
-    if (::mkdirat(parent, leaf.c_str(), mode) == 0) return {};
+    if (::mkdirat(parent, leaf.c_str(), mode) == 0) {
+        directories_.note_made(making.name);
+        return {};
+    }
     if (errno != EEXIST) return file_error("cannot make the directory", path, errno);
     struct stat status {};
     if (::fstatat(parent, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -219,6 +228,7 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
 }
 
 Maker::Outcome Maker::settle_directory(const ports::Making& making) {
+    directories_.note_done(making.name);
     Made made;
     made.path = making.name.text();
     if (making.name.below.empty()) {
@@ -227,13 +237,17 @@ Maker::Outcome Maker::settle_directory(const ports::Making& making) {
         made.opened = std::move(*opened);
         auto itself = itself_as_directory(made.opened);
         if (!itself) return file_error("cannot look at", made.path, errno);
+        made.device = itself->device;
         made.directory = std::move(itself);
     } else {
         const auto place = directories_.place(making.name);
         if (!place) return place.error();
         made.opened = Descriptor(
             ::openat(place->directory->opened.get(), place->leaf.c_str(), kOpenDirectory));
-        if (!made.opened) return file_error("cannot open the directory", made.path, errno);
+        struct stat status {};
+        if (!made.opened || ::fstat(made.opened.get(), &status) != 0)
+            return file_error("cannot open the directory", made.path, errno);
+        made.device = status.st_dev;
         made.directory = place->directory;
     }
     const auto applied = apply({.descriptor = made.opened.get()}, making.metadata, made.path);

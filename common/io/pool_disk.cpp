@@ -31,8 +31,7 @@ void PoolDisk::start(std::uint32_t index) {
         const auto position = static_cast<off_t>(step.position);
         const long moved = step.writing ? ::pwrite(step.fd, step.memory, step.length, position)
                                         : ::pread(step.fd, step.memory, step.length, position);
-        steps_done_.put({index, moved >= 0 ? moved : -errno});
-        reactor().wake();
+        if (steps_done_.put({index, moved >= 0 ? moved : -errno})) reactor().wake();
     });
 }
 

@@ -96,9 +96,24 @@ Result<TargetDirectories::Place> TargetDirectories::place(const ports::TargetNam
     struct stat status {};
     if (::fstat(opened, &status) != 0) return file_error("cannot look at", name.text(), errno);
     directory->device = status.st_dev;
+    directory->ours = made_.contains(key_of(name.base, parent));
     last_ = std::move(directory);
     last_name_ = std::move(parent);
     return Place{last_, std::move(leaf)};
+}
+
+// No name has a NUL.
+std::string TargetDirectories::key_of(const std::string& base, const std::string& below) {
+    return base + '\0' + below;
+}
+
+void TargetDirectories::note_made(const ports::TargetName& directory) {
+    if (made_.size() < kMostMade) made_.insert(key_of(directory.base, directory.below));
+}
+
+void TargetDirectories::note_done(const ports::TargetName& directory) {
+    made_.erase(key_of(directory.base, directory.below));
+    if (last_name_ == directory.below) last_.reset();
 }
 
 }  // namespace lambda::io

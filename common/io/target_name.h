@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "common/io/root.h"
@@ -21,9 +22,12 @@ class TargetDirectories {
   public:
     explicit TargetDirectories(const Root& root) : root_(root) {}
 
+    static constexpr std::size_t kMostMade = 8192;  // more are taken for others'
+
     struct Directory {
         Descriptor opened;  // O_PATH
         dev_t device = 0;
+        bool ours = false;  // was made by us: nothing is in it but what we put there
     };
     struct Place {
         std::shared_ptr<const Directory> directory;
@@ -32,12 +36,19 @@ class TargetDirectories {
     // As place_of(), making what is missing. `name.below` is not empty.
     Result<Place> place(const ports::TargetName& name);
 
+    // A directory was made just now; and no more is put into it.
+    void note_made(const ports::TargetName& directory);
+    void note_done(const ports::TargetName& directory);
+
   private:
+    static std::string key_of(const std::string& base, const std::string& below);
+
     const Root& root_;
     std::string base_name_;
     Descriptor base_;
     std::string last_name_;
     std::shared_ptr<const Directory> last_;
+    std::unordered_set<std::string> made_;  // and not done
 };
 
 }  // namespace lambda::io

@@ -128,8 +128,7 @@ std::vector<TargetEvent> TargetTree::poll() {
 // ---- the thread
 
 void TargetTree::done(TargetEvent event) {
-    done_.put(std::move(event));
-    reactor_.wake();
+    if (done_.put(std::move(event))) reactor_.wake();
 }
 
 void TargetTree::look_all(const std::vector<Look>& looks) {

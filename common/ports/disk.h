@@ -170,8 +170,8 @@ class Disk {
 
     // Hands what was queued to the machine. Once for each turn of the engine.
     virtual void submit() = 0;
-    // What has ended since the last call; valid until the next.
-    virtual std::span<const DiskEvent> poll() = 0;
+    // What has ended since the last call; valid until the next, for the caller to move from.
+    virtual std::span<DiskEvent> poll() = 0;
 };
 
 }  // namespace lambda::ports

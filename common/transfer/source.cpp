@@ -42,8 +42,8 @@ void Source::turn() {
     }
 }
 
-void Source::handle(const ports::DiskEvent& event) {
-    if (opening_.contains(event.tag)) return handle_opened(event);
+void Source::handle(ports::DiskEvent&& event) {
+    if (opening_.contains(event.tag)) return handle_opened(std::move(event));
     if (reading_.contains(event.tag)) return handle_read(event);
     if (checking_.contains(event.tag)) return handle_checked(event);
     if (reopening_.contains(event.tag)) return handle_reopened(event);

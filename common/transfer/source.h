@@ -103,7 +103,7 @@ class Source {
 
     // Issues opens and reads as far as there is room. Every turn.
     void turn();
-    void handle(const ports::DiskEvent& event);
+    void handle(ports::DiskEvent&& event);
     void handle_done(const DoneRecord& record);
     void handle_refuse(const RefuseRecord& record);
     // False: the receiver asks for what it cannot be missing.
@@ -193,7 +193,7 @@ class Source {
     void put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened);
     void announce_entry(ports::Found& found);
     void tell_failed(const std::string& name, const Error& error);
-    void handle_opened(const ports::DiskEvent& event);
+    void handle_opened(ports::DiskEvent&& event);
     void plan_blocks();
     bool plan_large(FileNumber number, File& file);
     void plan_reads(SendBlock& block, File& file, Extent left);

@@ -65,10 +65,10 @@ void Source::look_ahead() {
     }
 }
 
-void Source::handle_opened(const ports::DiskEvent& event) {
+void Source::handle_opened(ports::DiskEvent&& event) {
     const std::uint64_t entry = opening_.extract(event.tag).mapped();
     Ahead& ahead = ahead_[entry - ahead_first_];
-    ahead.opened = event;
+    ahead.opened = std::move(event);
     ahead.step = Ahead::Step::opened;
 }
 

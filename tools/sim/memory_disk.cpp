@@ -292,7 +292,7 @@ std::string MemoryDisk::name_of(ports::DiskFile file) const {
     return open.target ? open.path + ".part" : open.path;
 }
 
-std::span<const ports::DiskEvent> MemoryDisk::poll() {
+std::span<ports::DiskEvent> MemoryDisk::poll() {
     given_ = std::move(ended_);
     ended_.clear();
     return given_;

@@ -62,7 +62,7 @@ class MemoryDisk final : public ports::Disk {
     void make_entry(ports::DiskTag tag, ports::Making making) override;
     void close(ports::DiskFile file) override;
     void submit() override {}
-    std::span<const ports::DiskEvent> poll() override;
+    std::span<ports::DiskEvent> poll() override;
 
   private:
     struct Open {

@@ -57,7 +57,7 @@ class PlainDisk : public ports::Disk {
     }
     void close(ports::DiskFile file) override { disk_.close(file); }
     void submit() override { disk_.submit(); }
-    std::span<const ports::DiskEvent> poll() override { return disk_.poll(); }
+    std::span<ports::DiskEvent> poll() override { return disk_.poll(); }
 
   protected:
     ports::Disk& disk_;
@@ -90,7 +90,7 @@ class EarlyDisk final : public PlainDisk {
         late_.erase(file);
         disk_.close(file);
     }
-    std::span<const ports::DiskEvent> poll() override {
+    std::span<ports::DiskEvent> poll() override {
         given_ = std::exchange(ended_, {});
         for (const ports::DiskEvent& event : disk_.poll()) {
             if (event.tag != kOwn) given_.push_back(event);
@@ -118,7 +118,7 @@ class StaleDisk final : public PlainDisk {
         }
         return true;
     }
-    std::span<const ports::DiskEvent> poll() override {
+    std::span<ports::DiskEvent> poll() override {
         const auto events = disk_.poll();
         for (const ports::DiskEvent& event : events) {
             const auto stale = stale_.extract(event.tag);

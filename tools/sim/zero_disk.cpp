@@ -53,7 +53,7 @@ void ZeroDisk::commit(ports::DiskTag tag, ports::DiskFile, const ports::FileMeta
     end(ports::DiskEvent{.tag = tag});
 }
 
-std::span<const ports::DiskEvent> ZeroDisk::poll() {
+std::span<ports::DiskEvent> ZeroDisk::poll() {
     given_ = std::exchange(ended_, {});
     return given_;
 }

@@ -42,7 +42,7 @@ class ZeroDisk final : public ports::Disk {
     void make_entry(ports::DiskTag tag, ports::Making) override { end({.tag = tag}); }
     void close(ports::DiskFile) override {}
     void submit() override {}
-    std::span<const ports::DiskEvent> poll() override;
+    std::span<ports::DiskEvent> poll() override;
 
   private:
     void end(ports::DiskEvent event);

@@ -120,6 +120,29 @@ TEST_CASE(
     CHECK(names_in(folder.path()) == std::vector<std::string>{"f", "g"});
 }
 
+TEST_CASE("entries: what came into a directory of our own meanwhile is met") {
+    const Folder folder;
+    Entries disk(folder / "target");
+    REQUIRE_FALSE(disk.make(disk.of(Kind::directory, "")).error);
+    REQUIRE_FALSE(disk.make(disk.of(Kind::directory, "d")).error);
+    const std::string d = folder / "target/d";
+    write_file(d + "/file", "somebody's");
+    std::filesystem::create_symlink("no/where", d + "/link");
+    std::filesystem::create_directory(d + "/directory");
+    CHECK_FALSE(disk.file("d/file", "ours").error);
+    CHECK_FALSE(disk.file("d/link", "ours").error);
+    CHECK(disk.file("d/directory", "ours").error);
+    CHECK(read_file(d + "/file") == "ours");
+    CHECK(read_file(d + "/link") == "ours");
+    CHECK(names_in(d) == std::vector<std::string>{"directory", "file", "link"});
+
+    // Done with, it is like any other: a partial file that somebody left goes.
+    REQUIRE_FALSE(disk.make(disk.of(Kind::settle, "d")).error);
+    std::ofstream(d + "/" + partial_name("file")) << "left behind";
+    CHECK_FALSE(disk.file("d/file", "again").error);
+    CHECK(names_in(d) == std::vector<std::string>{"directory", "file", "link"});
+}
+
 TEST_CASE("entries: a batch of small files in many directories") {
     const Folder folder;
     Entries disk(folder.path());
