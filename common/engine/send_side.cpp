@@ -320,12 +320,20 @@ bool SendSide::fill(SendStripe& stripe, std::size_t space) {
         stripe.add_packet(sabul::PacketType::data, *cut, 0, now_);
         if (again) ++stripe.retransmitted;
         const std::size_t text = cut->bytes.size() + cut->digest.size();
-        // A packet that is far from full ends the burst, so that it does not set the size of
-        // others.
-        if (text < payload / 2) break;
+        // A packet that is far from full sets the size of the burst: only what such a one takes
+        // whole may follow.
+        if (text < payload / 2 && !whole_follows(stripe, text)) break;
         payload = text;
     }
     return !stripe.burst.empty();
+}
+
+// Whether the next that the stripe has to send is the end of a leaf, of at most `text` bytes: a
+// small file behind another one.
+bool SendSide::whole_follows(const SendStripe& stripe, std::size_t text) {
+    if (!lost_.empty()) return false;
+    const transfer::SendBlock* block = stripe.block ? source_.find(*stripe.block) : nullptr;
+    return block != nullptr && !block->all_sent() && block->text_left() <= text;
 }
 
 std::optional<transfer::Cut> SendSide::next_cut(SendStripe& stripe, std::size_t payload,

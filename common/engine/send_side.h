@@ -57,6 +57,7 @@ class SendSide final : public End, private Links::Handler {
     bool send_some();
     bool send_on(SendStripe& stripe);
     bool fill(SendStripe& stripe, std::size_t room);
+    bool whole_follows(const SendStripe& stripe, std::size_t text);
     std::optional<transfer::Cut> next_cut(SendStripe& stripe, std::size_t payload, bool& again);
     transfer::SendBlock* next_block();
     bool has_data(const SendStripe& stripe);

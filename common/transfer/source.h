@@ -55,6 +55,11 @@ struct SendBlock {
     bool dropped = false;  // waits for its last read
 
     bool all_sent() const { return next_leaf == leaves.size(); }
+    // Of the leaf that is being sent, with its digest.
+    std::size_t text_left() const {
+        const Leaf& leaf = leaves[next_leaf];
+        return leaf.last - leaf.first - sent_in_leaf + sizeof(Digest);
+    }
 };
 
 // What one packet carries.

@@ -42,6 +42,7 @@ ports::SendOutcome VirtualSocket::send(ByteView burst, std::size_t segment_bytes
         owner_.alarm().set(world_.now() + kBusyFor);
         return ports::SendOutcome::would_block;
     }
+    ++path_.counters.bursts;
     const auto other = others_.find(to.port);
     for (std::size_t at = 0; at < burst.size(); at += segment_bytes) {
         const ByteView one = burst.subspan(at, std::min(segment_bytes, burst.size() - at));

@@ -32,6 +32,7 @@ struct Path {
     Link* bottleneck = nullptr;  // shared
     const Pauses* pauses = nullptr;
     struct Counters {
+        std::uint64_t bursts = 0;  // sends, of one datagram or several
         std::uint64_t sent = 0, lost = 0, duplicated = 0, reordered = 0, truncated = 0, flipped = 0;
     } counters;
 
