@@ -1,0 +1,259 @@
+"""A tree of small files from disk to disk over loopback, put and get, beside the rsync daemon; with --rtt
+ours also through lambda-lab at 1 Gbit/s.
+
+  ours           encrypted, digests verified, each file durable under its name when the client ends
+  rsync          neither encrypted nor durable
+  rsync-syncfs   the same, and then `sync -f` of the target, within the time: durable when that ends
+  rsync-fsync    with its own --fsync: each file is flushed before it counts; its name is not
+
+Files a second by the wall clock of the client's whole process (with --rtt also of the transfer alone: from the
+first data packet to the last byte durable). All of a round follow each other; the first round warms up and does
+not count. Sources are in the page cache, targets on a new ext4 in a file on the disk under --folder; each run
+makes a target of its own, and what it left to be written is flushed before the next begins. Each copy is compared
+with its source by names, sizes, modes, times and content. Needs root.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench_parts.disk import Ext4
+from bench_parts.https import Lambda, cpu_seconds, peak_mib
+from bench_parts.lab import Lab, Path
+from bench_parts.ours import Ours, summary
+from bench_parts.path import milliseconds
+from bench_parts.place import Folder
+from bench_parts.rsync import Rsync
+from bench_parts.table import shown, table
+from bench_parts.verdict import small_bench
+
+LONGEST_RUN_S = 600
+DISK_GIB = 70  # sparse: room for the inodes of some million files
+COLUMNS = (("files/s", "rate", ".0f"), ("s", "seconds", ".3f"), ("min", "least", ".3f"), ("max", "most", ".3f"),
+           ("transfer s", "transfer", ".3f"), ("CPU s", "cpu", ".2f"), ("of server", "server_cpu", ".2f"),
+           ("peak MiB", "peak", ".0f"), ("of server", "server_peak", ".0f"))
+
+
+def main(words):
+    parser = small_bench("small", __doc__)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--size", type=int, default=10 << 10, metavar="BYTES", help="of each file; default: 10 KiB")
+    parser.add_argument("--in-directory", type=int, default=100, metavar="N", help="files in each directory")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--stripes", type=int, default=4)
+    parser.add_argument("--verbs", default="put,get")
+    parser.add_argument("--peers", default="ours,rsync,rsync-syncfs,rsync-fsync")
+    parser.add_argument("--rtt", type=milliseconds, help="ours through a path of so many ms, beside loopback")
+    arguments = parser.parse_args(words)
+    arguments.verbs, arguments.peers = arguments.verbs.split(","), arguments.peers.split(",")
+    with Folder(arguments) as folder, Ext4(folder, DISK_GIB) as disk:
+        runs = Bench(arguments, disk).all_runs()
+    results = summarise(arguments, runs)
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(results, file, indent=1)
+
+
+class Bench:
+    def __init__(self, arguments, folder):
+        self.arguments, self.folder = arguments, folder
+        self.root = os.path.join(folder, "root")
+        self.tree = os.path.join(self.root, "tree")
+        os.makedirs(self.root)
+        make_tree(self.tree, arguments)
+
+    def all_runs(self):
+        """By (peer, verb), the runs of each round but the first."""
+        arguments = self.arguments
+        peers = self.peers()
+        runs = {(peer.name, verb): [] for verb in arguments.verbs for peer in peers}
+        try:
+            for number in range(arguments.rounds + 1):
+                for verb in arguments.verbs:
+                    for peer in peers:
+                        run = self.one_run(peer, verb, f"target-{number}-{peer.name}-{verb}")
+                        if number > 0:
+                            runs[peer.name, verb].append(run)
+        finally:
+            for peer in peers:
+                peer.stop()
+        return runs
+
+    def peers(self):
+        peers = []
+        for name in self.arguments.peers:
+            if name == "ours":
+                peers.append(OnLoopback(self.arguments, self.folder, self.root))
+            elif Rsync.missing:
+                print(f"{name}: left out, not installed: {Rsync.missing}")
+            else:
+                peers.append(BesideRsync(name, self.folder, self.root))
+        if self.arguments.rtt:
+            peers.append(OnPath(self.arguments, self.folder, self.root))
+        return peers
+
+    def one_run(self, peer, verb, name):
+        target = os.path.join(self.root if verb == "put" else self.folder, name)
+        run = peer.run(verb, self.tree if verb == "put" else "tree", name if verb == "put" else target)
+        os.sync()
+        compare(self.tree, target, f"{peer.name} {verb}")
+        return run
+
+
+class OnLoopback:
+    name = "ours"
+
+    def __init__(self, arguments, folder, root):
+        self.home = os.path.join(folder, "loopback")
+        os.mkdir(self.home)
+        self.lambda_ = Lambda(self.home, root, arguments)
+        self.options = ["--stripes", str(arguments.stripes), "--json", "--quiet", "--trust-new-host",
+                        "--password-file", self.lambda_.password]
+
+    def run(self, verb, source, target):
+        def far(name):
+            return f"lambda://bench@127.0.0.1:{self.lambda_.port}/{name}"
+        ends = [source + "/", far(target)] if verb == "put" else [far(source) + "/", target]
+        pid = self.lambda_.server.pid
+        with open(f"/proc/{pid}/clear_refs", "w") as file:
+            file.write("5")  # its peak begins anew
+        cpu = cpu_seconds(pid)
+        run = timed([os.path.join(self.lambda_.programs, "lambda-ftp"), verb, *self.options, *ends],
+                    dict(os.environ, HOME=self.home))
+        return run | {"transfer": summary(run.pop("said"))["transfer_seconds"],
+                      "server_cpu": cpu_seconds(pid) - cpu, "server_peak": peak_mib(pid)}
+
+    def stop(self):
+        self.lambda_.stop()
+
+
+class BesideRsync:
+    def __init__(self, name, folder, root):
+        self.name = name
+        self.home = os.path.join(folder, name)
+        os.mkdir(self.home)
+        self.rsync, self.root = Rsync(self.home, root), root
+        self.options = ["--fsync"] if name == "rsync-fsync" else []
+
+    def run(self, verb, source, target):
+        command = self.rsync.command(verb, source, target, *self.options)
+        if self.name == "rsync-syncfs":
+            where = os.path.join(self.root, target) if verb == "put" else target
+            command = ["sh", "-c", '"$@" && sync -f "$0"', where, *command]
+        self.rsync.begin()
+        run = timed(command, os.environ)
+        run.pop("said")
+        spent = self.rsync.end()
+        return run | {"server_cpu": spent["cpu"], "server_peak": spent["peak"]}
+
+    def stop(self):
+        self.rsync.stop()
+
+
+class OnPath:
+    """Through the lab. What the ends spent is not counted: the lab starts them."""
+
+    def __init__(self, arguments, folder, root):
+        self.name = f"ours-{arguments.rtt:g}ms"
+        self.ours = Ours(arguments, folder)
+        self.ours.root = root
+        self.lab, self.path = Lab(arguments, folder), Path(arguments.rtt)
+        self.options = ["--stripes", str(arguments.stripes), "--quiet"]
+
+    def run(self, verb, source, target):
+        done = self.lab.run(self.path, self.ours.transfer(verb, [source + "/"], target, *self.options),
+                            [self.ours.server()], LONGEST_RUN_S)
+        said = summary(done.stdout)
+        return {"seconds": said["seconds"], "transfer": said["transfer_seconds"], "strained": done.strained}
+
+    def stop(self):
+        pass
+
+
+def timed(command, environment):
+    """Runs it to its end: wall clock, CPU, peak memory, and what it said."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        client = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment)
+        _, status, usage = os.wait4(client.pid, 0)
+        seconds = time.perf_counter() - began
+        client.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        said = out.read().decode(errors="replace")
+        if client.returncode != 0:
+            errors.seek(0)
+            sys.exit(f"bench: ended with {client.returncode}: {command}\n{said[-2000:]}"
+                     f"{errors.read().decode(errors='replace')[-2000:]}")
+    return {"seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "said": said}
+
+
+def make_tree(top, arguments):
+    """Files of random bytes, each of its own, in directories."""
+    for number in range(arguments.files):
+        directory = os.path.join(top, f"directory-{number // arguments.in_directory:06d}")
+        if number % arguments.in_directory == 0:
+            os.makedirs(directory)
+        with open(os.path.join(directory, f"file-{number:09d}.data"), "wb") as file:
+            file.write(os.urandom(arguments.size))
+    os.sync()
+
+
+def entries(top):
+    """Of each file below: name, size, mode, time."""
+    found = {}
+    for folder, _, names in os.walk(top):
+        for name in names:
+            path = os.path.join(folder, name)
+            status = os.lstat(path)
+            found[os.path.relpath(path, top)] = (status.st_size, status.st_mode, status.st_mtime_ns)
+    return found
+
+
+def compare(source, target, who):
+    theirs, ours = entries(source), entries(target)
+    if theirs != ours:
+        wrong = sorted(name for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name))
+        sys.exit(f"bench: {who}: {len(wrong)} of {len(theirs)} files differ, the first is {wrong[0]}")
+    if any(size for size, _, _ in theirs.values()):
+        different = subprocess.run(["diff", "-rq", source, target], capture_output=True, text=True)
+        if different.returncode != 0:
+            sys.exit(f"bench: {who}: {different.stdout[-500:]}{different.stderr[-500:]}")
+
+
+def summarise(arguments, runs):
+    print(f"{arguments.files} files of {arguments.size} bytes, {arguments.in_directory} in a directory; "
+          f"{arguments.rounds} rounds, {os.cpu_count()} processors\n")
+    results = {"files": arguments.files, "size": arguments.size, "rounds": arguments.rounds, "verbs": {}}
+    for verb in arguments.verbs:
+        ways = {peer: figures(arguments, done) for (peer, of), done in runs.items() if of == verb}
+        print(table([verb, *(head for head, _, _ in COLUMNS)],
+                    [[peer, *(shown(one.get(what), form) for _, what, form in COLUMNS)] for peer, one in ways.items()]))
+        ratios = {}
+        for peer, one in ways.items():
+            if peer != "ours" and "ours" in ways:
+                first, second = (one, ways["ours"]) if peer.startswith("ours") else (ways["ours"], one)
+                label = f"{peer} / ours" if peer.startswith("ours") else f"ours / {peer}"
+                ratios[label] = first["rate"] / second["rate"]
+                if first.get("transfer") and second.get("transfer"):
+                    ratios[label + ", transfer alone"] = second["transfer"] / first["transfer"]
+        for label, ratio in ratios.items():
+            print(f"\n{verb}: files a second of {label}: {ratio:.2f}", end="")
+        print("\n")
+        results["verbs"][verb] = {"ways": ways, "ratios": ratios}
+    return results
+
+
+def figures(arguments, done):
+    """Medians; of memory the most."""
+    def median(what):
+        values = [run[what] for run in done if what in run]
+        return statistics.median(values) if values else None
+    seconds = [run["seconds"] for run in done]
+    one = {what: median(what) for what in ("seconds", "transfer", "cpu", "server_cpu")}
+    one |= {what: max((run[what] for run in done if what in run), default=None) for what in ("peak", "server_peak")}
+    return one | {"rate": arguments.files / one["seconds"], "least": min(seconds), "most": max(seconds),
+                  "strained": any(run.get("strained") for run in done), "runs": done}
