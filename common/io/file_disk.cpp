@@ -38,6 +38,8 @@ FileDisk::FileDisk(const DiskOptions& options, Slots slots, Root root, Reactor& 
     : slots_(std::move(slots)),
       root_(std::move(root)),
       reactor_(reactor),
+      range_(options.range),
+      claim_(options.claim),
       requests_(options.queue_depth),
       name_workers_(kNameThreads, kMostNameJobs) {
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_requests_.push_back(i - 1);
@@ -65,7 +67,7 @@ FileDisk::NameDone FileDisk::open_one(const Opening& wanted) const {
     NameDone result;
     result.opening = true;
     result.event.tag = wanted.tag;
-    auto opened = io::open_source(root_, wanted.file, wanted.grain);
+    auto opened = io::open_source(root_, wanted.file, wanted.grain, range_);
     if (opened) {
         result.opened = std::move(opened->file);
         result.event.size = opened->metadata.size;
@@ -86,7 +88,8 @@ void FileDisk::find_partials(DiskTag tag, const std::string& path, bool below) {
     name_workers_.post([this, tag, path, below] {
         NameDone result;
         result.event.tag = tag;
-        result.event.found = io::find_partials(root_, path, below);
+        // A range begins anew.
+        result.event.found = claim_ == nullptr && io::find_partials(root_, path, below);
         done(std::move(result));
     });
 }
@@ -94,6 +97,21 @@ void FileDisk::find_partials(DiskTag tag, const std::string& path, bool below) {
 void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::uint64_t size,
                              Keep keep) {
     if (!may_open(tag, name.text())) return;
+    if (claim_ != nullptr) {
+        name_workers_.post([this, tag, size, claim = take_claim(name.text())] {
+            NameDone result;
+            result.opening = true;
+            result.event.tag = tag;
+            auto opened = claim ? (*claim)->open(size) : claim.error();
+            if (opened) {
+                result.opened = *std::move(opened);
+            } else {
+                result.event.error = opened.error();
+            }
+            done(std::move(result));
+        });
+        return;
+    }
     name_workers_.post([this, tag, name, size, keep = std::move(keep)] {
         NameDone result;
         result.opening = true;
@@ -156,7 +174,8 @@ void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& met
     name_workers_.post([this, tag, metadata, target = std::move(entry(file).file)]() mutable {
         NameDone result;
         result.event.tag = tag;
-        const auto committed = io::commit(*target, metadata);
+        const auto committed =
+            claim_ != nullptr ? claim_->commit(metadata) : io::commit(*target, metadata);
         if (committed) {
             result.event.unowned = !*committed;
         } else {
@@ -170,6 +189,7 @@ void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& met
 }
 
 void FileDisk::make_entry(DiskTag tag, ports::Making making) {
+    if (claim_ != nullptr) return make_range(tag, making);
     if (maker_ == nullptr) {
         maker_ = std::make_unique<Maker>(root_, kMostMakings, [this](DiskEvent event) {
             NameDone result;
@@ -179,6 +199,30 @@ void FileDisk::make_entry(DiskTag tag, ports::Making making) {
     }
     const ByteView content = slots_.at(making.slot).subspan(making.at, making.bytes);
     maker_->make(tag, std::move(making), content);
+}
+
+void FileDisk::make_range(DiskTag tag, const ports::Making& making) {
+    const ByteView content = slots_.at(making.slot).subspan(making.at, making.bytes);
+    name_workers_.post([this, tag, making, content, claim = take_claim(making.name.text())] {
+        NameDone result;
+        result.event.tag = tag;
+        const auto made = claim ? (*claim)->make(making, content) : claim.error();
+        if (made) {
+            result.event.unowned = !*made;
+        } else {
+            result.event.error = made.error();
+        }
+        done(std::move(result));
+    });
+}
+
+Result<std::shared_ptr<const RangeClaim>> FileDisk::take_claim(const std::string& path) {
+    if (!std::exchange(claim_taken_, true)) return claim_;
+    return Error{.fault = Fault::protocol,
+                 .message = "only one range of one file was claimed",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = {}};
 }
 
 void FileDisk::close(DiskFile file) {
@@ -278,7 +322,7 @@ bool FileDisk::begin(const Request& wanted) {
 void FileDisk::aim(Request& request) {
     Entry& file = entry(request.file);
     const std::size_t left = request.wanted - request.done;
-    request.position = request.offset + request.done;
+    request.position = file.file->bytes.first + request.offset + request.done;
     request.memory = slots_.at(request.slot).data() + request.at + request.done;
     request.length = left;
     request.fd = file.file->plain.get();

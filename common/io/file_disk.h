@@ -12,6 +12,7 @@
 #include "common/io/maker.h"
 #include "common/io/open_file.h"
 #include "common/io/slots.h"
+#include "common/io/stage.h"
 #include "common/io/workers.h"
 
 namespace lambda::io {
@@ -93,6 +94,8 @@ class FileDisk : public ports::Disk {
         std::shared_ptr<OpenFile> opened;
     };
 
+    void make_range(ports::DiskTag tag, const ports::Making& making);
+
     struct Opening {
         ports::DiskTag tag = 0;
         ports::SourceFile file;
@@ -101,6 +104,8 @@ class FileDisk : public ports::Disk {
 
     void open_queued();
     NameDone open_one(const Opening& wanted) const;
+    // The one target that a claim is of; an error for any other.
+    Result<std::shared_ptr<const RangeClaim>> take_claim(const std::string& path);
     bool begin(const Request& wanted);
     void aim(Request& request);
     Entry& entry(ports::DiskFile file);
@@ -113,6 +118,9 @@ class FileDisk : public ports::Disk {
     Slots slots_;
     const Root root_;
     Reactor& reactor_;
+    const std::optional<FileRange> range_;           // of each source
+    const std::shared_ptr<const RangeClaim> claim_;  // what alone may be written, where it is set
+    bool claim_taken_ = false;
 
     std::vector<Request> requests_;
     std::vector<std::uint32_t> free_requests_;

@@ -104,8 +104,10 @@ void remove_journal(OpenFile& target) {
 }
 
 Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image) {
-    if (target.kind != OpenFile::Kind::partial) return {};
+    const bool range = target.kind == OpenFile::Kind::range;
+    if (target.kind != OpenFile::Kind::partial && !range) return {};
     if (::fdatasync(target.plain.get()) != 0) return file_error("cannot flush", target.path, errno);
+    if (range) return {};  // it moves whole, or again
     const bool first = !target.journal;
     if (first) {
         // Whatever stands there is not ours, or of a partial file that is gone.
@@ -124,17 +126,16 @@ Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image) {
         done += static_cast<std::size_t>(wrote);
     }
     target.keep = true;
-    if (first && sync_directory(target) != 0)
+    if (first && sync_directory(target.place.directory.get(), target.plain.get()) != 0)
         return file_error("cannot flush its directory", target.path, errno);
     return {};
 }
 
-int sync_directory(const OpenFile& target) {
-    const Descriptor directory(
-        ::openat(target.place.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory) return ::fsync(directory.get());
+int sync_directory(int directory, int file) {
+    const Descriptor opened(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (opened) return ::fsync(opened.get());
     // A directory may be writable and yet not readable: then its whole file system.
-    return ::syncfs(target.plain.get());
+    return ::syncfs(file);
 }
 
 }  // namespace lambda::io

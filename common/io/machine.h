@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/address.h"
+#include "common/base/file_range.h"
 #include "common/base/result.h"
 #include "common/io/root.h"
 #include "common/io/tls.h"
@@ -19,6 +21,8 @@
 #include "common/ports/packet_cipher.h"
 
 namespace lambda::io {
+
+class RangeClaim;
 
 class Clock final : public ports::Clock {
   public:
@@ -76,6 +80,8 @@ struct DiskOptions {
     std::uint32_t block_bytes = 1u << 20;
     unsigned queue_depth = 64;
     bool allow_uring = true;
+    std::optional<FileRange> range{};     // of each source
+    std::shared_ptr<RangeClaim> claim{};  // of the one target, in place of all others
 };
 // io_uring where it is allowed, else the thread pool, said once in the log. Slots are reserved, and
 // touched and registered only when first used.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/file_range.h"
 #include "common/io/root.h"
 #include "common/ports/disk.h"
 
@@ -21,6 +22,7 @@ struct OpenFile {
     enum class Kind {
         source,
         partial,   // a target under its temporary name
+        range,     // a target that is a range of the file on a stage
         in_place,  // a target that is a device: written where it is
         zeros,     // virtual source
         null,      // virtual target
@@ -30,10 +32,13 @@ struct OpenFile {
     Descriptor plain;        // through the page cache
     Descriptor direct;       // O_DIRECT on the same file, where it pays
     std::uint64_t size = 0;  // of a source when it was opened, of a target as it was announced
-    Root::Place place;       // partial: where it gets its name
-    std::string partial;     // the temporary name in that directory; empty: nothing to remove
-    Descriptor journal;      // of a partial file, once there is one
-    bool keep = false;       // the partial file and its journal are for a later transfer
+    // Of a range: the file's bytes that are meant, whose first is the transfer's byte 0. `size` is
+    // that of all of a source then, and kToTheEnd of a target. Else empty.
+    Range bytes{};
+    Root::Place place;    // partial: where it gets its name
+    std::string partial;  // the temporary name in that directory; empty: nothing to remove
+    Descriptor journal;   // of a partial file, once there is one
+    bool keep = false;    // the partial file and its journal are for a later transfer
 
     OpenFile() = default;
     OpenFile(const OpenFile&) = delete;
@@ -50,9 +55,10 @@ struct OpenedSource {
     std::optional<std::vector<std::byte>> content;  // of a small file; empty: it is a hole
 };
 
-// Regular files only. A small one is read, looked at again, and closed.
+// Regular files only. A small one is read, looked at again, and closed. `range`: of it, as if
+// nothing else were there; one that begins behind the file's end is an error.
 Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& source,
-                                 std::uint64_t grain);
+                                 std::uint64_t grain, const std::optional<FileRange>& range = {});
 // What an open source is now; as ports::DiskEvent says.
 struct SecondLook {
     std::uint64_t size = 0;
@@ -74,8 +80,8 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
 bool find_partials(const Root& root, const std::string& path, bool below);
 Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image);
 Result<void> flush(OpenFile& target);
-// From the file's beginning.
-Result<void> write_all(int fd, ByteView content, const std::string& path);
+// From the offset `at` of the file.
+Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at = 0);
 
 // The journal beside a partial file that is ours by its lock; empty where there is none that could
 // have been written by this program.
@@ -93,9 +99,11 @@ Error file_error(const std::string& what, const std::string& path, int error_num
 std::string partial_name(const std::string& leaf);
 std::string journal_name(const std::string& partial);
 
-// Flushes the directory of a target: the names that were made in it last.
-int sync_directory(const OpenFile& target);
+// Flushes the directory of an open file: the names that were made in it last. As fsync(2).
+int sync_directory(int directory, int file);
 
+// The same file once more, with O_DIRECT; nothing where the file system or somebody forbids it.
+Descriptor open_direct(int directory, const std::string& name, const Descriptor& plain);
 // Whether direct I/O may pay on this file system: not where files live in memory.
 bool direct_pays(const Descriptor& file);
 bool same_file(const struct stat& a, const struct stat& b);

@@ -25,28 +25,28 @@ std::unique_ptr<std::byte, Free> aligned_room() {
     return room;
 }
 
-ssize_t read_whole(int fd, std::byte* into) {
+ssize_t read_whole(int fd, std::byte* into, std::uint64_t at) {
     ssize_t got = 0;
     do {
-        got = ::pread(fd, into, ports::kSmallFile, 0);
+        got = ::pread(fd, into, ports::kSmallFile, static_cast<off_t>(at));
     } while (got < 0 && errno == EINTR);
     return got;
 }
 
-// What the file's beginning holds on the disk; -1 and errno.
-ssize_t read_uncached(int fd, std::byte* into) {
+// What the file holds there on the disk; -1 and errno.
+ssize_t read_uncached(int fd, std::byte* into, std::uint64_t at) {
     // Also where direct I/O is understood: some file systems keep small files apart from blocks and
     // read them through the cache.
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     const int flags = ::fcntl(fd, F_GETFL);
     if (::fcntl(fd, F_SETFL, flags | O_DIRECT) == 0) {
-        const ssize_t got = read_whole(fd, into);
+        const ssize_t got = read_whole(fd, into, at);
         const int error_number = errno;
         ::fcntl(fd, F_SETFL, flags);
         errno = error_number;
         if (got >= 0 || errno != EINVAL) return got;
     }
-    return read_whole(fd, into);
+    return read_whole(fd, into, at);
 }
 
 bool holds(const std::byte* bytes, const Written& written) {
@@ -60,13 +60,13 @@ bool holds(const std::byte* bytes, const Written& written) {
 Result<void> read_back(const Written& written) {
     const auto room = aligned_room();
     for (int rewrites = 0;; ++rewrites) {
-        const ssize_t got = read_uncached(written.file, room.get());
+        const ssize_t got = read_uncached(written.file, room.get(), written.at);
         if (got < 0) return file_error("cannot read it back", written.path, errno);
         const bool whole = static_cast<std::size_t>(got) >= written.content.size();
         if (whole && holds(room.get(), written)) return {};
         if (rewrites == kMostRewrites) break;
-        if (const auto again = write_all(written.file, written.content, written.path); !again)
-            return again;
+        const auto again = write_all(written.file, written.content, written.path, written.at);
+        if (!again) return again;
         if (::fsync(written.file) != 0) return file_error("cannot flush", written.path, errno);
     }
     return Error{.fault = Fault::integrity,

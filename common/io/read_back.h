@@ -13,9 +13,10 @@ namespace lambda::io {
 // What was written to a file and flushed.
 struct Written {
     int file = -1;                  // open for both
-    ByteView content;               // what its beginning should hold; less than ports::kSmallFile
+    ByteView content;               // what it should hold there; less than ports::kSmallFile
     ports::ContentDigest digest{};  // of `content`, as the sender took it
     std::string path;               // for messages
+    std::uint64_t at = 0;           // where, a multiple of ports::kDiskAlignment
 };
 
 // How often what reads back different is written once more.

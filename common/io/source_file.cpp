@@ -16,17 +16,19 @@ namespace {
 // Beyond it the rest of a file counts as data: the map travels to the peer.
 constexpr std::size_t kMostRanges = 65536;
 
-// A hole is what whole grains of it are hole.
-std::vector<Range> data_ranges(int fd, std::uint64_t size, std::uint64_t grain) {
+// Within `bytes`, counted from their first. A hole is what whole grains of it are hole.
+std::vector<Range> data_ranges(int fd, Range bytes, std::uint64_t grain) {
+    const std::uint64_t size = bytes.length();
     std::vector<Range> ranges;
     std::uint64_t at = 0;
     while (at < size) {
-        const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
+        const off_t data = ::lseek(fd, static_cast<off_t>(bytes.first + at), SEEK_DATA);
         if (data < 0 && errno == ENXIO) break;  // nothing but hole from here on
-        const std::uint64_t start = data < 0 ? at : static_cast<std::uint64_t>(data);
+        const std::uint64_t start = data < 0 ? at : static_cast<std::uint64_t>(data) - bytes.first;
         if (start >= size) break;
         const off_t hole = data < 0 ? -1 : ::lseek(fd, data, SEEK_HOLE);
-        const std::uint64_t end = hole < 0 ? size : static_cast<std::uint64_t>(hole);
+        const std::uint64_t end =
+            hole < 0 ? size : std::min(static_cast<std::uint64_t>(hole) - bytes.first, size);
         const Range range{start / grain * grain, std::min((end + grain - 1) / grain * grain, size)};
         if (!ranges.empty() && range.first <= ranges.back().last) {
             ranges.back().last = std::max(ranges.back().last, range.last);
@@ -88,14 +90,14 @@ bool unchanged(const struct stat& before, const struct stat& now) {
            nanoseconds_of(before.st_mtim) == nanoseconds_of(now.st_mtim);
 }
 
-// All of a small file; nothing where it changed meanwhile.
+// All of a small file, or of a small range; nothing where the file changed meanwhile.
 Result<std::optional<std::vector<std::byte>>> read_whole(int fd, const struct stat& status,
-                                                         const std::string& path) {
-    std::vector<std::byte> content(static_cast<std::size_t>(status.st_size));
+                                                         Range bytes, const std::string& path) {
+    std::vector<std::byte> content(static_cast<std::size_t>(bytes.length()));
     std::size_t done = 0;
     while (done < content.size()) {
-        const ssize_t got =
-            ::pread(fd, content.data() + done, content.size() - done, static_cast<off_t>(done));
+        const ssize_t got = ::pread(fd, content.data() + done, content.size() - done,
+                                    static_cast<off_t>(bytes.first + done));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return file_error("cannot read", path, errno);
         if (got == 0) return std::optional<std::vector<std::byte>>();
@@ -107,18 +109,48 @@ Result<std::optional<std::vector<std::byte>>> read_whole(int fd, const struct st
     return std::optional(std::move(content));
 }
 
-bool is_hole(int fd, const struct stat& status) {
-    return status.st_size > 0 && status.st_blocks == 0 && ::lseek(fd, 0, SEEK_DATA) < 0 &&
-           errno == ENXIO;
+bool is_hole(int fd, const struct stat& status, Range bytes) {
+    const bool whole = bytes.length() == static_cast<std::uint64_t>(status.st_size);
+    if (bytes.empty() || (whole && status.st_blocks > 0)) return false;
+    const off_t data = ::lseek(fd, static_cast<off_t>(bytes.first), SEEK_DATA);
+    return data < 0 ? errno == ENXIO : static_cast<std::uint64_t>(data) >= bytes.last;
+}
+
+Error range_error(const std::string& path, std::string message, std::string remedy) {
+    return Error{.fault = Fault::file,
+                 .message = std::move(message),
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = std::move(remedy)};
+}
+
+Error changed_error(const std::string& path) {
+    return range_error(path, "the file changed since its ranges were planned",
+                       "look at it again, and begin anew");
+}
+
+// Of the file as it stands.
+Result<Range> bytes_of(const struct stat& status, const std::optional<FileRange>& range,
+                       const std::string& path) {
+    const FileVersion now{.size = static_cast<std::uint64_t>(status.st_size),
+                          .mtime_ns = nanoseconds_of(status.st_mtim),
+                          .id = status.st_ino};
+    if (!range) return Range{0, now.size};
+    if (range->version && !range->version->same_as(now)) return changed_error(path);
+    if (range->bytes.first >= now.size)
+        return range_error(path, "the range begins behind the end of the file",
+                           "it has " + std::to_string(now.size) + " bytes");
+    return Range{range->bytes.first, std::min(range->bytes.last, now.size)};
 }
 
 }  // namespace
 
 Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& wanted,
-                                 std::uint64_t grain) {
+                                 std::uint64_t grain, const std::optional<FileRange>& range) {
     LAMBDA_ASSERT(grain > 0);
     const std::string& path = wanted.path;
     if (const auto virtual_one = virtual_file(root, path)) {
+        if (range) return range_error(path, "it has no ranges", "move all of it");
         if (virtual_one->kind == VirtualFile::Kind::zeros) return zeros(path, virtual_one->size);
         return not_a_file(path, S_IFCHR);
     }
@@ -135,12 +167,16 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     auto metadata = metadata_of({.descriptor = fd}, status, wanted.archive, path);
     if (!metadata) return metadata.error();
     source.metadata = *std::move(metadata);
+    const auto wanted_bytes = bytes_of(status, range, path);
+    if (!wanted_bytes) return wanted_bytes.error();
+    const Range bytes = *wanted_bytes;
+    source.metadata.size = bytes.length();
     if (source.metadata.size < ports::kSmallFile) {
-        if (is_hole(fd, status)) {
+        if (is_hole(fd, status, bytes)) {
             source.content.emplace();
             return source;
         }
-        auto content = read_whole(fd, status, path);
+        auto content = read_whole(fd, status, bytes, path);
         if (!content) return content.error();
         if (!*content) {
             return Error{.fault = Fault::file,
@@ -157,11 +193,12 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     source.file = std::make_shared<OpenFile>();
     source.file->path = path;
     source.file->plain = std::move(*opened);
-    source.file->size = source.metadata.size;
+    source.file->size = static_cast<std::uint64_t>(status.st_size);
+    if (range) source.file->bytes = bytes;
     source.id = status.st_ino;
     source.ctime_ns = nanoseconds_of(status.st_ctim);
-    source.data = data_ranges(fd, source.file->size, grain);
-    if (source.file->size >= kDirectSource && direct_pays(source.file->plain)) {
+    source.data = data_ranges(fd, bytes, grain);
+    if (bytes.length() >= kDirectSource && direct_pays(source.file->plain)) {
         source.file->direct = open_direct(root, path, flags, status);
     }
     if (!source.file->direct) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -174,7 +211,12 @@ Result<SecondLook> look_again(const OpenFile& source) {
     if (::fstat(source.plain.get(), &status) != 0) {
         return file_error("cannot look at", source.path, errno);
     }
-    return SecondLook{.size = static_cast<std::uint64_t>(status.st_size),
+    auto size = static_cast<std::uint64_t>(status.st_size);
+    if (!source.bytes.empty()) {
+        if (size != source.size) return changed_error(source.path);
+        size = source.bytes.length();
+    }
+    return SecondLook{.size = size,
                       .mtime_ns = nanoseconds_of(status.st_mtim),
                       .ctime_ns = nanoseconds_of(status.st_ctim),
                       .removed = status.st_nlink == 0};

@@ -145,18 +145,6 @@ Result<void> open_partial(OpenFile& target) {
     return being_written(target.path);
 }
 
-Descriptor open_direct(const OpenFile& target) {
-    Descriptor direct(::openat(target.place.directory.get(), target.partial.c_str(),
-                               O_RDWR | O_DIRECT | O_NOFOLLOW | O_CLOEXEC));
-    struct stat ours {};
-    struct stat again {};
-    if (!direct || ::fstat(target.plain.get(), &ours) != 0 || ::fstat(direct.get(), &again) != 0 ||
-        !same_file(ours, again)) {
-        return {};
-    }
-    return direct;
-}
-
 // A device is written where it is. Data come in any order, which a pipe cannot take.
 Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t type) {
     if (type != S_IFCHR && type != S_IFBLK) {
@@ -176,6 +164,18 @@ Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t typ
 }
 
 }  // namespace
+
+Descriptor open_direct(int directory, const std::string& name, const Descriptor& plain) {
+    Descriptor direct(
+        ::openat(directory, name.c_str(), O_RDWR | O_DIRECT | O_NOFOLLOW | O_CLOEXEC));
+    struct stat ours {};
+    struct stat again {};
+    if (!direct || ::fstat(plain.get(), &ours) != 0 || ::fstat(direct.get(), &again) != 0 ||
+        !same_file(ours, again)) {
+        return {};
+    }
+    return direct;
+}
 
 OpenFile::~OpenFile() {
     if (partial.empty() || keep) return;
@@ -233,14 +233,15 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
         if (::ftruncate(target->plain.get(), 0) != 0)
             return file_error("cannot empty its partial file", path, errno);
     }
-    if (size >= kDirectTarget && direct_pays(target->plain)) target->direct = open_direct(*target);
+    if (size >= kDirectTarget && direct_pays(target->plain))
+        target->direct = open_direct(target->place.directory.get(), target->partial, target->plain);
     return CreatedTarget{std::move(target), std::move(journal)};
 }
 
-Result<void> write_all(int fd, ByteView content, const std::string& path) {
+Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at) {
     for (std::size_t done = 0; done < content.size();) {
-        const ssize_t written =
-            ::pwrite(fd, content.data() + done, content.size() - done, static_cast<off_t>(done));
+        const ssize_t written = ::pwrite(fd, content.data() + done, content.size() - done,
+                                         static_cast<off_t>(at + done));
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return file_error("cannot write", path, written < 0 ? errno : EIO);
         done += static_cast<std::size_t>(written);
@@ -289,7 +290,7 @@ Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {
         return file_error("cannot give the file its name", target.path, errno);
     }
     target.partial.clear();
-    if (sync_directory(target) != 0)
+    if (sync_directory(directory, fd) != 0)
         return file_error("cannot flush its directory", target.path, errno);
     return applied;
 }

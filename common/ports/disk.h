@@ -60,14 +60,14 @@ struct DiskEvent {
 };
 
 // Whether a disk gives such a name to what it keeps beside a target while it is received
-// (".lambda-HASH.part", ".lambda-HASH.journal"). Nothing that is moved may be called so: it would
-// land in the place of another file's parts.
+// (".lambda-HASH.part" and ".journal"; ".parts" and ".ranges" on a stage). Nothing that is moved
+// may be called so: it would land in the place of another file's parts.
 inline bool is_partial_name(std::string_view leaf) {
     constexpr std::string_view kBegin = ".lambda-";
     constexpr std::size_t kHash = 32;
     if (!leaf.starts_with(kBegin) || leaf.size() < kBegin.size() + kHash) return false;
     const std::string_view end = leaf.substr(kBegin.size() + kHash);
-    return (end == ".part" || end == ".journal") &&
+    return (end == ".part" || end == ".journal" || end == ".parts" || end == ".ranges") &&
            leaf.substr(kBegin.size(), kHash).find_first_not_of("0123456789abcdef") ==
                std::string_view::npos;
 }
