@@ -221,6 +221,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
     add_algorithm(*app, into);
     add_copy_options(*app, into);
     add_sync_options(*app, into);
+    add_range_options(*app, into.range);
     app->add_flag_callback(
         "--no-uring", [&into] { into.settings.io_uring = false; }, "Read and write by threads.");
     app->add_flag_callback(
@@ -291,6 +292,10 @@ Result<void> take_operands(std::vector<std::string> left, std::vector<std::strin
         return usage("there are more than 4096 patterns, or more than 256 KiB of them");
     if (!into.rate_file.empty() && !transfers) return usage("--rate-file is for put, get and sync");
     if (auto settled = settle_plan(into); !settled) return settled;
+    if (into.range.any() && into.action != Action::put && into.action != Action::get)
+        return usage("--range, --stage, --finish and --discard go with put and get");
+    const std::size_t sources = into.from_file.empty() ? into.operands.size() - 1 : 0;
+    if (auto checked = check_range_options(into.range, sources); !checked) return checked;
     if (into.action != Action::trial && !into.trial.swept.empty()) {
         return usage("--" + into.trial.swept.begin()->first + " takes a list for trial alone");
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/connection.h"
+#include "client/range_options.h"
 #include "client/trial/options.h"
 #include "common/base/result.h"
 #include "common/transfer/record.h"
@@ -58,6 +59,7 @@ struct Arguments {
     transfer::WalkRecord walk;  // put, get, sync: what of trees is taken, and how
     transfer::SyncRecord plan;  // sync: what is to become of what stands there
     TrialOptions trial;
+    RangeOptions range;  // put, get
     bool json = false;
     bool quiet = false;
     bool verbose = false;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/place.h"
+#include "common/base/file_range.h"
 #include "common/base/result.h"
 #include "common/mover/mover.h"
 #include "common/session/terms.h"
@@ -20,6 +21,13 @@ struct Item {
     bool pattern = false;  // get: the path has wildcards, unless a file of that name stands there
 };
 
+// What is moved of the one source, in place of all of it.
+struct PlannedRange {
+    FileRange range;
+    std::string stage;        // where it waits for others; empty: it becomes a file by itself
+    std::uint64_t fence = 0;  // of its claim there
+};
+
 struct Plan {
     session::Direction direction = session::Direction::put;
     Server server;
@@ -27,8 +35,9 @@ struct Plan {
     bool several = false;
     std::string remote_target;   // put: what XFER names
     mover::Target local_target;  // get
-    bool asks_kind = false;      // sync: whether the source is a directory is not known
-    bool trial = false;          // /.zero and /.null stand here too, and what stripes carry is kept
+    std::optional<PlannedRange> range{};
+    bool asks_kind = false;  // sync: whether the source is a directory is not known
+    bool trial = false;      // /.zero and /.null stand here too, and what stripes carry is kept
 };
 
 // Whether both operands of a sync are places at servers.

@@ -51,9 +51,19 @@ session::Offer make_offer(const Plan& plan, const config::ClientSettings& settin
     if (moves) offer.terms.highest_rate = BitRate{0};
     offer.terms.direction = plan.direction;
     io::fill_random(offer.nonce);
-    if (plan.direction == session::Direction::put) {
+    const bool putting = plan.direction == session::Direction::put;
+    if (putting) {
         offer.several = plan.several;
         offer.path = plan.remote_target;
+    }
+    // What becomes a file of its own is nothing special to who receives it; and of what a get puts
+    // on a stage, the server knows nothing.
+    if (plan.range && (!putting || !plan.range->stage.empty())) {
+        offer.range = {.range = plan.range->range, .stage = {}, .fence = 0};
+        if (putting) {
+            offer.range->stage = plan.range->stage;
+            offer.range->fence = plan.range->fence;
+        }
     }
     return offer;
 }

@@ -12,11 +12,14 @@
 #include "client/rate_schedule.h"
 #include "client/retry.h"
 #include "client/sources.h"
+#include "client/stage.h"
+#include "client/stage_command.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
 #include "common/dialling/agreement.h"
 #include "common/dialling/transfer_loop.h"
 #include "common/io/machine.h"
+#include "common/io/stage.h"
 #include "common/sabul/congestion/registry.h"
 
 namespace lambda::client {
@@ -33,6 +36,58 @@ Result<void> settle_patterns(Connection& connection, Plan& plan) {
         if (item.pattern) plan.local_target.into_directory = true;
     }
     return {};
+}
+
+// A get's is cut at the server.
+std::optional<FileRange> range_of_source(const Plan& plan) {
+    if (plan.direction != session::Direction::put || !plan.range) return std::nullopt;
+    return plan.range->range;
+}
+
+bool staged(const Plan& plan, session::Direction direction) {
+    return plan.direction == direction && plan.range && !plan.range->stage.empty();
+}
+Stage stage_of(const PlannedRange& range) {
+    return {.name = range.stage, .source = *range.range.version};
+}
+
+// Whether the range was done before: at the server, and here.
+Result<bool> stands_there(Connection& connection, const Plan& plan) {
+    if (!staged(plan, session::Direction::put)) return false;
+    const auto done = look_at_stage(connection, stage_of(*plan.range), plan.remote_target);
+    if (!done) return done.error();
+    return done->contains(plan.range->range.bytes);
+}
+Result<bool> stands_here(const Plan& plan) {
+    if (!staged(plan, session::Direction::get)) return false;
+    const auto done =
+        io::staged_ranges(io::Root::machine(), plan.local_target.path, stage_of(*plan.range));
+    if (!done) return done.error();
+    return done->contains(plan.range->range.bytes);
+}
+
+// Of a directory there are no ranges.
+Result<void> settle_range(Connection& connection, const Plan& plan) {
+    if (plan.direction != session::Direction::get || !plan.range) return {};
+    const std::string& path = plan.items.front().path;
+    const auto reply = connection.exchange("SIZE", path);
+    if (!reply) return reply.error();
+    if (reply->code != 213) return refusal(*reply, Fault::file, path);
+    return {};
+}
+
+mover::Outcome nothing_to_move(const Plan& plan) {
+    mover::Outcome outcome;
+    outcome.files = outcome.adopted = 1;
+    outcome.done = {plan.items.front().name};
+    return outcome;
+}
+
+// What is got to a stage here.
+Result<std::shared_ptr<io::RangeClaim>> claim_here(const Plan& plan) {
+    if (!staged(plan, session::Direction::get)) return std::shared_ptr<io::RangeClaim>();
+    return io::claim_range(io::Root::machine(), plan.local_target.path, stage_of(*plan.range),
+                           plan.range->range.bytes, plan.range->fence);
 }
 
 mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
@@ -53,6 +108,7 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .transfer = agreement.transfer,
                         .is_client = true,
                         .root = io::Root::machine(plan.trial),
+                        .range = range_of_source(plan),
                         .sources = std::move(sources),
                         .wants = std::move(wants),
                         .walk = arguments.walk,
@@ -114,12 +170,21 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
             return error;
         }
     }
+    const auto here = stands_here(plan);
+    if (!here) return here.error();
+    if (*here) return nothing_to_move(plan);
+    auto claim = claim_here(plan);
+    if (!claim) return claim.error();
     auto connection = open_connection(
         plan.server, arguments.access(), [&](const std::string& text) { report.note(text); },
         offer.terms.stripes);
     if (!connection) return connection.error();
+    const auto done = stands_there(**connection, plan);
+    if (!done) return done.error();
+    if (*done) return nothing_to_move(plan);
     if (const auto settled = settle_patterns(**connection, plan); !settled) return settled.error();
     if (const auto settled = settle_kind(**connection, plan); !settled) return settled.error();
+    if (const auto settled = settle_range(**connection, plan); !settled) return settled.error();
     const auto agreement = dialling::agree(**connection, offer, plan.remote_target);
     if ((*connection)->logged_in()) report.session_stands();
     if (!agreement) return agreement.error();
@@ -128,6 +193,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (!secret) return secret.error();
     mover::Setup setup = make_setup(plan, *agreement, **connection, arguments);
     setup.secret = *secret;
+    setup.claim = *std::move(claim);
     land_there_again(plan, *agreement);
     ProgressLine progress(report, now());
     auto loop =
@@ -215,6 +281,8 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
     }
 }
 
+}  // namespace
+
 void report_outcome(const mover::Outcome& outcome, Report& report) {
     for (const mover::FileFailure& failure : outcome.failures) {
         Error error = failure.error;
@@ -238,6 +306,8 @@ void report_outcome(const mover::Outcome& outcome, Report& report) {
     if (outcome.cut) report.error(*outcome.cut);
     report.moved(outcome);
 }
+
+namespace {
 
 void keep_left_over(const Arguments& arguments, const std::vector<std::string>& sources,
                     Report& report) {
@@ -280,8 +350,27 @@ Result<std::vector<std::string>> all_operands(const Arguments& arguments) {
                  .remedy = {}};
 }
 
+Error of_one_file(const Item& item) {
+    return Error{.fault = Fault::usage,
+                 .message = "a range is of one file",
+                 .path = item.argument,
+                 .side = Side::local,
+                 .remedy = "name it by itself"};
+}
+
 void run_plan(Result<Plan> plan, const Arguments& arguments, Report& report) {
     if (!plan) return report.error(plan.error());
+    if (arguments.range.any()) {
+        Item& item = plan->items.front();
+        item.pattern = false;  // what is named is meant
+        std::error_code unknown;
+        const bool tree = plan->direction == session::Direction::put &&
+                          std::filesystem::is_directory(item.path, unknown);
+        if (item.name == "." || tree) return report.error(of_one_file(item));
+        if (!arguments.range.stage.empty()) return stage(*plan, arguments, report);
+        plan->range = PlannedRange{
+            .range = {.bytes = *arguments.range.bytes, .version = {}}, .stage = {}, .fence = 0};
+    }
     run(*std::move(plan), arguments, report);
 }
 

@@ -15,6 +15,9 @@ void put(const Arguments& arguments, Report& report);
 void get(const Arguments& arguments, Report& report);
 void sync(const Arguments& arguments, Report& report);
 
+// Failures, what was skipped, and the summary.
+void report_outcome(const mover::Outcome& outcome, Report& report);
+
 // One try: dials, agrees, moves. `token`: of the try before, whose place this one takes, or empty;
 // then its own.
 Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::string& token,

@@ -51,9 +51,21 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
         if (!covered) co_return;
         bounds = *std::move(covered);
     }
+    if (granted_ && offer->range) {
+        reply(550, "What was granted is whole files");
+        co_return;
+    }
     const std::string target = resolve(place_.directory, offer->path);
-    auto look = [&] { return put && lands_in_directory(target, offer->several, root); };
-    const bool into_directory = co_await offload(service_.files, look);
+    const bool staged = put && offer->range;
+    std::shared_ptr<io::RangeClaim> claim;
+    bool into_directory = false;
+    if (staged) {
+        claim = co_await claim_range(*offer->range, target);
+        if (!claim) co_return;
+    } else {
+        auto look = [&] { return put && lands_in_directory(target, offer->several, root); };
+        into_directory = co_await offload(service_.files, look);
+    }
     if (service_.stopping) {
         reply(450, "The server stops");
         co_return;
@@ -65,6 +77,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
          .target = target,
          .into_directory = into_directory,
          .bounds = std::move(bounds),
+         .claim = std::move(claim),
          .local = connection_.local(),
          .peer = peer_,
          .export_key =

@@ -76,6 +76,8 @@ asio::awaitable<void> Session::answer_account(const session::Command& command) {
         grant(command.argument);
     } else if (verb == "COPY") {
         co_await copy(command.argument);
+    } else if (verb == "STAGE") {
+        co_await stage(command.argument);
     } else if (verb == "CKSM") {
         checksum(command.argument);
     } else if (verb == "ABOR") {

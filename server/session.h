@@ -13,6 +13,7 @@
 #include <string>
 
 #include "common/io/root.h"
+#include "common/io/stage.h"
 #include "common/session/command.h"
 #include "common/session/copy.h"
 #include "common/session/reply.h"
@@ -77,6 +78,12 @@ class Session : public std::enable_shared_from_this<Session> {
     void checksum(const std::string& argument);
     void begin(Activity activity);
     void finish(const session::Reply& reply);
+
+    // ranges.cpp
+    // Nothing: it was refused, and answered.
+    boost::asio::awaitable<std::shared_ptr<io::RangeClaim>> claim_range(
+        const session::RangeOffer& offer, const std::string& target);
+    boost::asio::awaitable<void> stage(const std::string& argument);
 
     // copy/session_copy.cpp
     void grant(const std::string& argument);

@@ -59,6 +59,11 @@ std::vector<std::byte> key_context(const session::Agreement& agreement,
     return context;
 }
 
+std::optional<FileRange> range_of(const session::Offer& offer) {
+    if (!offer.range) return std::nullopt;
+    return offer.range->range;
+}
+
 std::string name_of(std::uint64_t number) {
     return "transfer " + std::to_string(number) + ": ";
 }
@@ -109,12 +114,19 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
         memory_.give_back(memory);
         return refusal(504, secret.error());
     }
+    std::optional<Held> held;
+    if (const auto& claim = request.claim)
+        held = Held{.stage = claim->key(), .bytes = claim->bytes(), .fence = claim->fence()};
+    const bool get = agreement.terms.direction == session::Direction::get;
+    agreement.range = request.offer.range.has_value();
     Result<std::unique_ptr<mover::Mover>> mover = mover::Mover::make(
         {.terms = agreement.terms,
          .secret = *secret,
          .transfer = number,
          .is_client = false,
          .root = std::move(request.root),
+         .range = get ? range_of(request.offer) : std::nullopt,
+         .claim = std::move(request.claim),
          .sources = {},
          .wants = {},
          .walk = {},
@@ -142,7 +154,10 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     agreement.ports = (*mover)->ports();
     book_.add(number, agreement.token, agreement.terms.stripes);
     Transfer& transfer = transfers_[number];
-    transfer = {.mover = std::move(*mover), .memory = memory, .ended = std::move(request.ended)};
+    transfer = {.mover = std::move(*mover),
+                .memory = memory,
+                .ended = std::move(request.ended),
+                .held = std::move(held)};
     transfer.mover->start();
     return OpenedTransfer{.number = number, .agreement = std::move(agreement)};
 }
@@ -186,6 +201,20 @@ void Transfers::join(std::uint64_t number, const session::JoinRequest& request,
 void Transfers::stop(std::uint64_t number, Error why) {
     const auto found = transfers_.find(number);
     if (found != transfers_.end()) found->second.mover->stop(std::move(why));
+}
+
+void Transfers::supersede(const std::string& stage, Range bytes, std::uint64_t fence) {
+    for (auto& [number, transfer] : transfers_) {
+        const auto& held = transfer.held;
+        const bool older = held && held->stage == stage && held->fence < fence &&
+                           held->bytes.first < bytes.last && bytes.first < held->bytes.last;
+        if (!older) continue;
+        transfer.mover->stop(Error{.fault = Fault::cut,
+                                   .message = "a newer claim took the range over",
+                                   .path = {},
+                                   .side = Side::remote,
+                                   .remedy = {}});
+    }
 }
 
 void Transfers::stop_all(const Error& why) {

@@ -13,6 +13,7 @@
 #include "common/base/address.h"
 #include "common/base/result.h"
 #include "common/io/root.h"
+#include "common/io/stage.h"
 #include "common/io/tls.h"
 #include "common/mover/mover.h"
 #include "common/session/command.h"
@@ -39,7 +40,8 @@ struct TransferRequest {
     std::string target;           // put: the path below the root
     bool into_directory = false;  // put: how the target is understood
     TransferBounds bounds;
-    Address local, peer;  // the control connection's ends
+    std::shared_ptr<io::RangeClaim> claim;  // put of a range
+    Address local, peer;                    // the control connection's ends
     // The exporter of the control session.
     std::function<Result<mover::TransferSecret>(ByteView context)> export_key;
     // On the loop's thread, once, when the transfer is over and its Mover gone.
@@ -61,6 +63,9 @@ class Transfers {
 
     // Starts a transfer, or the reply that refuses it: 501, 504, 425 or 450.
     std::variant<OpenedTransfer, session::Reply> open(TransferRequest request);
+
+    // Ends what has an older claim of any of these bytes of the stage.
+    void supersede(const std::string& stage, Range bytes, std::uint64_t fence);
 
     // A share of this server's means for a transfer that it dials itself: the terms as it would
     // agree to them, and memory. Or the reply that refuses it, as open().
@@ -91,10 +96,17 @@ class Transfers {
     void when_idle(std::function<void()> then);
 
   private:
+    // Of a range: which, and by what lease. The claim itself is the mover's.
+    struct Held {
+        std::string stage;  // RangeClaim::key()
+        Range bytes;
+        std::uint64_t fence = 0;
+    };
     struct Transfer {
         std::unique_ptr<mover::Mover> mover;
         std::uint64_t memory = 0;
         std::function<void(const mover::Outcome&)> ended;
+        std::optional<Held> held{};
     };
     std::variant<Share, session::Reply> take_share(const session::Terms& wanted);
     void end(std::uint64_t number);

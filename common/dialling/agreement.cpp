@@ -55,6 +55,13 @@ Result<session::Agreement> agree(Connection& connection, const session::Offer& o
     if (!agreement) return agreement;
     const auto checked = check_agreement(offer.terms, agreement->terms);
     if (!checked) return checked.error();
+    if (offer.range && !agreement->range) {
+        return Error{.fault = Fault::unsupported,
+                     .message = "the server does not know how to move a range of a file",
+                     .path = path,
+                     .side = Side::remote,
+                     .remedy = "move the whole file, or use a newer server"};
+    }
     agreement->terms.read_back = offer.terms.read_back;  // of a get it is our own affair
     return agreement;
 }

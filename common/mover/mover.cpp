@@ -123,7 +123,9 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
     if (!state->sockets.note.empty()) state->notes.push_back(state->sockets.note);
     auto disk = io::make_disk({.memory_bytes = state->setup.terms.memory,
                                .block_bytes = state->setup.terms.block,
-                               .allow_uring = state->setup.allow_uring},
+                               .allow_uring = state->setup.allow_uring,
+                               .range = state->setup.range,
+                               .claim = std::move(state->setup.claim)},
                               state->setup.root.duplicate(), *state->reactor);
     if (!disk) return disk.error();
     state->disk = std::move(*disk);

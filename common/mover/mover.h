@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "common/base/address.h"
+#include "common/base/file_range.h"
 #include "common/base/result.h"
 #include "common/engine/outcome.h"
 #include "common/io/root.h"
+#include "common/io/stage.h"
 #include "common/io/tls.h"
 #include "common/session/terms.h"
 #include "common/transfer/names.h"
@@ -42,6 +44,8 @@ struct Setup {
     bool is_client = false;      // the client dials feedback connections, the server waits for them
     bool keep_names = true;      // client: Outcome::done is wanted
     io::Root root;               // names are resolved here
+    std::optional<FileRange> range{};         // sender: of each source
+    std::shared_ptr<io::RangeClaim> claim{};  // receiver: what is written, in place of a file
 
     // Sender. At the client the names are given; at the server they arrive as WANT records.
     // Receiver at the client: the remote names to ask for.

@@ -164,6 +164,7 @@ std::string format_offer(const Offer& offer) {
     facts.add("nonce", to_hex(offer.nonce));
     if (offer.several) facts.add("several", 1);
     if (!offer.replaces.empty()) facts.add("replaces", offer.replaces);
+    if (offer.range) add_range(facts, *offer.range);
     return offer.path.empty() ? facts.text() : facts.text() + " " + offer.path;
 }
 
@@ -180,9 +181,10 @@ Result<Offer> parse_offer(std::string_view argument) {
         reader.hex("replaces", token);
         offer.replaces = to_hex(token);
     }
+    const bool put = offer.terms.direction == Direction::put;
+    offer.range = read_range(parsed->facts, reader, put);
     if (reader.error()) return *reader.error();
     offer.path = parsed->rest.value_or("");
-    const bool put = offer.terms.direction == Direction::put;
     if (put && offer.path.empty()) return usage_error("XFER of a put needs the target's path");
     if (!put && !offer.path.empty()) return usage_error("XFER of a get takes no path");
     if (offer.path.size() > kMaxPath) return usage_error("the target's path is too long");
@@ -204,6 +206,7 @@ std::string format_agreement(const Agreement& agreement) {
         .add("token", agreement.token)
         .add("ports", ports)
         .add("into", kInto[agreement.into_directory ? 1 : 0]);
+    if (agreement.range) facts.add("range", 1);
     return facts.text();
 }
 
@@ -220,6 +223,7 @@ Result<Agreement> parse_agreement(std::string_view text) {
     agreement.token = to_hex(token);
     agreement.ports = read_ports(reader);
     agreement.into_directory = reader.choice("into", kInto) == 1;
+    agreement.range = reader.flag("range", false);
     if (reader.error()) return *reader.error();
     return agreement;
 }

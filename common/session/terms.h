@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "common/base/result.h"
 #include "common/base/time.h"
 #include "common/base/units.h"
+#include "common/session/range.h"
 
 namespace lambda::session {
 
@@ -63,7 +65,8 @@ struct Offer {
     Nonce nonce{};
     bool several = false;  // put: more than one source, so the target is a directory
     std::string
-        replaces;      // the token of the client's transfer that this one goes on with, or empty
+        replaces;  // the token of the client's transfer that this one goes on with, or empty
+    std::optional<RangeOffer> range{};  // of one file, in place of all of it
     std::string path;  // put: the target, raw bytes; get: empty (names come as WANT records)
 };
 
@@ -75,6 +78,7 @@ struct Agreement {
     std::string token;           // 32 hex digits; what JOIN presents
     std::vector<std::uint16_t> ports;  // UDP; stripe i uses ports[i % size]
     bool into_directory = false;       // put: names are appended to the target
+    bool range = false;                // the offered range was understood
 };
 
 class Facts;

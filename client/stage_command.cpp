@@ -1,0 +1,46 @@
+#include "client/stage_command.h"
+
+#include <chrono>
+
+#include "client/ranges.h"
+#include "client/transfers.h"
+
+namespace lambda::client {
+namespace {
+
+// Who comes later is newer, on clocks that agree.
+std::uint64_t fence_of_now() {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+void carry(const StagedFile& file, const Arguments& arguments, Report& report) {
+    Range bytes = *arguments.range.bytes;
+    if (bytes.last == kToTheEnd) bytes.last = file.stage.source.size;
+    const std::uint64_t fence = arguments.range.fence.value_or(fence_of_now());
+    const auto outcome = carry_range(file, bytes, fence, arguments, report);
+    if (!outcome) return report.error(outcome.error());
+    report_outcome(*outcome, report);
+}
+
+}  // namespace
+
+void stage(const Plan& plan, const Arguments& arguments, Report& report) {
+    const bool put = plan.direction == session::Direction::put;
+    const std::string& source = plan.items.front().path;
+    StagedFile file{.direction = plan.direction,
+                    .server = plan.server,
+                    .here = put ? source : plan.local_target.path,
+                    .there = put ? plan.remote_target : source,
+                    .stage = {.name = arguments.range.stage, .source = {}}};
+    const auto version = version_of_source(file, arguments, report);
+    if (!version) return report.error(version.error());
+    file.stage.source = *version;
+    if (arguments.range.bytes) return carry(file, arguments, report);
+    const auto ordered = arguments.range.finish ? finish_file(file, arguments, report)
+                                                : discard_ranges(file, arguments, report);
+    if (!ordered) report.error(ordered.error());
+}
+
+}  // namespace lambda::client
