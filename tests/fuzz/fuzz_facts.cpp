@@ -7,6 +7,7 @@
 #include "common/base/assert.h"
 #include "common/session/entry.h"
 #include "common/session/facts.h"
+#include "common/session/range.h"
 #include "common/session/reply.h"
 #include "common/session/terms.h"
 
@@ -34,6 +35,14 @@ void check(const Terms& terms) {
     LAMBDA_ASSERT(*agree(*agreed, limits) == *agreed);
 }
 
+void check_range(const RangeOffer& offer, bool put) {
+    const auto& [bytes, version] = offer.range;
+    LAMBDA_ASSERT(bytes.first < bytes.last && bytes.first <= kMostFileBytes);
+    LAMBDA_ASSERT(bytes.last <= kMostFileBytes || bytes.last == kToTheEnd);
+    LAMBDA_ASSERT(put == !offer.stage.empty() && put == (offer.fence > 0));
+    if (put) LAMBDA_ASSERT(is_stage_name(offer.stage) && fits_stage(bytes, version->size));
+}
+
 void check_offer(std::string_view text) {
     const auto offer = parse_offer(text);
     if (!offer) return;
@@ -41,7 +50,8 @@ void check_offer(std::string_view text) {
     const std::string written = format_offer(*offer);
     const auto again = parse_offer(written);
     LAMBDA_ASSERT(again.ok() && again->terms == offer->terms && again->path == offer->path);
-    LAMBDA_ASSERT(format_offer(*again) == written);
+    LAMBDA_ASSERT(format_offer(*again) == written && again->range == offer->range);
+    if (offer->range) check_range(*offer->range, offer->terms.direction == Direction::put);
 #ifdef LAMBDA_FUZZ_PLANTED
     // The bug: a put of several to a path of more than five bytes.
     LAMBDA_ASSERT(!(offer->several && offer->path.size() > 5));
@@ -68,6 +78,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     check_offer(text);
     check_agreement(text);
+    if (const auto request = parse_stage(text)) {
+        LAMBDA_ASSERT(is_stage_name(request->stage.name) && !request->path.empty());
+        LAMBDA_ASSERT(*parse_stage(format_stage(*request)) == *request);
+    }
+    if (const auto done = parse_done(text)) LAMBDA_ASSERT(parse_done(format_done(*done)) == done);
     if (const auto entry = parse_entry(text)) {
         // A name with a NUL or LF of its own cannot come off a line; percent-encoded ones can.
         LAMBDA_ASSERT(*parse_entry(format_entry(*entry)) == *entry);
