@@ -38,6 +38,7 @@ constexpr Form kForms[] = {
     {Action::rm, "rm", 1, kAny, "PLACE...", "remove files"},
     {Action::mv, "mv", 2, 2, "PLACE PLACE", "rename on one server"},
     {Action::checksum, "checksum", 1, kAny, "PLACE...", "checksums of files, here or there"},
+    {Action::audit, "audit", 1, 1, "RECEIPT", "whether files still are what a receipt says"},
     {Action::replicate, "replicate", 1, 2, "JOB.yaml [COMMAND]",
      "a job: run (the default), plan, status, pause, resume, cancel, history, watch"},
     {Action::ping, "ping", 1, 1, "PLACE", "round trips of a session"},
@@ -147,9 +148,30 @@ void add_algorithm(CLI::App& app, Arguments& into) {
                                               "allowed: " + verify::algorithm_names());
                into.algorithm = *algorithm;
            },
-           "What checksum takes; xxh3-128 is what transfers compare. Against forgery sha256 alone "
-           "holds.")
+           "What checksum takes; xxh3-128 is what transfers compare. Against forgery sha256 and "
+           "sha256-tree-1MiB alone hold.")
         ->type_name(verify::algorithm_names());
+}
+
+void add_receipt_options(CLI::App& app, Arguments& into) {
+    add_path(app, "--receipt", into.receipt,
+             "put, get, sync: write what was transferred into this file, a line for each file, "
+             "signed by the server.");
+    app.add_option_function<std::string>(
+           "--digest",
+           [&into](const std::string& text) {
+               if (text != "xxh3" && text != "sha256")
+                   throw CLI::ValidationError("--digest", "allowed: xxh3, sha256");
+               into.sha256 = text == "sha256";
+           },
+           "put, get, sync: what both ends compare of each file. xxh3 finds errors; sha256 beside "
+           "it "
+           "also holds against forgery, and costs processor time.")
+        ->type_name("xxh3|sha256");
+    app.add_option("--at", into.at,
+                   "audit: where the files are, here or at a server; else where the transfer left "
+                   "them.")
+        ->type_name("PLACE");
 }
 
 void add_number(CLI::App& app, const char* option, std::optional<std::uint64_t>& into,
@@ -218,6 +240,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
     add_path(*app, "--left-over", into.left_over,
              "Where the sources that were not done are written, each ended by a NUL.");
     add_tree_options(*app, into);
+    add_receipt_options(*app, into);
     add_algorithm(*app, into);
     add_copy_options(*app, into);
     add_sync_options(*app, into);
@@ -296,6 +319,13 @@ Result<void> take_operands(std::vector<std::string> left, std::vector<std::strin
         return usage("--range, --stage, --finish and --discard go with put and get");
     const std::size_t sources = into.from_file.empty() ? into.operands.size() - 1 : 0;
     if (auto checked = check_range_options(into.range, sources); !checked) return checked;
+    if ((!into.receipt.empty() || into.sha256) && !transfers)
+        return usage("--receipt and --digest go with put, get and sync");
+    if (!into.receipt.empty() && into.plan.dry_run)
+        return usage("a dry run moves nothing that a receipt could tell of");
+    if (!into.at.empty() && into.action != Action::audit) return usage("--at goes with audit");
+    if (!into.receipt.empty() && into.range.any())
+        return usage("a receipt tells of whole files, not of ranges");
     if (into.action != Action::trial && !into.trial.swept.empty()) {
         return usage("--" + into.trial.swept.begin()->first + " takes a list for trial alone");
     }

@@ -31,6 +31,7 @@ enum class Action {
     rm,
     mv,
     checksum,
+    audit,
     replicate,
     ping,
     version,
@@ -48,8 +49,11 @@ struct Arguments {
     config::ClientSettings settings;
     std::string password_file;
     std::string certificate, key;
-    std::string rate_file;                                      // empty: none
-    std::string left_over;                                      // empty: in the state directory
+    std::string rate_file;  // empty: none
+    std::string left_over;  // empty: in the state directory
+    std::string receipt;    // put, get, sync: where it is written; empty: none is wanted
+    bool sha256 = false;    // put, get, sync: files are digested by SHA-256 too
+    std::string at;         // audit: where the files are; empty: where the transfer left them
     verify::Algorithm algorithm = verify::Algorithm::xxh3_128;  // checksum
     std::string source_password_file;  // copy: of the source; password_file is the destination's
     Connect connect = Connect::either;

@@ -14,8 +14,6 @@
 namespace lambda::client {
 namespace {
 
-// A server reads the whole file before it answers: a petabyte at 1 GB/s is 12 days.
-constexpr Duration kDigestTimeout = std::chrono::hours(24 * 14);
 // The server takes 64 commands in hand, of which the login has two.
 constexpr std::size_t kInHand = 32;
 

@@ -37,6 +37,7 @@ struct Plan {
     mover::Target local_target;  // get
     std::optional<PlannedRange> range{};
     bool asks_kind = false;  // sync: whether the source is a directory is not known
+    bool tells_all = false;  // what stands at the target is told, too: for the receipt
     bool trial = false;      // /.zero and /.null stand here too, and what stripes carry is kept
 };
 

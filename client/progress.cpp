@@ -27,8 +27,9 @@ std::string time_left(double seconds) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(Report& report, Time now)
+ProgressLine::ProgressLine(Report& report, Time now, bool changes)
     : report_(report),
+      changes_(changes),
       interval_(report.on_terminal() || report.style().progressed ? kLiveInterval : kPlainInterval),
       next_(report.quiet() && !report.style().progressed ? kNever : now + interval_) {
     samples_.push_back({.at = now});

@@ -13,13 +13,15 @@ namespace lambda::client {
 
 class ProgressLine final : public dialling::TransferWatch {
   public:
-    ProgressLine(Report& report, Time now);
+    // `changes`: they are told.
+    ProgressLine(Report& report, Time now, bool changes = true);
 
     void note(const std::string& text) override { report_.note(text); }
     Time next_look() const override { return next_; }
     void look(const mover::Progress& progress, Time now) override;
     void changed(const transfer::Change& change) override {
-        report_.change(transfer::to_string(change.what), change.name, change.directory);
+        if (changes_)
+            report_.change(transfer::to_string(change.what), change.name, change.directory);
     }
     void ended() override { report_.live(""); }
 
@@ -31,6 +33,7 @@ class ProgressLine final : public dialling::TransferWatch {
     std::string line(const mover::Progress& progress) const;
 
     Report& report_;
+    const bool changes_;
     Duration interval_;
     Time next_;
     std::deque<Sample> samples_;  // of the last few seconds

@@ -8,6 +8,7 @@
 #include "client/copy/copy_command.h"
 #include "client/file_commands.h"
 #include "client/home.h"
+#include "client/receipt/audit.h"
 #include "client/replicate/command.h"
 #include "client/report.h"
 #include "client/transfers.h"
@@ -66,6 +67,8 @@ void perform(const Arguments& arguments, Report& report) {
             return rename(arguments, report);
         case Action::checksum:
             return checksum(arguments, report);
+        case Action::audit:
+            return audit(arguments, report);
         case Action::replicate:
             return replicate_job(arguments, report);
         case Action::ping:

@@ -10,6 +10,7 @@
 #include "client/offer.h"
 #include "client/progress.h"
 #include "client/rate_schedule.h"
+#include "client/receipt/signing.h"
 #include "client/retry.h"
 #include "client/sources.h"
 #include "client/stage.h"
@@ -103,6 +104,8 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                              .contents = item.name == "."});
         }
     }
+    transfer::SyncRecord what = arguments.plan;
+    what.whole = what.whole || plan.tells_all;
     return mover::Setup{.terms = agreement.terms,
                         .secret = {},
                         .transfer = agreement.transfer,
@@ -112,7 +115,7 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .sources = std::move(sources),
                         .wants = std::move(wants),
                         .walk = arguments.walk,
-                        .plan = arguments.plan,
+                        .plan = std::move(what),
                         .target = plan.local_target,
                         .keep_series = plan.trial,
                         .local = connection.local(),
@@ -157,11 +160,19 @@ Result<void> settle_kind(Connection& connection, Plan& plan) {
 
 Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::string& token,
                                 Report& report) {
+    std::unique_ptr<ReceiptFile> receipt;
+    if (!arguments.receipt.empty()) {
+        auto begun = ReceiptFile::begin(arguments.receipt);
+        if (!begun) return begun.error();
+        receipt = *std::move(begun);
+    }
     RateSchedule schedule(arguments.settings, arguments.rate_file);
     if (const auto looked = schedule.look(); !looked) return looked.error();
     session::Offer offer =
         make_offer(plan, arguments.settings, schedule.limit(minute_of_day()), schedule.moves());
     offer.replaces = token;
+    offer.terms.receipt = receipt != nullptr;
+    offer.terms.sha256 = arguments.sha256;
     if (plan.direction == session::Direction::put) {  // we send; else the server knows its own
         const Result<void> law = sabul::check_law(offer.terms.congestion);
         if (!law) {
@@ -194,13 +205,21 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     mover::Setup setup = make_setup(plan, *agreement, **connection, arguments);
     setup.secret = *secret;
     setup.claim = *std::move(claim);
+    if (receipt) {
+        setup.receipt_lines = [file = receipt.get()](std::string_view lines) { file->take(lines); };
+    }
     land_there_again(plan, *agreement);
-    ProgressLine progress(report, now());
+    ProgressLine progress(report, now(), arguments.plan.whole);
     auto loop =
         dialling::TransferLoop::make(**connection, std::move(setup), agreement->token, progress);
     if (!loop) return loop.error();
     if (schedule.moves()) (*loop)->follow([&] { return limit_now(schedule, report); });
-    return (*loop)->run();
+    const mover::Outcome& outcome = (*loop)->run();
+    if (receipt && !outcome.cut) {
+        const auto made = sign_receipt(**connection, plan, outcome.receipt.value(), *receipt);
+        if (!made) report.error(made.error());
+    }
+    return outcome;
 }
 
 namespace {
@@ -260,7 +279,9 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
             add_try(*all, *outcome);
             if (!outcome->cut) return *all;
             retry.stood(now());
-            drop_settled(plan, *outcome);
+            // A receipt has all of them: those that are done by now, as what stood there already.
+            plan.tells_all = !arguments.receipt.empty();
+            if (!plan.tells_all) drop_settled(plan, *outcome);
             if (plan.items.empty()) {
                 all->cut.reset();
                 return *all;
@@ -326,6 +347,8 @@ void run(Plan plan, const Arguments& arguments, Report& report) {
     const auto outcome = transfer_with_retries(plan, arguments, report);
     if (outcome) {
         report_outcome(*outcome, report);
+        if (outcome->cut && !arguments.receipt.empty())
+            report.say("no receipt was written, since nobody signs a transfer that was cut");
         left = undone(plan, *outcome);
     } else {
         report.error(outcome.error());
@@ -403,6 +426,13 @@ void sync(const Arguments& arguments, Report& report) {
                                   .side = Side::local,
                                   .remedy = "sync the directory that holds them"});
     if (between_servers(*operands)) {
+        if (!arguments.receipt.empty() || arguments.sha256)
+            return report.error(Error{.fault = Fault::usage,
+                                      .message = "between two servers there is neither a receipt "
+                                                 "nor --digest",
+                                      .path = {},
+                                      .side = Side::local,
+                                      .remedy = "leave them out"});
         Arguments there = arguments;
         there.operands = *operands;
         return copy(there, report);

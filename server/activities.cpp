@@ -22,6 +22,10 @@ bool is_null(const std::string& target) {
     return target == "/.null";
 }
 
+session::Reply nothing_to_sign() {
+    return {.code = 503, .lines = {"No transfer has ended here that an account was kept of"}};
+}
+
 constexpr const char* kExporterLabel = "EXPORTER-lambda-ftp-1";
 
 }  // namespace
@@ -94,6 +98,15 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
     }
     const OpenedTransfer& started = std::get<OpenedTransfer>(opened);
     const std::uint64_t number = started.number;
+    const bool signs = started.agreement.terms.receipt;
+    signable_.reset();
+    if (signs) {
+        signable_ = {.direction = started.agreement.terms.direction,
+                     .account = user_,
+                     .place = target,
+                     .into_directory = into_directory,
+                     .transfer = number};
+    }
     if (granted_) granted_->used = true;
     log("transfer " + std::to_string(number) +
         " begins: " + to_string(started.agreement.terms.direction) + ", " +
@@ -109,15 +122,37 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
                           std::to_string(now.files_done) + " of " +
                           std::to_string(now.files_known) + " files";
                },
-           .limit = [&transfers, number](BitRate rate) { transfers.set_limit(number, rate); }});
+           .limit = [&transfers, number](BitRate rate) { transfers.set_limit(number, rate); },
+           .client_done =
+               signs ? std::function<void()>([&transfers, number] { transfers.peer_ended(number); })
+                     : nullptr});
     reply(150, session::format_agreement(started.agreement));
 }
 
 void Session::transfer_ended(const mover::Outcome& outcome) {
-    if (outcome.cut) return finish({.code = 426, .lines = {outcome.cut->sentence()}});
-    finish({.code = 226,
-            .lines = {session::format_tally(
-                {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed})}});
+    if (outcome.cut) {
+        signable_.reset();
+        finish({.code = 426, .lines = {outcome.cut->sentence()}});
+    } else {
+        if (signable_) signable_->tally = outcome.receipt.value();
+        finish({.code = 226,
+                .lines = {session::format_tally(
+                    {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed})}});
+    }
+    if (!to_sign_) return;
+    reply(signable_ ? server::sign(*to_sign_, *signable_, service_.tls) : nothing_to_sign());
+    to_sign_.reset();
+}
+
+// Said while the transfer runs, it tells that the client is done, and is answered behind 226.
+void Session::sign(const std::string& argument) {
+    const Result<session::SignRequest> request = session::parse_sign(argument);
+    if (!request) return reply(501, request.error().sentence());
+    const bool runs = activity_ && activity_->client_done;
+    if (!signable_ || to_sign_ || (activity_ && !runs)) return reply(nothing_to_sign());
+    if (!runs) return reply(server::sign(*request, *signable_, service_.tls));
+    to_sign_ = *request;
+    activity_->client_done();
 }
 
 asio::awaitable<void> Session::join(const std::string& argument) {

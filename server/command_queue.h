@@ -44,7 +44,7 @@ class CommandQueue {
         const Result<session::Command> command = session::parse_command(line.text);
         if (line.fault != session::LineFault::none || !command) return false;
         return command->verb == "ABOR" || command->verb == "NOOP" || command->verb == "STAT" ||
-               command->verb == "QUIT" || command->verb == "RATE";
+               command->verb == "QUIT" || command->verb == "RATE" || command->verb == "SIGN";
     }
 
     std::deque<session::Line> lines_;

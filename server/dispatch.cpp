@@ -78,6 +78,8 @@ asio::awaitable<void> Session::answer_account(const session::Command& command) {
         co_await copy(command.argument);
     } else if (verb == "STAGE") {
         co_await stage(command.argument);
+    } else if (verb == "SIGN") {
+        sign(command.argument);
     } else if (verb == "CKSM") {
         checksum(command.argument);
     } else if (verb == "ABOR") {

@@ -22,6 +22,7 @@
 #include "server/connection.h"
 #include "server/file_commands.h"
 #include "server/service.h"
+#include "server/sign.h"
 
 namespace lambda::server {
 
@@ -42,6 +43,7 @@ class Session : public std::enable_shared_from_this<Session> {
         std::function<std::string()> status;
         std::function<void(BitRate)> limit{};  // of a transfer's rate
         std::function<void()> speak{};         // more of what it says, where there is room
+        std::function<void()> client_done{};   // of a transfer that is to be signed
     };
 
     // Another server's session, in place of a login.
@@ -75,6 +77,7 @@ class Session : public std::enable_shared_from_this<Session> {
     boost::asio::awaitable<void> transfer(const std::string& argument);
     void transfer_ended(const mover::Outcome& outcome);
     boost::asio::awaitable<void> join(const std::string& argument);
+    void sign(const std::string& argument);
     void checksum(const std::string& argument);
     void begin(Activity activity);
     void finish(const session::Reply& reply);
@@ -126,7 +129,9 @@ class Session : public std::enable_shared_from_this<Session> {
     FilePlace place_;
 
     std::optional<Activity> activity_;
-    std::size_t aborts_ = 0;  // ABORs that wait for the activity's end
+    std::size_t aborts_ = 0;                       // ABORs that wait for the activity's end
+    std::optional<Signable> signable_;             // the last transfer, if it is to be signed
+    std::optional<session::SignRequest> to_sign_;  // waits for its end
 };
 
 // Whether what is written to `target` lands in it under names of its own (docs/protocol.md §3,

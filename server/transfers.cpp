@@ -226,6 +226,11 @@ void Transfers::set_limit(std::uint64_t number, BitRate limit) {
     if (found != transfers_.end()) found->second.mover->set_limit(limit);
 }
 
+void Transfers::peer_ended(std::uint64_t number) {
+    const auto found = transfers_.find(number);
+    if (found != transfers_.end()) found->second.mover->peer_ended();
+}
+
 mover::Progress Transfers::progress(std::uint64_t number) const {
     const auto found = transfers_.find(number);
     return found == transfers_.end() ? mover::Progress{} : found->second.mover->progress();

@@ -88,6 +88,8 @@ class Transfers {
     void stop_all(const Error& why);
     // Of what is sent from here, below what was agreed; 0: nothing but that.
     void set_limit(std::uint64_t number, BitRate limit);
+    // The client says that nothing is left to do.
+    void peer_ended(std::uint64_t number);
     mover::Progress progress(std::uint64_t number) const;
     std::size_t running() const { return transfers_.size() + dialled_; }
     // At the loop's end: destroys what still runs, without a word to its sessions.

@@ -35,6 +35,14 @@ Result<void> check_agreement(const session::Terms& offered, const session::Terms
                      .side = Side::remote,
                      .remedy = "leave --verify readback out, or use a newer server"};
     }
+    if ((offered.receipt && !agreed.receipt) || (offered.sha256 && !agreed.sha256)) {
+        return Error{.fault = Fault::unsupported,
+                     .message = offered.sha256 ? "the server does not know the digest sha256"
+                                               : "the server gives no receipts",
+                     .path = {},
+                     .side = Side::remote,
+                     .remedy = "leave --receipt and --digest out, or use a newer server"};
+    }
     if (wrong == nullptr) return {};
     return Error{
         .fault = Fault::protocol,

@@ -8,6 +8,7 @@
 
 #include "common/base/result.h"
 #include "common/engine/series.h"
+#include "common/receipt/tally.h"
 #include "common/verdict/verdict.h"
 
 namespace lambda::engine {
@@ -53,10 +54,11 @@ struct Outcome {
     std::uint64_t failed = 0;
     std::vector<Skipped> skips;  // bounded likewise
     std::uint64_t skipped = 0;
-    std::vector<std::string> done;  // the names of the files that are, at the client
-    std::optional<Error> cut;       // the transfer as a whole ended early, and why
-    verdict::Evidence evidence;     // of what held it back
-    Series series;                  // where it was wanted: of goodput
+    std::vector<std::string> done;            // the names of the files that are, at the client
+    std::optional<Error> cut;                 // the transfer as a whole ended early, and why
+    verdict::Evidence evidence;               // of what held it back
+    Series series;                            // where it was wanted: of goodput
+    std::optional<receipt::Tally> receipt{};  // where an account was kept
 
     static constexpr std::size_t kMaxFailures = 1000;
     void add_failure(std::string name, Error error) {

@@ -10,6 +10,11 @@ namespace lambda::engine {
 class SetChannel {
   public:
     transfer::StreamSender& out() { return out_; }
+    // Of both directions, from now on.
+    void watch(transfer::RecordWatch* watch) {
+        out_.watch(watch);
+        in_.watch(watch);
+    }
 
     // False: malformed.
     bool handle_frame(const sabul::Frame& frame);

@@ -22,6 +22,7 @@
 #include "common/session/terms.h"
 #include "common/transfer/names.h"
 #include "common/transfer/record.h"
+#include "common/transfer/set_stream.h"
 #include "common/transfer/sync_plan.h"
 
 namespace lambda::engine {
@@ -65,6 +66,7 @@ struct Setup {
     ports::ContentReader* content_reader = nullptr;  // none: content is never compared
     ports::TargetTree* target_tree = nullptr;  // receiver; none: nothing of what stands is kept
     transfer::Changes* changes = nullptr;      // client, of a sync: where they are told
+    transfer::RecordWatch* records = nullptr;  // who keeps an account of them, or nothing
     ports::FeedbackSource* feedback = nullptr;
     std::vector<ports::DatagramSocket*> sockets;  // stripe i uses i % size
     std::vector<StripeCiphers> ciphers;           // one for each stripe

@@ -16,6 +16,7 @@
 
 #include "common/io/openssl_error.h"
 #include "common/io/root.h"
+#include "common/io/signature.h"
 #include "common/io/tls.h"
 #include "common/io/tls_peer.h"
 
@@ -110,9 +111,15 @@ Fingerprint fingerprint_of(X509* certificate) {
     unsigned char* encoded = nullptr;
     const int length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &encoded);
     if (length <= 0) return {};
-    unsigned char digest[SHA256_DIGEST_LENGTH];
-    SHA256(encoded, static_cast<std::size_t>(length), digest);
+    const Fingerprint fingerprint =
+        fingerprint_of_key(std::as_bytes(std::span(encoded, static_cast<std::size_t>(length))));
     OPENSSL_free(encoded);
+    return fingerprint;
+}
+
+Fingerprint fingerprint_of_key(ByteView public_key) {
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    SHA256(reinterpret_cast<const unsigned char*>(public_key.data()), public_key.size(), digest);
     unsigned char text[4 * (SHA256_DIGEST_LENGTH / 3 + 1) + 1];
     const int characters = EVP_EncodeBlock(text, digest, sizeof digest);
     std::string base64(reinterpret_cast<const char*>(text), static_cast<std::size_t>(characters));

@@ -16,6 +16,7 @@
 #include "common/mover/change_log.h"
 #include "common/mover/joins.h"
 #include "common/mover/sockets.h"
+#include "common/receipt/account.h"
 
 namespace lambda::mover {
 namespace {
@@ -60,6 +61,7 @@ struct Mover::State {
     std::unique_ptr<ports::TargetTree> target_tree;
     std::unique_ptr<ports::ContentReader> content_reader;
     std::unique_ptr<ChangeLog> changes;
+    std::unique_ptr<receipt::Account> account;
     std::unique_ptr<Joins> joins;
     std::vector<engine::StripeCiphers> ciphers;
     std::vector<std::string> notes;
@@ -84,7 +86,9 @@ struct Mover::State {
 engine::Setup Mover::State::engine_setup() {
     engine::Setup given;
     given.terms = setup.terms;
-    given.is_client = given.says_goodbye = setup.is_client;
+    given.is_client = setup.is_client;
+    // Who wants a receipt leaves only after the other end has heard all.
+    given.says_goodbye = setup.is_client && !setup.terms.receipt;
     given.peer = setup.peer;
     given.peer_ports = setup.ports;
     given.sources = setup.sources;
@@ -106,6 +110,7 @@ engine::Setup Mover::State::engine_setup() {
     given.target_tree = target_tree.get();
     given.content_reader = content_reader.get();
     given.changes = changes.get();
+    given.records = account.get();
     given.feedback = joins.get();
     for (const auto& socket : sockets.list) given.sockets.push_back(socket.get());
     given.ciphers = std::move(ciphers);
@@ -139,6 +144,8 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
     state->content_reader =
         std::make_unique<io::ContentReader>(state->setup.root.duplicate(), *state->reactor);
     if (state->setup.plan.whole) state->changes = std::make_unique<ChangeLog>(*state->reactor);
+    if (state->setup.terms.receipt)
+        state->account = std::make_unique<receipt::Account>(state->setup.receipt_lines);
     auto ciphers = make_ciphers(state->setup);
     if (!ciphers) return ciphers.error();
     state->ciphers = std::move(*ciphers);
@@ -197,6 +204,7 @@ void Mover::State::run() {
     {
         const std::lock_guard lock(mutex);
         outcome = end->outcome();
+        if (account) outcome.receipt = account->finish();
     }
     // Connections, files and memory go with the engine's ports, before anybody hears of the end.
     end.reset();

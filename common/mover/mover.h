@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/address.h"
@@ -69,6 +70,10 @@ struct Setup {
     std::uint16_t last_port = 51000;
     std::size_t socket_buffer = 4u << 20;
     bool allow_uring = true;
+
+    // Where terms.receipt is set: takes the lines of the account (receipt::Account), on the mover's
+    // thread, which waits for it. Nothing: Outcome::receipt alone is wanted.
+    std::function<void(std::string_view lines)> receipt_lines{};
 
     // Client: dial a connection for this stripe and hand it over with join(), or report
     // failed_dial().

@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, 2> kDirections{"put", "get"};
 constexpr std::array<std::string_view, 3> kProtections{"private", "safe", "clear"};
 constexpr std::array<std::string_view, 2> kCiphers{"aes-128-gcm", "chacha20-poly1305"};
 constexpr std::array<std::string_view, 2> kVerify{"transfer", "readback"};
+constexpr std::array<std::string_view, 2> kDigest{"xxh3", "sha256"};
 constexpr std::array<std::string_view, 2> kInto{"file", "directory"};
 
 constexpr std::uint64_t kMaxBytes = 1ull << 40;
@@ -58,6 +59,8 @@ Terms read_terms(FactReader& reader) {
     terms.cipher = static_cast<Cipher>(reader.choice("cipher", kCiphers));
     terms.congestion = read_law(reader);
     terms.read_back = reader.choice_or("verify", kVerify, 0) == 1;
+    terms.receipt = reader.flag("receipt", false);
+    terms.sha256 = reader.choice_or("digest", kDigest, 0) == 1;
     return terms;
 }
 
@@ -149,6 +152,8 @@ void add_terms(Facts& facts, const Terms& terms) {
         .add("cipher", to_string(terms.cipher))
         .add("congestion", terms.congestion);
     if (terms.read_back) facts.add("verify", "readback");
+    if (terms.receipt) facts.add("receipt", 1);
+    if (terms.sha256) facts.add("digest", "sha256");
 }
 
 Result<Terms> parse_terms(const Facts& facts) {

@@ -38,6 +38,8 @@ struct Terms {
     Cipher cipher = Cipher::aes_128_gcm;
     std::string congestion = "sabul";  // a law's name, perhaps with parameters: "mimd:T=400ms"
     bool read_back = false;  // the receiver reads from its disk again what it wrote, and compares
+    bool receipt = false;    // both ends keep the account that a receipt is made of
+    bool sha256 = false;     // files have a digest that holds against forgery, too
 
     bool operator==(const Terms&) const = default;
 };

@@ -18,6 +18,12 @@ Digest canonical(XXH128_hash_t hash) {
     return digest;
 }
 
+ByteView zeros(std::uint64_t bytes) {
+    static const std::vector<std::byte> leaf(kLeafBytes);
+    LAMBDA_ASSERT(bytes <= kLeafBytes);
+    return ByteView(leaf).first(bytes);
+}
+
 std::uint64_t leaf_end(std::uint64_t offset, std::uint64_t size) {
     return std::min(size, offset / kLeafBytes * kLeafBytes + kLeafBytes);
 }
@@ -29,10 +35,13 @@ Digest leaf_digest(ByteView leaf) {
 }
 
 Digest zero_leaf_digest(std::uint64_t bytes) {
-    static const std::vector<std::byte> zeros(kLeafBytes);
-    static const Digest whole = leaf_digest(zeros);
-    LAMBDA_ASSERT(bytes <= kLeafBytes);
-    return bytes == kLeafBytes ? whole : leaf_digest(ByteView(zeros).first(bytes));
+    static const Digest whole = leaf_digest(zeros(kLeafBytes));
+    return bytes == kLeafBytes ? whole : leaf_digest(zeros(bytes));
+}
+
+Sha256 zero_leaf_sha256(std::uint64_t bytes) {
+    static const Sha256 whole = sha256(zeros(kLeafBytes));
+    return bytes == kLeafBytes ? whole : sha256(zeros(bytes));
 }
 
 std::string to_hex(const Digest& digest) {
@@ -49,22 +58,24 @@ void FileDigest::Free::operator()(XXH3_state_s* state) const {
     XXH3_freeState(state);
 }
 
-FileDigest::FileDigest(std::uint64_t size) : size_(size), state_(XXH3_createState()) {
+FileDigest::FileDigest(std::uint64_t size, bool strong) : size_(size), state_(XXH3_createState()) {
     LAMBDA_ASSERT(state_ != nullptr);
     XXH3_128bits_reset(state_.get());
     std::array<std::byte, 8> header;
     store_u64(header.data(), size);
     XXH3_128bits_update(state_.get(), header.data(), header.size());
+    if (strong) strong_.emplace().add(header);
 }
 
 FileDigest::FileDigest(FileDigest&&) noexcept = default;
 FileDigest& FileDigest::operator=(FileDigest&&) noexcept = default;
 FileDigest::~FileDigest() = default;
 
-void FileDigest::add_leaf(std::uint64_t offset, const Digest& digest) {
-    LAMBDA_ASSERT(offset % kLeafBytes == 0 && offset < size_);
+void FileDigest::add_leaf(std::uint64_t offset, const Digest& digest, const Sha256* sha256) {
+    LAMBDA_ASSERT(offset % kLeafBytes == 0 && offset < size_ &&
+                  strong_.has_value() == (sha256 != nullptr));
     if (offset == next_) {
-        absorb(offset, digest);
+        absorb(offset, digest, sha256);
         drain();
     } else {
         const auto after = waiting_.upper_bound(offset);
@@ -74,35 +85,47 @@ void FileDigest::add_leaf(std::uint64_t offset, const Digest& digest) {
         Waiting& run = extends ? before->second : waiting_[offset];
         run.last = leaf_end(offset, size_);
         run.leaves.push_back(digest);
+        if (sha256 != nullptr) run.strong.push_back(*sha256);
     }
 }
 
 void FileDigest::add_zeros(std::uint64_t first, std::uint64_t last) {
     LAMBDA_ASSERT(first % kLeafBytes == 0 && last <= size_);
     if (first >= last) return;
-    waiting_[first] = Waiting{last, {}};
+    waiting_[first] = Waiting{last, {}, {}};
     drain();
 }
 
-void FileDigest::absorb(std::uint64_t offset, const Digest& digest) {
+void FileDigest::absorb(std::uint64_t offset, const Digest& digest, const Sha256* sha256) {
     std::array<std::byte, 24> record;
     store_u64(record.data(), offset);
     std::memcpy(record.data() + 8, digest.data(), digest.size());
     XXH3_128bits_update(state_.get(), record.data(), record.size());
+    if (strong_) strong_->add(*sha256);
     next_ = leaf_end(offset, size_);
 }
 
 void FileDigest::drain() {
     while (!waiting_.empty() && waiting_.begin()->first == next_) {
         const Waiting turn = std::move(waiting_.extract(waiting_.begin()).mapped());
-        for (const Digest& leaf : turn.leaves) absorb(next_, leaf);
-        while (next_ < turn.last) absorb(next_, zero_leaf_digest(leaf_end(next_, size_) - next_));
+        for (std::size_t i = 0; i < turn.leaves.size(); ++i)
+            absorb(next_, turn.leaves[i], strong_ ? &turn.strong[i] : nullptr);
+        while (next_ < turn.last) {
+            const std::uint64_t bytes = leaf_end(next_, size_) - next_;
+            const Sha256 strong = strong_ ? zero_leaf_sha256(bytes) : Sha256{};
+            absorb(next_, zero_leaf_digest(bytes), &strong);
+        }
     }
 }
 
 Digest FileDigest::finish() const {
     LAMBDA_ASSERT(complete());
     return canonical(XXH3_128bits_digest(state_.get()));
+}
+
+Sha256 FileDigest::finish_strong() const {
+    LAMBDA_ASSERT(complete() && strong_);
+    return strong_->finish();
 }
 
 }  // namespace lambda::transfer

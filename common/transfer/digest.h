@@ -1,6 +1,9 @@
 // Digests of files, docs/protocol.md §7: leaves of 1 MiB of file offset, XXH3-128 each; a file's is
 // XXH3-128 over its size and its leaves in order. So `checksum`, receipts and any transfer agree,
-// whatever the block size. XXH3 finds errors; it does not hold against who wants to forge. Pure.
+// whatever the block size. XXH3 finds errors; it does not hold against who wants to forge: for that
+// there is the same over SHA-256, `sha256-tree-1MiB`: the SHA-256 of the size (u64, big-endian) and
+// the SHA-256 of each leaf in order. The size tells how many leaves there are, so no two contents
+// share a text; and leaves can be digested as they come. Pure.
 #pragma once
 
 #include <array>
@@ -8,10 +11,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/cursor.h"
+#include "common/transfer/sha256.h"
 
 struct XXH3_state_s;
 
@@ -24,30 +29,35 @@ constexpr std::uint64_t kLeafBytes = 1u << 20;
 Digest leaf_digest(ByteView leaf);
 // Of `bytes` zeros, at most a leaf.
 Digest zero_leaf_digest(std::uint64_t bytes);
+Sha256 zero_leaf_sha256(std::uint64_t bytes);
 std::string to_hex(const Digest& digest);
 
 class FileDigest {
   public:
-    explicit FileDigest(std::uint64_t size);
+    // `strong`: by SHA-256 too.
+    explicit FileDigest(std::uint64_t size, bool strong = false);
     FileDigest(FileDigest&&) noexcept;
     FileDigest& operator=(FileDigest&&) noexcept;
     ~FileDigest();
 
     // The leaf that starts at `offset`. Leaves may come in any order, each once; those ahead of
-    // their turn are kept: 16 bytes each, and a map node for each run of them.
-    void add_leaf(std::uint64_t offset, const Digest& digest);
+    // their turn are kept: 16 bytes each (48 of a strong one), and a map node for each run of them.
+    // `sha256`: of the leaf; null unless strong.
+    void add_leaf(std::uint64_t offset, const Digest& digest, const Sha256* sha256 = nullptr);
     // All leaves of [first, last) are zeros. `first` is a leaf bound, `last` one or the file's end.
     void add_zeros(std::uint64_t first, std::uint64_t last);
     bool complete() const { return next_ >= size_; }
     // Once complete.
     Digest finish() const;
+    Sha256 finish_strong() const;
 
   private:
     struct Waiting {
         std::uint64_t last = 0;      // where the run ends
         std::vector<Digest> leaves;  // none: all of them are zeros
+        std::vector<Sha256> strong;  // likewise, where it is
     };
-    void absorb(std::uint64_t offset, const Digest& digest);
+    void absorb(std::uint64_t offset, const Digest& digest, const Sha256* sha256);
     void drain();
 
     std::uint64_t size_;
@@ -57,6 +67,7 @@ class FileDigest {
         void operator()(XXH3_state_s* state) const;
     };
     std::unique_ptr<XXH3_state_s, Free> state_;
+    std::optional<Sha256State> strong_;
 };
 
 }  // namespace lambda::transfer

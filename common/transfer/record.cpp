@@ -91,6 +91,11 @@ struct Writer {
         out.bytes(r.digest);
         return RecordType::close;
     }
+    RecordType operator()(const StrongRecord& r) const {
+        out.u32(r.file);
+        out.bytes(r.digest);
+        return RecordType::strong;
+    }
     RecordType operator()(const FailRecord& r) const {
         out.string16(r.name);
         out.u8(code(r.fault));

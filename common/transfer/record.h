@@ -13,6 +13,7 @@
 #include "common/base/result.h"
 #include "common/ports/walker.h"
 #include "common/transfer/digest.h"
+#include "common/transfer/sha256.h"
 
 namespace lambda::transfer {
 
@@ -88,6 +89,11 @@ struct CloseRecord {
 // follows, holes among them, by LeafRecord. Before its CLOSE.
 struct ChangedRecord {
     FileNumber file = 0;
+};
+// Ahead of the file's CLOSE, where the terms have sha256: its TreeDigest.
+struct StrongRecord {
+    FileNumber file = 0;
+    Sha256 digest{};
 };
 struct FailRecord {
     std::string name;
@@ -244,7 +250,7 @@ using Record =
                  FrontierRecord, WantRecord, WantEndRecord, AgainRecord, NothingRecord, HaveRecord,
                  ComparedRecord, DoneRecord, RefuseRecord, SetDoneRecord, WalkRecord, SyncRecord,
                  OfferRecord, OfferedRecord, HoldsRecord, DigestRecord, VerdictsRecord,
-                 SettledRecord, GoneRecord, MissedRecord, ChangedRecord>;
+                 SettledRecord, GoneRecord, MissedRecord, ChangedRecord, StrongRecord>;
 
 void append_record(std::vector<std::byte>& out, const Record& record);
 

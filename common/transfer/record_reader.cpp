@@ -14,8 +14,9 @@ Fault read_fault(ByteReader& reader) {
                                                                  : static_cast<Fault>(value);
 }
 
-Digest read_digest(ByteReader& reader) {
-    Digest digest{};
+template <typename D = Digest>
+D read_digest(ByteReader& reader) {
+    D digest{};
     const ByteView bytes = reader.bytes(digest.size());
     if (bytes.size() == digest.size()) std::memcpy(digest.data(), bytes.data(), digest.size());
     return digest;
@@ -204,6 +205,12 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
             r.size = reader.u64();
             r.mtime_ns = reader.i64();
             r.digest = read_digest(reader);
+            return r;
+        }
+        case RecordType::strong: {
+            StrongRecord r;
+            r.file = reader.u32();
+            r.digest = read_digest<Sha256>(reader);
             return r;
         }
         case RecordType::fail: {

@@ -40,6 +40,7 @@ enum class RecordType : std::uint8_t {
     settled = 0x30,
     gone = 0x31,
     missed = 0x32,
+    strong = 0x34,
 };
 
 // Type and length before each body.

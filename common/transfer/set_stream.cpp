@@ -6,6 +6,7 @@ namespace lambda::transfer {
 
 void StreamSender::put(const Record& record) {
     append_record(bytes_, record);
+    if (watch_ != nullptr) watch_->passes(record);
 }
 
 std::optional<sabul::StreamPiece> StreamSender::next_piece() {
@@ -28,6 +29,12 @@ bool StreamSender::handle_consumed(std::uint64_t consumed) {
         gone_ = 0;
     }
     return true;
+}
+
+std::optional<Record> StreamReceiver::next() {
+    auto record = reader_.next();
+    if (record && watch_ != nullptr) watch_->passes(*record);
+    return record;
 }
 
 void StreamReceiver::handle_piece(const sabul::StreamPiece& piece) {

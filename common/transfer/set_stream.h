@@ -15,8 +15,18 @@ namespace lambda::transfer {
 
 constexpr std::size_t kStreamWindow = 1u << 20;
 
+// Who sees the records of both directions pass, each once and in the order of its direction: those
+// of this end as they are put, the other's before they are handled.
+class RecordWatch {
+  public:
+    virtual ~RecordWatch() = default;
+    virtual void passes(const Record& record) = 0;
+};
+
 class StreamSender {
   public:
+    // From the next put() on; it must outlive the last.
+    void watch(RecordWatch* watch) { watch_ = watch; }
     // Whether a record of the largest size may be put.
     bool has_room() const { return waiting() + kMaxRecordBytes <= kStreamWindow; }
     void put(const Record& record);
@@ -38,13 +48,16 @@ class StreamSender {
     std::size_t gone_ = 0;
     std::uint64_t start_ = 0;  // stream offset of the first byte that was not consumed
     std::uint64_t sent_ = 0;
+    RecordWatch* watch_ = nullptr;
 };
 
 class StreamReceiver {
   public:
+    // From the next next() on; it must outlive the last.
+    void watch(RecordWatch* watch) { watch_ = watch; }
     // Takes what is new of it. A gap is no error: the bytes come again.
     void handle_piece(const sabul::StreamPiece& piece);
-    std::optional<Record> next() { return reader_.next(); }
+    std::optional<Record> next();
     bool broken() const { return reader_.broken(); }
     std::uint64_t consumed() const { return consumed_; }
     // Whether the peer should be told consumed() now; once for each change of 64 KiB, or when asked
@@ -58,6 +71,7 @@ class StreamReceiver {
     RecordReader reader_;
     std::uint64_t consumed_ = 0;
     std::uint64_t told_ = 0;
+    RecordWatch* watch_ = nullptr;
 };
 
 }  // namespace lambda::transfer

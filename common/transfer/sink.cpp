@@ -41,6 +41,7 @@ Sink::Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t
 
 bool Sink::handle(const Record& record) {
     if (const auto* file = std::get_if<FileRecord>(&record)) return handle_file(*file);
+    if (const auto* strong = std::get_if<StrongRecord>(&record)) return handle_strong(*strong);
     if (const auto* close = std::get_if<CloseRecord>(&record)) return handle_close(*close);
     if (const auto* drop = std::get_if<DropRecord>(&record)) return handle_drop(*drop);
     if (const auto* leaf = std::get_if<LeafRecord>(&record)) return handle_leaf(*leaf);
@@ -101,7 +102,7 @@ bool Sink::handle_file(const FileRecord& record) {
     frontier_ = record.place + (record.data.empty() ? 0 : record.size);
     File file;
     file.record = record;
-    file.digest = FileDigest(record.size);
+    file.digest = FileDigest(record.size, strong_);
     std::uint64_t at = 0;
     for (const Range& range : record.data) {
         file.digest.add_zeros(at, range.first);
@@ -134,17 +135,6 @@ bool Sink::handle_file(const FileRecord& record) {
     }
     files_.emplace(record.file, std::move(file));
     if (frontier_ / block_bytes_ != described_before) evaluate_all();
-    return true;
-}
-
-bool Sink::handle_close(const CloseRecord& record) {
-    const auto at = files_.find(record.file);
-    if (at == files_.end()) return record.file < next_file_;
-    if (at->second.failed) return true;
-    if (at->second.close || record.size != at->second.record.size) return false;
-    at->second.close = record;
-    if (at->second.proof && at->second.to_write == 0) flush_at_ = Time{};  // nothing else will come
-    maybe_commit(record.file);
     return true;
 }
 
@@ -287,6 +277,7 @@ bool Sink::leaves_agree(Block& block) {
         FileNumber file;
         std::uint64_t offset;
         Digest digest;
+        ByteView bytes;
     };
     std::vector<Leaf> good;
     std::vector<FileNumber> hopeless;
@@ -302,7 +293,7 @@ bool Sink::leaves_agree(Block& block) {
             const auto said = block.digests.find(last);
             done += bytes;
             if (said != block.digests.end() && said->second == digest) {
-                good.push_back({extent.file, offset, digest});
+                good.push_back({extent.file, offset, digest, slot.subspan(first, bytes)});
                 continue;
             }
             agree = false;
@@ -322,7 +313,7 @@ bool Sink::leaves_agree(Block& block) {
             if (file.proof) {
                 await_proof(file, leaf.offset, leaf.digest);
             } else {
-                file.digest.add_leaf(leaf.offset, leaf.digest);
+                add_leaf(file, leaf.offset, leaf.digest, leaf.bytes);
             }
         }
     }

@@ -62,6 +62,8 @@ class Sink {
     // Whatever was written is read from the disk again and compared, leaf by leaf, before a file
     // gets its name; what differs comes again. Before the first turn().
     void set_read_back() { read_back_ = true; }
+    // Files are digested by SHA-256 too, and must agree in that. Before the first turn().
+    void set_strong() { strong_ = true; }
 
     // False: the peer speaks nonsense; nothing more should be taken from it.
     bool handle(const Record& record);
@@ -144,6 +146,7 @@ class Sink {
         bool changed = false;          // at the source: what came of it is compared
         unsigned compares_in_hand = 0;
         std::unique_ptr<Proof> proof;  // of a file that is read back
+        std::optional<Sha256> strong;  // the sender's
         std::optional<CloseRecord> close;
         FileDigest digest{0};
         bool failed = false;                    // waits for the disk to let go of it
@@ -164,7 +167,10 @@ class Sink {
 
     bool well_placed(const FileRecord& record) const;
     bool handle_file(const FileRecord& record);
+    bool handle_strong(const StrongRecord& record);
     bool handle_close(const CloseRecord& record);
+    void add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf) const;
+    bool digests_agree(const File& file) const;
     bool handle_drop(const DropRecord& record);
     std::optional<bool> handle_tree(const Record& record);
     bool announces(FileNumber number);
@@ -269,6 +275,7 @@ class Sink {
     Time sync_at_ = kNever;
     std::unordered_map<ports::DiskTag, FileNumber> syncing_;
 
+    bool strong_ = false;
     bool read_back_ = false;
     std::set<FileNumber> unproved_;  // with leaves that were written and not flushed
     std::size_t leaves_unproved_ = 0;

@@ -25,7 +25,7 @@ bool Sink::handle_changed(const ChangedRecord& record) {
         return true;
     }
     file.changed = true;
-    file.digest = FileDigest(file.record.size);
+    file.digest = FileDigest(file.record.size, strong_);
     file.kept.insert({0, file.record.size});
     for (const Range& range : file.missing.ranges()) file.kept.erase(range);
     file.to_compare = file.kept.count();

@@ -41,6 +41,36 @@ std::optional<FileNumber> Sink::in_hand(const std::string& name) const {
     return std::nullopt;
 }
 
+void Sink::add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf) const {
+    if (!strong_) return file.digest.add_leaf(offset, digest);
+    const Sha256 strong = sha256(leaf);
+    file.digest.add_leaf(offset, digest, &strong);
+}
+
+bool Sink::digests_agree(const File& file) const {
+    if (!file.digest.complete() || file.digest.finish() != file.close->digest) return false;
+    return !strong_ || file.strong == file.digest.finish_strong();
+}
+
+bool Sink::handle_strong(const StrongRecord& record) {
+    const auto at = files_.find(record.file);
+    if (at == files_.end()) return record.file < next_file_;
+    if (!strong_ || at->second.strong || at->second.close) return false;
+    at->second.strong = record.digest;
+    return true;
+}
+
+bool Sink::handle_close(const CloseRecord& record) {
+    const auto at = files_.find(record.file);
+    if (at == files_.end()) return record.file < next_file_;
+    if (at->second.failed) return true;
+    if (at->second.close || record.size != at->second.record.size) return false;
+    at->second.close = record;
+    if (at->second.proof && at->second.to_write == 0) flush_at_ = Time{};  // nothing else will come
+    maybe_commit(record.file);
+    return true;
+}
+
 void Sink::queue(FileNumber number, File& file, const Write& write) {
     if (file.step == File::Step::whole) {
         file.content = write;
@@ -62,7 +92,7 @@ void Sink::maybe_commit(FileNumber number) {
     if (file.failed || !open || !whole) return;
     // The disk knows nothing of a small one yet.
     if (file.step == File::Step::open && disk_has(number, file)) return;
-    if (!file.digest.complete() || file.digest.finish() != file.close->digest) {
+    if (!digests_agree(file)) {
         fail(number,
              Error{.fault = Fault::integrity,
                    .message = "the digests of the two ends differ",

@@ -227,7 +227,7 @@ void Source::finish_block_read(SendBlock& block) {
             const std::uint32_t first = extent.at + done;
             const Digest digest = leaf_digest(slot.subspan(first, bytes));
             block.leaves.push_back({first, first + bytes, digest});
-            if (!again) file.digest.add_leaf(extent.offset + done, digest);
+            if (!again) add_leaf(file, extent.offset + done, digest, slot.subspan(first, bytes));
             if (compare) {
                 stream_.put(LeafRecord{extent.file, extent.offset + done, digest});
                 ++leaves_told_;
@@ -279,7 +279,7 @@ void Source::handle_checked(const ports::DiskEvent& event) {
             file.final_digest = file.digest.finish();
             file.closed = true;
             maybe_close(file);
-            stream_.put(CloseRecord{number, file.size, file.mtime_ns, file.final_digest});
+            put_close(number, file);
         }
     }
     maybe_forget(number);

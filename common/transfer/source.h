@@ -105,6 +105,8 @@ class Source {
 
     // Owners and extended attributes are sent too. Before the first turn().
     void set_archive() { archive_ = true; }
+    // Files are digested by SHA-256 too. Likewise.
+    void set_strong() { strong_ = true; }
 
     // Issues opens and reads as far as there is room. Every turn.
     void turn();
@@ -195,6 +197,8 @@ class Source {
     bool announce_file(Ahead& ahead);
     bool lay_small(File file, ports::DiskEvent& opened);
     bool lay_large(File file, ports::DiskEvent& opened);
+    void put_close(FileNumber number, const File& file);
+    void add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf);
     void put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened);
     void announce_entry(ports::Found& found);
     void tell_failed(const std::string& name, const Error& error);
@@ -232,6 +236,7 @@ class Source {
     const std::uint32_t block_bytes_;
     const Listener listener_;
     bool archive_ = false;
+    bool strong_ = false;
 
     std::vector<ports::Found> found_;  // of one call
     std::deque<Ahead> ahead_;

@@ -161,7 +161,7 @@ bool Source::announce_file(Ahead& ahead) {
     file.size = opened.size;
     file.mtime_ns = opened.mtime_ns;
     file.ctime_ns = opened.ctime_ns;
-    file.digest = FileDigest(file.size);
+    file.digest = FileDigest(file.size, strong_);
     const bool laid =
         opened.content ? lay_small(std::move(file), opened) : lay_large(std::move(file), opened);
     if (laid) --opens_pending_;
@@ -186,7 +186,7 @@ bool Source::lay_small(File file, ports::DiskEvent& opened) {
         const ByteSpan slot = disk_.slot(block->slot).subspan(at, bytes);
         std::copy(content.begin(), content.end(), slot.begin());
         const Digest digest = leaf_digest(slot);
-        file.digest.add_leaf(0, digest);
+        add_leaf(file, 0, digest, slot);
         block->extents.push_back({next_file_, 0, at, bytes});
         block->leaves.push_back({at, at + bytes, digest});
         block->unresolved += bytes;
@@ -197,9 +197,20 @@ bool Source::lay_small(File file, ports::DiskEvent& opened) {
     put_file_record(number, file, opened);
     file.final_digest = file.digest.finish();
     file.closed = true;
-    stream_.put(CloseRecord{number, file.size, file.mtime_ns, file.final_digest});
+    put_close(number, file);
     files_.emplace(number, std::move(file));
     return true;
+}
+
+void Source::add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf) {
+    if (!strong_) return file.digest.add_leaf(offset, digest);
+    const Sha256 strong = sha256(leaf);
+    file.digest.add_leaf(offset, digest, &strong);
+}
+
+void Source::put_close(FileNumber number, const File& file) {
+    if (strong_) stream_.put(StrongRecord{number, file.digest.finish_strong()});
+    stream_.put(CloseRecord{number, file.size, file.mtime_ns, file.final_digest});
 }
 
 bool Source::lay_large(File file, ports::DiskEvent& opened) {

@@ -29,7 +29,7 @@ void Source::go_over_changed() {
             }
             ++file.looks;
             stream_.put(ChangedRecord{*next});
-            file.digest = FileDigest(file.size);
+            file.digest = FileDigest(file.size, strong_);
             file.kept = {{0, file.size}};
             file.unread = file.size;
             to_compare_.push_back(*next);

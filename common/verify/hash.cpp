@@ -18,12 +18,34 @@ const unsigned char* octets(ByteView bytes) {
 class TransferHash final : public Hash {
   public:
     explicit TransferHash(std::uint64_t size) : digest_(size) {}
-    Part prepare(ByteView piece) const override { return transfer::leaf_digest(piece); }
+    Part prepare(ByteView piece) const override {
+        const transfer::Digest leaf = transfer::leaf_digest(piece);
+        Part part{};
+        std::copy(leaf.begin(), leaf.end(), part.begin());
+        return part;
+    }
     void add(const Part& part, ByteView piece) override {
-        digest_.add_leaf(at_, part);
+        transfer::Digest leaf;
+        std::copy_n(part.begin(), leaf.size(), leaf.begin());
+        digest_.add_leaf(at_, leaf);
         at_ += piece.size();
     }
     std::string finish() override { return transfer::to_hex(digest_.finish()); }
+
+  private:
+    transfer::FileDigest digest_;
+    std::uint64_t at_ = 0;
+};
+
+class TreeHash final : public Hash {
+  public:
+    explicit TreeHash(std::uint64_t size) : digest_(size, true) {}
+    Part prepare(ByteView piece) const override { return transfer::sha256(piece); }
+    void add(const Part& part, ByteView piece) override {
+        digest_.add_leaf(at_, {}, &part);
+        at_ += piece.size();
+    }
+    std::string finish() override { return session::to_hex(digest_.finish_strong()); }
 
   private:
     transfer::FileDigest digest_;
@@ -97,6 +119,8 @@ const char* to_string(Algorithm algorithm) {
             return "md5";
         case Algorithm::sha256:
             return "sha256";
+        case Algorithm::sha256_tree:
+            return "sha256-tree-1MiB";
         case Algorithm::adler32:
             return "adler32";
     }
@@ -105,8 +129,9 @@ const char* to_string(Algorithm algorithm) {
 
 std::optional<Algorithm> parse_algorithm(std::string_view name) {
     const auto* const found =
-        std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
-                     [&](Algorithm algorithm) { return name == to_string(algorithm); });
+        std::find_if(kAlgorithms.begin(), kAlgorithms.end(), [&](Algorithm algorithm) {
+            return session::lower_case(name) == session::lower_case(to_string(algorithm));
+        });
     if (found == kAlgorithms.end()) return std::nullopt;
     return *found;
 }
@@ -124,6 +149,7 @@ std::size_t hex_digits(Algorithm algorithm) {
         case Algorithm::md5:
             return 32;
         case Algorithm::sha256:
+        case Algorithm::sha256_tree:
             return 64;
         case Algorithm::adler32:
             return 8;
@@ -139,6 +165,8 @@ Result<std::unique_ptr<Hash>> Hash::make(Algorithm algorithm, std::uint64_t size
             return SerialHash::make(algorithm, EVP_md5());
         case Algorithm::sha256:
             return SerialHash::make(algorithm, EVP_sha256());
+        case Algorithm::sha256_tree:
+            return std::unique_ptr<Hash>(std::make_unique<TreeHash>(size));
         case Algorithm::adler32:
             return std::unique_ptr<Hash>(std::make_unique<AdlerHash>());
     }

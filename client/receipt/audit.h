@@ -1,0 +1,12 @@
+// audit: whether a replica is what a receipt says, at the place where the transfer left it or at
+// another one, here or at a server.
+#pragma once
+
+#include "client/arguments.h"
+#include "client/report.h"
+
+namespace lambda::client {
+
+void audit(const Arguments& arguments, Report& report);
+
+}  // namespace lambda::client

@@ -1,0 +1,45 @@
+// What an audit found, file by file: each that is not as the receipt says is told with its reason.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "client/report.h"
+#include "common/receipt/lines.h"
+#include "common/verify/hash.h"
+
+namespace lambda::client {
+
+// By which digest the content of a file can be checked: the strongest that its line has; nothing
+// where nobody read it.
+std::optional<verify::Algorithm> algorithm_of(const receipt::FileLine& line);
+
+class Findings {
+  public:
+    explicit Findings(Report& report) : report_(report) {}
+
+    void missing(const std::string& path, Side side);
+    void unread(const Error& error);
+    // False: that is told, and nothing else of the file is to be looked at.
+    bool has_size(const receipt::FileLine& line, const std::string& path, Side side, bool regular,
+                  std::uint64_t bytes);
+    // After has_size().
+    void has_digest(const receipt::FileLine& line, const std::string& path, Side side,
+                    verify::Algorithm algorithm, const std::string& digits);
+    void of_size_alone() { ++of_size_alone_; }
+    // The audit ends early.
+    void stop(const Error& error);
+
+    // The sum of it.
+    void tell(const receipt::Statement& statement);
+
+  private:
+    void differs(const std::string& path, Side side, std::string message);
+
+    Report& report_;
+    std::uint64_t good_ = 0, of_size_alone_ = 0, missing_ = 0, different_ = 0, unread_ = 0;
+    bool stopped_ = false;
+};
+
+}  // namespace lambda::client

@@ -1,0 +1,270 @@
+"""Receipts: what a server signs of a transfer, and what an audit of a replica finds by them."""
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+
+from harness import (CUT, DONE, FILE_FAILED, INTEGRITY, MIB, USAGE, Case, Result, need_program, wait_for)
+
+
+def tree_digest(content):
+    """sha256-tree-1MiB, as docs/integrity.md defines it."""
+    leaves = [hashlib.sha256(content[at:at + MIB]).digest() for at in range(0, len(content), MIB)]
+    return hashlib.sha256(len(content).to_bytes(8, "big") + b"".join(leaves)).hexdigest()
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Receipts(Case):
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.server()
+        self.receipt = os.path.join(self.scratch, "receipt.json")
+
+    def tree(self, name="tree", folder="local"):
+        top = os.path.join(self.folder(folder), name)
+        os.makedirs(os.path.join(top, "sub"))
+        for path, size in (("empty", 0), ("small", 1000), ("sub/large", 3 * MIB + 5), ("sub/odd \xff\"\t\udcff", 70_000)):
+            self.random_file(os.path.join(name, path), size, folder=folder)
+        return top
+
+    def lines(self, receipt=None):
+        with open(receipt or self.receipt) as file:
+            return [json.loads(line) for line in file]
+
+    def files(self, receipt=None):
+        return {line["path"]: line for line in self.lines(receipt) if "path" in line}
+
+    def audit(self, *arguments, receipt=None, **how):
+        return self.client("audit", receipt or self.receipt, *arguments, **how)
+
+    def found(self, result):
+        return next(event for event in result.events if event["event"] == "audit")
+
+    def assert_good(self, result, files):
+        self.assertEqual(result.code, DONE, str(result))
+        self.assertEqual(self.found(result)["good"], files, str(result))
+
+    # What is in one
+
+    def test_a_put_of_a_tree_is_told_file_by_file_and_signed(self):
+        top = self.tree()
+        self.transfer("put", "--receipt", self.receipt, "--digest", "sha256", top, self.daemon.url("in/"), files=4)
+        files = self.files()
+        self.assertEqual(len(files), 4)
+        for name, line in files.items():
+            path = os.path.join(os.path.dirname(top), os.fsdecode(os.fsencode(name)))
+            content = read(path)
+            self.assertEqual(line["size"], len(content))
+            self.assertEqual(line["sha256-tree-1MiB"], tree_digest(content))
+            self.assertNotIn("adopted", line)
+            for algorithm in ("xxh3-128", "sha256-tree-1MiB"):
+                told = self.client("checksum", "--algorithm", algorithm, "--", path)
+                self.assertEqual(told.events[0]["digest"], line[algorithm])
+        statement = self.lines()[-2]
+        self.assertEqual((statement["direction"], statement["place"], statement["into"], statement["files"]),
+                         ("put", "/in/", "directory", 4))
+        self.assert_good(self.audit(), 4)
+        self.assert_good(self.audit("--at", os.path.dirname(top)), 4)
+        self.assert_good(self.audit("--at", self.daemon.path("in")), 4)
+        self.assertEqual([name for name in os.listdir(self.scratch) if name.startswith("receipt.json.")], [])
+
+    def test_openssl_alone_can_check_it(self):
+        source = self.random_file("file", 1000)
+        self.transfer("put", "--receipt", self.receipt, source, self.daemon.url("file"))
+        lines = read(self.receipt).splitlines(keepends=True)
+        self.assertEqual(json.loads(lines[-2])["sha256_of_lines"], hashlib.sha256(b"".join(lines[:-2])).hexdigest())
+        seal = json.loads(lines[-1])
+        message = self.file_with(os.path.join(self.scratch, "message"), b"lambda-ftp receipt 1: " + lines[-2])
+        key = self.file_with(os.path.join(self.scratch, "key"), base64.b64decode(seal["public_key"]))
+        signature = self.file_with(os.path.join(self.scratch, "signature"), base64.b64decode(seal["signature"]))
+        checked = subprocess.run([need_program("openssl"), "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey",
+                                  key, "-rawin", "-in", message, "-sigfile", signature], capture_output=True)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+    def test_keys_of_other_kinds_sign_too(self):
+        for kind in (["rsa:2048"], ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]):
+            state = self.folder(kind[0][:2])
+            files = {name: os.path.join(state, name) for name in ("certificate", "key")}
+            subprocess.run([need_program("openssl"), "req", "-x509", "-newkey", *kind, "-nodes", "-subj", "/CN=localhost",
+                            "-days", "2", "-keyout", files["key"], "-out", files["certificate"]], check=True,
+                           capture_output=True)
+            server = self.server(settings=files, state=state)
+            source = self.random_file("file", 1000)
+            self.transfer("put", "--receipt", self.receipt, source, server.url("file"))
+            self.assert_good(self.audit(), 1)
+
+    def test_get_and_what_it_becomes(self):
+        self.tree(folder="root")
+        back = self.folder("back")
+        self.transfer("get", "--receipt", self.receipt, self.daemon.url("tree"), back, files=4)
+        self.assert_good(self.audit(), 4)
+        self.transfer("get", "--receipt", self.receipt, self.daemon.url("tree"), os.path.join(self.scratch, "new"),
+                      files=4)
+        self.assertEqual(self.lines()[1], {"wanted": "/tree"})
+        self.assert_good(self.audit(), 4)
+        self.transfer("get", "--receipt", self.receipt, self.daemon.url("tree/small"), "renamed", cwd=back)
+        self.assert_good(self.audit(), 1)
+        os.rename(os.path.join(back, "renamed"), os.path.join(back, "again"))
+        self.assert_failed(self.audit(), FILE_FAILED)
+        self.assert_good(self.audit("--at", os.path.join(back, "again")), 1)
+        self.assert_good(self.audit("--at", self.daemon.url("tree/small")), 1)
+
+    def test_sync_tells_what_it_adopted_and_who_read_it(self):
+        top = self.tree()
+        self.transfer("sync", top, self.daemon.url("copy"), files=4)
+        self.random_file("tree/fresh", 500)
+        result = self.client("sync", "--receipt", self.receipt, top, self.daemon.url("copy"))
+        self.assertEqual(result.code, DONE, str(result))
+        files = self.files()
+        self.assertEqual(len(files), 5)
+        self.assertEqual({name for name, line in files.items() if line.get("adopted")}, set(files) - {"fresh"})
+        self.assertNotIn("xxh3-128", files["small"])
+        audited = self.audit()
+        self.assertEqual(audited.code, DONE, str(audited))
+        self.assertEqual((self.found(audited)["good"], self.found(audited)["of_size_alone"]), (1, 4))
+        self.assertEqual(self.client("sync", "--checksum", "--receipt", self.receipt, top,
+                                     self.daemon.url("copy")).code, DONE)
+        self.assertTrue(all("xxh3-128" in line and line["adopted"] for line in self.files().values()))
+        self.assert_good(self.audit(), 5)
+
+    def test_what_fails_has_no_line(self):
+        top = self.tree()
+        os.makedirs(self.daemon.path("in/tree/small"))  # in its way
+        result = self.client("put", "--receipt", self.receipt, top, self.daemon.url("in/"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual(len(self.files()), 3)
+        self.assertNotIn("tree/small", self.files())
+        self.assert_good(self.audit(), 3)
+
+    # What an audit finds
+
+    def test_what_is_wrong_with_a_replica_is_named(self):
+        top = self.tree()
+        self.transfer("put", "--receipt", self.receipt, top, self.daemon.url("tree"), files=4)
+        replica = self.daemon.path("tree")
+        large = os.path.join(replica, b"sub/large")
+        times = os.stat(large)
+        with open(large, "r+b") as file:
+            file.seek(2 * MIB)
+            byte = file.read(1)[0]
+            file.seek(2 * MIB)
+            file.write(bytes([byte ^ 1]))
+        os.utime(large, ns=(times.st_atime_ns, times.st_mtime_ns))
+        for places in ((), ("--at", replica)):
+            result = self.audit(*places)
+            self.assert_failed(result, INTEGRITY)
+            self.assertEqual([os.path.basename(error["path"]) for error in result.errors], ["large"])
+            self.assertIn("content", result.errors[0]["message"])
+        os.unlink(large)
+        with open(os.path.join(replica, b"small"), "ab") as file:
+            file.write(b"more")
+        for places in ((), ("--at", replica)):
+            result = self.audit(*places)
+            self.assert_failed(result, INTEGRITY)
+            told = {os.path.basename(error["path"]): error for error in result.errors}
+            self.assertEqual(set(told), {"large", "small"}, str(result))
+            self.assertEqual((told["large"]["code"], told["small"]["code"]), ("file", "integrity"))
+            self.assertIn("1004 bytes", told["small"]["message"])
+            self.assertEqual(self.found(result)["good"], 2)
+        shutil.rmtree(replica)
+        result = self.audit("--at", replica)
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual(self.found(result)["missing"], 4)
+
+    # What is refused
+
+    def test_a_receipt_that_was_touched_is_refused(self):
+        source = self.random_file("file", 1000)
+        self.transfer("put", "--receipt", self.receipt, source, self.daemon.url("file"))
+        whole = read(self.receipt)
+        changed = {"size": whole.replace(b'"size":1000', b'"size":1001'),
+                   "signature": whole[:-20] + (b"A" if whole[-20:-19] != b"A" else b"B") + whole[-19:],
+                   "cut": whole[:whole.rindex(b'{"signature')],
+                   "doubled": whole + whole}
+        for about, content in changed.items():
+            with self.subTest(about):
+                self.file_with(self.receipt, content)
+                self.assert_failed(self.audit(), INTEGRITY)
+        self.file_with(self.receipt, b"no receipt\n")
+        self.assert_failed(self.audit(), USAGE)
+        self.assert_failed(self.audit(receipt=self.receipt + ".none"), FILE_FAILED)
+
+    def test_another_key_than_the_known_one_is_refused(self):
+        source = self.random_file("file", 1000)
+        self.transfer("put", "--receipt", self.receipt, source, self.daemon.url("file"))
+        known_hosts = os.path.join(self.home, ".config/lambda-ftp/known_hosts")
+        others = self.server(root=self.folder("other root"), state=self.folder("other state"))
+        self.transfer("put", source, others.url("file"))  # its key becomes known
+        lines = read(known_hosts).decode().splitlines()
+        keys = {line.split()[0]: line.split()[1] for line in lines}
+        here, there = f"[{self.daemon.host}]:{self.daemon.port}", f"[{others.host}]:{others.port}"
+        self.file_with(known_hosts, f"{here} {keys[there]}\n".encode())
+        result = self.audit("--at", source)
+        self.assert_failed(result, INTEGRITY)
+        self.assertIn(keys[here], result.said())
+        self.file_with(known_hosts, b"")  # not known: whose key it is, is said
+        result = self.audit("--at", source)
+        self.assert_good(result, 1)
+        self.assertIn(keys[here], result.said())
+
+    def test_what_makes_no_sense_is_usage(self):
+        source = self.random_file("file", 10)
+        for wrong in (["sync", "--dry-run", "--receipt", self.receipt, source, self.daemon.url("file")],
+                      ["ls", "--receipt", self.receipt, self.daemon.url()],
+                      ["put", "--digest", "md5", source, self.daemon.url("file")],
+                      ["sync", "--digest", "sha256", self.daemon.url("a"), self.daemon.url("b")],
+                      ["put", "--receipt", self.receipt, "--range", "0-", "--stage", "s", source,
+                       self.daemon.url("file")],
+                      ["audit"], ["put", "--at", source, source, self.daemon.url("file")]):
+            self.assert_failed(self.client(*wrong), USAGE)
+        self.assertFalse(os.path.exists(self.receipt))
+
+    def test_a_place_that_takes_none_stops_it_before_anything_moves(self):
+        source = self.random_file("file", 10)
+        result = self.client("put", "--receipt", os.path.join(self.scratch, "nowhere/receipt"), source,
+                             self.daemon.url("file"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertFalse(os.path.exists(self.daemon.path("file")))
+
+    # Cuts
+
+    SLOWLY = ("--rate-limit", "160Mbit/s")
+
+    def again(self, server):
+        return self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}")
+
+    def test_after_a_cut_the_next_run_tells_all(self):
+        source = self.random_file("file", 30 * MIB)
+        client = self.start("put", *self.SLOWLY, "--receipt", self.receipt, source, self.daemon.url("file"))
+        self.wait_for_part(self.daemon.root, client, 8 * MIB)
+        self.daemon.kill()
+        self.assertEqual(client.wait(), CUT, client.stdout + client.stderr)
+        self.assertFalse(os.path.exists(self.receipt))
+        self.assertIn("no receipt", client.stderr)
+        self.daemon = self.again(self.daemon)
+        self.transfer("put", "--receipt", self.receipt, "--digest", "sha256", source, self.daemon.url("file"))
+        self.assertEqual(self.files()["file"]["sha256-tree-1MiB"], tree_digest(read(source)))
+        self.assert_good(self.audit(), 1)
+
+    def test_a_lost_session_within_a_run_leaves_a_whole_receipt(self):
+        sources = [self.random_file("small", 1000), self.random_file("file", 30 * MIB)]
+        client = self.start("put", *self.SLOWLY, "--retry-for", "1min", "--receipt", self.receipt, *sources,
+                            self.daemon.url("into/"))
+        wait_for(lambda: os.path.exists(self.daemon.path("into/small")), "the small file", alive=client.running)
+        self.wait_for_part(self.daemon.path("into"), client, 4 * MIB)
+        self.daemon.kill()
+        self.daemon = self.again(self.daemon)
+        self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+        self.assertFalse([event for event in Result(client).events if event["event"] == "change"])
+        files = self.files()
+        self.assertEqual(set(files), {"small", "file"})
+        self.assertTrue(files["small"]["adopted"])
+        self.assertIn("xxh3-128", files["file"])
+        self.assertEqual(self.audit().code, DONE)
