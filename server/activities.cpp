@@ -37,6 +37,9 @@ bool lands_in_directory(const std::string& target, bool several, const io::Root&
     return status && S_ISDIR(status->st_mode);
 }
 
+// GCC 12 inlines the frame's operator new and not its operator delete, and takes them for no pair.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 asio::awaitable<void> Session::transfer(const std::string& argument) {
     Result<session::Offer> offer = session::parse_offer(argument);
     if (!offer) {
@@ -128,6 +131,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
                      : nullptr});
     reply(150, session::format_agreement(started.agreement));
 }
+#pragma GCC diagnostic pop
 
 void Session::transfer_ended(const mover::Outcome& outcome) {
     if (outcome.cut) {
