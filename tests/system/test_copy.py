@@ -4,11 +4,13 @@ import base64
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import time
 
@@ -250,8 +252,8 @@ class Grants(CopyCase):
         self.assertFalse(os.path.exists(self.b.path("copied")))
 
     def test_what_a_grant_covers(self):
-        for check in (self.once, self.one_path_and_direction, self.one_peer, self.a_while, self.so_many_bytes,
-                      self.the_server_that_was_meant):
+        for check in (self.once, self.one_path_and_direction, self.no_deletion, self.one_peer, self.a_while,
+                      self.so_many_bytes, self.the_server_that_was_meant):
             with self.subTest(check.__name__):
                 check()
                 if os.path.exists(self.b.path("copied")):
@@ -294,6 +296,26 @@ class Grants(CopyCase):
             code, lines = peer.ask(line)
             self.assertEqual((code, why in lines[0]), (550, True), lines)
         self.assertEqual(peer.ask(put + " /in")[0], 150)
+
+    def no_deletion(self):
+        """A SYNC over a grant that names none ends the transfer: flags 1 and 2, a sync that deletes."""
+        os.mkdir(self.a.path("in"))
+        self.file_with(self.a.path("in/kept"), b"stands there")
+        peer = Session(self, self.a, key_of=self.b, login=False)
+        self.assertEqual(peer.ask(f"GRANT grant={self.grant(direction='put', path='/in', more='several=1;')};")[0], 230)
+        code, lines = peer.ask(f"XFER direction=put;{TERMS}nonce={'00' * 16};several=1; /in")
+        self.assertEqual(code, 150, lines)
+        link = Session(self, self.a, login=False)
+        token = re.search("token=([0-9a-f]+)", lines[0])[1]
+        self.assertEqual(link.ask(f"JOIN token={token};stripe=0;epoch=1;")[0], 200)
+        sync = struct.pack("!BQH", 3, 2**64 - 1, 0)
+        itself = struct.pack("!BBQqIB", 1, 0, 0, 0, 0o755, 0) + struct.pack("!H", 1) + b"." + struct.pack("!H", 0)
+        records = b"".join(struct.pack("!I", kind << 24 | len(body)) + body for kind, body in (
+            (0x2a, sync), (0x2b, itself), (0x2b, b"\2"), (0x2c, struct.pack("!QQ", 1, 0)), (0x14, bytes(8))))
+        link.stream.sendall(struct.pack("!I", 4 << 24 | len(records) + 8) + bytes(8) + records)
+        code, lines = peer.hear()
+        self.assertEqual((code, "another sync was granted" in "".join(lines).replace("%20", " ")), (426, True), lines)
+        self.assertTrue(os.path.exists(self.a.path("in/kept")))
 
     def one_peer(self):
         stranger = fingerprint(self.server(root=self.folder("c"), state=self.folder("sc")))
