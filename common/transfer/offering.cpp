@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
+#include "common/transfer/extended_limit.h"
 
 namespace lambda::transfer {
 namespace {
@@ -98,6 +99,14 @@ bool Offering::needs_offer(const ports::Found& found) const {
 }
 
 void Offering::admit(ports::Found found) {
+    if (auto error = too_much_extended(found.metadata.archived, found.path)) {
+        ports::Found failed{.kind = Kind::failed, .path = found.path, .name = found.name};
+        failed.error = *std::move(error);
+        admit(std::move(failed));
+        // It is entered all the same, with what can be said of it, so that it can be left.
+        if (found.kind != Kind::directory) return;
+        found.metadata.archived.reset();
+    }
     const bool offers = needs_offer(found);
     Item item{.found = std::move(found), .directory = inside_, .offer = {}, .verdict = {}};
     if (item.found.kind == Kind::failed) ++faults_;

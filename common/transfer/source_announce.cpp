@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
+#include "common/transfer/extended_limit.h"
 #include "common/transfer/journal.h"
 #include "common/transfer/source.h"
 
@@ -18,28 +19,6 @@ std::uint64_t total(const std::vector<Range>& ranges) {
     std::uint64_t sum = 0;
     for (const Range& range : ranges) sum += range.length();
     return sum;
-}
-
-std::size_t extended_bytes(const std::optional<ports::Archived>& archived) {
-    std::size_t bytes = 0;
-    if (archived) {
-        for (const auto& [name, value] : archived->extended) bytes += name.size() + value.size();
-    }
-    return bytes;
-}
-
-// What the records could not carry.
-std::optional<Error> too_much(const ports::Found& found, const ports::FileMetadata& metadata) {
-    Error error{
-        .fault = Fault::file, .message = {}, .path = found.path, .side = Side::local, .remedy = {}};
-    if (extended_bytes(metadata.archived) > kMaxExtendedBytes ||
-        (metadata.archived && metadata.archived->extended.size() > kMaxExtended)) {
-        error.message = "its extended attributes have more than 192 KiB";
-        error.remedy = "send it without --archive";
-    } else {
-        return std::nullopt;
-    }
-    return error;
 }
 
 }  // namespace
@@ -117,12 +96,6 @@ bool Source::announce(Ahead& ahead) {
 }
 
 void Source::announce_entry(ports::Found& found) {
-    if (const auto error = too_much(found, found.metadata)) {
-        tell_failed(found.name, *error);
-        // It is entered all the same, with what can be said of it, so that it can be left.
-        if (found.kind != Kind::directory) return;
-        found.metadata.archived.reset();
-    }
     const FileNumber number = next_file_++;
     current_name_ = found.name;
     if (found.kind == Kind::directory) {
@@ -147,7 +120,7 @@ bool Source::announce_file(Ahead& ahead) {
     if (ahead.step != Ahead::Step::opened) return false;
     ports::DiskEvent& opened = ahead.opened;
     auto error = opened.error;
-    if (!error) error = too_much(ahead.found, {.archived = opened.archived});
+    if (!error) error = too_much_extended(opened.archived, ahead.found.path);
     if (error) {
         --opens_pending_;
         if (!opened.error && !opened.content) disk_.close(opened.file);

@@ -1,0 +1,53 @@
+// What a sender offers, and what comes of it.
+#include "tests/support/catch.h"
+#include "tests/unit/transfer/offers.h"
+
+using namespace lambda;
+using namespace lambda::transfer;
+using namespace lambda::transfer::testing;
+using Names = std::vector<std::string>;
+
+namespace {
+
+// `count` extended attributes of `bytes` each.
+ports::Found heavy(FoundKind kind, const std::string& name, std::size_t count, std::size_t bytes) {
+    ports::Found made = found(kind, name, kind == FoundKind::link ? "x" : "");
+    made.metadata.archived.emplace();
+    for (std::size_t i = 0; i < count; ++i) {
+        made.metadata.archived->extended.push_back(
+            {"user." + std::to_string(1000 + i), std::string(bytes - 9, 'v')});
+    }
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("offers: an entry with more extended attributes than a record carries fails alone") {
+    const auto most = kMaxExtendedBytes / kMaxExtended;
+    static_assert(kMaxExtendedBytes % kMaxExtended == 0);
+    for (const bool whole : {true, false}) {
+        Ends ends({.whole = whole},
+                  {heavy(FoundKind::file, "as much as may be", kMaxExtended, most),
+                   heavy(FoundKind::directory, "d", 1, kMaxExtendedBytes + 1),
+                   heavy(FoundKind::file, "d/one too large", 1, 600'000),
+                   found(FoundKind::file, "d/other"), kLeave,
+                   heavy(FoundKind::link, "l", kMaxExtended + 1, 20),
+                   heavy(FoundKind::file, "many", kMaxExtended + 1, 20)});
+        ends.run();
+        CHECK(ends.sound);
+        CHECK(ends.comparison.over());
+        CHECK(ends.sent(FoundKind::failed) == Names{"d", "d/one too large", "l", "many"});
+        CHECK(ends.sent(FoundKind::file) == Names{"as much as may be", "d/other"});
+        CHECK(ends.sent(FoundKind::link).empty());
+    }
+}
+
+TEST_CASE("offers: such an entry keeps what is extraneous from being deleted") {
+    Ends ends({.whole = true, .erase = true}, {heavy(FoundKind::file, "f", 1, 200'000)});
+    ends.tree.surplus = {"extra"};
+    ends.run();
+    CHECK(ends.comparison.over());
+    CHECK(ends.tree.removed.empty());
+    REQUIRE(ends.missed.size() == 1);
+    CHECK(ends.missed[0].second.message.starts_with("nothing was deleted"));
+}

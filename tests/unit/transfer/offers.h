@@ -1,0 +1,181 @@
+// An Offering and a Comparison with the set stream between them, over a tree that a test tells:
+// what stands where, by the name that the sender gives it. One thread, no clock.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/transfer/comparison.h"
+#include "common/transfer/offering.h"
+#include "tools/sim/list_walker.h"
+
+namespace lambda::transfer::testing {
+
+using FoundKind = ports::Found::Kind;
+using StandingKind = ports::Standing::Kind;
+
+inline Error error_of(const std::string& message) {
+    return Error{.fault = Fault::file, .message = message, .path = {}, .side = {}, .remedy = {}};
+}
+
+struct ToldTree final : ports::TargetTree {
+    std::map<std::string, ports::Standing> standing;
+    std::vector<std::string> in_the_way, surplus;
+    std::vector<std::string> removed;
+    bool answers = true;
+
+    bool privileged() const override { return true; }
+    void begin(const std::string&, bool) override { events_.push_back({.holds = true}); }
+    void seek_extraneous(Kept) override {}
+    void look(std::vector<ports::Look> looks) override {
+        ports::TargetEvent event{.kind = ports::TargetEvent::Kind::looked};
+        for (const ports::Look& each : looks) {
+            if (each.step == ports::Look::Step::leave || each.skipped) continue;
+            event.standings.push_back(standing[each.name]);
+        }
+        if (answers) events_.push_back(std::move(event));
+    }
+    void mend(std::uint64_t tag, ports::TargetName, ports::FileMetadata) override {
+        events_.push_back({.kind = ports::TargetEvent::Kind::mended, .tag = tag});
+    }
+    std::uint64_t extraneous() const override { return in_the_way.size() + surplus.size(); }
+    void next_extraneous(bool blocks, bool remove) override {
+        ports::TargetEvent event{.kind = ports::TargetEvent::Kind::extraneous};
+        for (std::string& name : std::exchange(blocks ? in_the_way : surplus, {})) {
+            if (remove) removed.push_back(name);
+            event.list.push_back({.name = std::move(name)});
+        }
+        events_.push_back(std::move(event));
+    }
+    std::vector<ports::TargetEvent> poll() override { return std::exchange(events_, {}); }
+
+  private:
+    std::vector<ports::TargetEvent> events_;
+};
+
+// Every file holds `content`; those named cannot be opened.
+struct ToldReader final : ports::ContentReader {
+    std::vector<std::string> unreadable;
+    std::vector<std::byte> content;
+
+    void read(std::uint64_t tag, Place place, std::size_t, Take take) override {
+        end(tag, place);
+        if (!events_.back().error) take(0, content);
+    }
+    std::vector<ports::ContentRead> poll() override { return std::exchange(events_, {}); }
+
+  private:
+    void end(std::uint64_t tag, const Place& place) {
+        events_.push_back({.tag = tag, .size = content.size()});
+        const auto* source = std::get_if<ports::SourceFile>(&place);
+        if (source != nullptr && std::count(unreadable.begin(), unreadable.end(), source->path) > 0)
+            events_.back().error = error_of("cannot open");
+    }
+    std::vector<ports::ContentRead> events_;
+};
+
+struct ToldChanges final : Changes {
+    std::vector<std::string> lines;
+    bool has_room() const override { return true; }
+    void put(Change change) override {
+        lines.push_back(std::string(to_string(change.what)) + " " + change.name);
+    }
+};
+
+// Entries of a source.
+inline ports::Found found(FoundKind kind, const std::string& name, const std::string& text = {}) {
+    ports::Found made{.kind = kind, .path = name, .name = name, .text = text};
+    made.metadata = {0, 5, 0644};
+    made.follow = false;
+    return made;
+}
+inline ports::Found shared_file(const std::string& name) {
+    ports::Found made = found(FoundKind::file, name);
+    made.shared = true;
+    return made;
+}
+inline const ports::Found kLeave{.kind = FoundKind::leave};
+
+class Ends {
+  public:
+    Ends(const SyncRecord& plan, std::vector<ports::Found> entries)
+        : comparison({&tree, &reader}, back_, target_, nullptr,
+                     [this](const std::string& name, const Error& error) {
+                         missed.emplace_back(name, error);
+                     }),
+          offering(walker_, out_, &source_reader, &changes) {
+        walker_.entries.push_back(found(FoundKind::directory, "."));
+        for (ports::Found& each : entries) walker_.entries.push_back(std::move(each));
+        walker_.entries.push_back(kLeave);
+        walker_.no_more();
+        offering.set_plan(plan);
+        plan_ = plan;
+        tree.standing["."] = {.kind = StandingKind::directory, .metadata = {0, 5, 0644}};
+    }
+
+    // Until nothing is left to do. What the sender would send is done at once.
+    void run() {
+        if (!comparison.set_plan(plan_)) return;
+        for (int turns = 0; turns < 100 && !comparison.over(); ++turns) turn();
+    }
+    void turn() {
+        offering.turn();
+        offering.take(given, 512);
+        sound = carry(out_, to_receiver_, [this](const Record& record) {
+            return Comparison::takes(record) && comparison.handle(record);
+        });
+        comparison.turn(offering.ended());
+        sound = sound && carry(back_, to_sender_, [this](const Record& record) {
+                    if (const auto* holds = std::get_if<HoldsRecord>(&record))
+                        offering.handle_holds(holds->something);
+                    if (const auto* verdicts = std::get_if<VerdictsRecord>(&record))
+                        return offering.handle_verdicts(*verdicts);
+                    if (const auto* settled = std::get_if<SettledRecord>(&record))
+                        return offering.handle_settled(*settled);
+                    return true;
+                });
+    }
+    // What would be sent, by kind, but for directories.
+    std::vector<std::string> sent(FoundKind kind) const {
+        std::vector<std::string> names;
+        for (const ports::Found& each : given) {
+            if (each.kind == kind) names.push_back(each.name);
+        }
+        return names;
+    }
+
+    ToldTree tree;
+    ToldReader reader, source_reader;
+    ToldChanges changes;
+    bool sound = true;
+    std::vector<ports::Found> given;
+    std::vector<std::pair<std::string, Error>> missed;
+
+  private:
+    template <class Handle>
+    static bool carry(StreamSender& from, RecordReader& to, const Handle& handle) {
+        while (const auto piece = from.next_piece()) {
+            to.put(piece->bytes);
+            static_cast<void>(from.handle_consumed(piece->offset + piece->bytes.size()));
+        }
+        while (const auto record = to.next()) {
+            if (!handle(*record)) return false;
+        }
+        return !to.broken();
+    }
+    simulation::ListWalker walker_;
+    StreamSender out_, back_;
+    RecordReader to_receiver_, to_sender_;
+    const Target target_{"to", true};
+    SyncRecord plan_;
+
+  public:
+    Comparison comparison;
+    Offering offering;
+};
+
+}  // namespace lambda::transfer::testing
