@@ -12,6 +12,7 @@
 
 #include "common/io/directory_names.h"
 #include "common/io/open_file.h"
+#include "common/ports/walker.h"
 
 namespace lambda::io {
 namespace {
@@ -20,6 +21,19 @@ constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::size_t kPortion = 64 * 1024;  // of the spool
 constexpr unsigned kDeepest = 256;           // levels below one that is extraneous
 constexpr mode_t kOurs = 0700;
+
+// What is gathered has a name that the sender could say, so that a line of the spool has an end.
+constexpr std::size_t kLongestLine = 1 + 2 * (sizeof(std::uint32_t) + ports::kLongestName + 256);
+
+Error too_deep(const std::string& name) {
+    return Error{.fault = Fault::file,
+                 .message =
+                     "cannot delete: what it holds has names of more than 4096 bytes, or lies "
+                     "more than 256 levels deep",
+                 .path = name,
+                 .side = Side::local,
+                 .remedy = "remove it by hand"};
+}
 
 std::string joined(const std::string& directory, const std::string& leaf) {
     return directory.empty() || directory == "." ? leaf : directory + "/" + leaf;
@@ -88,13 +102,7 @@ Result<std::uint64_t> ExtraneousList::gather(int directory, const std::string& l
 Result<bool> ExtraneousList::gather_below(int directory, const std::string& below,
                                           const std::string& name,
                                           const ports::TargetTree::Kept& kept, unsigned depth) {
-    if (depth == kDeepest) {
-        return Error{.fault = Fault::file,
-                     .message = "cannot delete: it has more than 256 levels of directories",
-                     .path = name,
-                     .side = Side::local,
-                     .remedy = "remove it by hand"};
-    }
+    if (depth == kDeepest) return too_deep(name);
     bool all = true;
     DirectoryNames names(directory, name);
     while (true) {
@@ -104,8 +112,14 @@ Result<bool> ExtraneousList::gather_below(int directory, const std::string& belo
         for (const std::string& leaf : *portion) {
             struct stat status {};
             if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+            if (ports::is_partial_name(leaf)) {
+                all = false;
+                continue;
+            }
             const std::string called = joined(name, leaf);
             const std::string lies = joined(below, leaf);
+            if (called.size() > ports::kLongestName || lies.size() > ports::kLongestName)
+                return too_deep(name);
             const bool is_directory = S_ISDIR(status.st_mode);
             bool goes = !kept || !kept(called, is_directory);
             if (goes && is_directory) {
@@ -159,7 +173,6 @@ Result<std::optional<ExtraneousList::Line>> ExtraneousList::take() {
         }
     }
     // As much as one line may have, or all there is.
-    constexpr std::size_t kLongestLine = 4 * 4096 + 16;
     while (spool_ && waiting_.size() - taken_ < kLongestLine) {
         waiting_.erase(0, taken_);
         taken_ = 0;

@@ -1,7 +1,12 @@
 #include "common/io/target_tree.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "common/io/content_reader.h"
 #include "common/io/open_file.h"
@@ -155,6 +160,47 @@ TEST_CASE("target: a file that was met is never removed, in directories of any s
     CHECK(asked.extraneous(false, true).size() == 666);
     CHECK(std::filesystem::exists(folder / "f1000"));
     CHECK_FALSE(std::filesystem::exists(folder / "f1002"));
+}
+
+TEST_CASE("target: what is too deep to be named is not removed, and no harm is done") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "x");
+    int inside = ::open((folder / "x").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    // Names of 4 times 4,096 bytes, as renames of directories can make them.
+    for (int depth = 0; depth < 70; ++depth) {
+        const std::string leaf(250, 'd');
+        REQUIRE(::mkdirat(inside, leaf.c_str(), 0755) == 0);
+        const int next = ::openat(inside, leaf.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        ::close(std::exchange(inside, next));
+    }
+    // Longer than a portion of the spool.
+    for (int i = 0; i < 20; ++i) {
+        const std::string leaf = std::string(200, 'f') + std::to_string(i);
+        ::close(::openat(inside, leaf.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+    }
+    ::close(inside);
+    write_file(folder / "a", "x");
+    Asked asked;
+    asked.tree.seek_extraneous({});
+    const TargetEvent event = asked.look({enter(folder / "", "."), kLeave});
+    REQUIRE(event.error);
+    CHECK(event.error->message.find("4096") != std::string::npos);
+    CHECK(asked.extraneous(false, false) == Names{"a"});
+    CHECK(std::filesystem::exists(folder / "x"));
+}
+
+TEST_CASE("target: what a cut transfer left stays, in what is extraneous too") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "d/e/empty");
+    const std::string partial = "d/e/" + partial_name("f");
+    write_file(folder / partial, "of a cut transfer");
+    write_file(folder / "d/e/other", "x");
+    Asked asked;
+    asked.tree.seek_extraneous({});
+    asked.look({enter(folder / "", "."), kLeave});
+    CHECK(asked.tree.extraneous() == 2);
+    CHECK(asked.extraneous(false, true) == Names{"d/e/empty", "d/e/other"});
+    CHECK(std::filesystem::exists(folder / partial));
 }
 
 TEST_CASE("content is read whole, in order") {
