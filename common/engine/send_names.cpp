@@ -81,7 +81,7 @@ void SendSide::set_walk(const transfer::WalkRecord& walk) {
 
 // Large files may take minutes to be read: the receiver must not take that for a standstill.
 void SendSide::compare() {
-    offering_.turn();
+    offering_.turn(source_.idle());
     if (!offering_.working()) return;
     last_progress_ = now_;
     if (now_ < patience_at_) return;

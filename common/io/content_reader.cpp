@@ -37,15 +37,22 @@ ContentReader::~ContentReader() {
 
 void ContentReader::read(std::uint64_t tag, Place place, std::size_t grain, Take take) {
     threads_.post([this, tag, place = std::move(place), grain, take = std::move(take)] {
-        ports::ContentRead result{.tag = tag};
-        const auto size = read_all(place, grain, take);
-        if (size) {
-            result.size = *size;
-        } else {
-            result.error = size.error();
-        }
-        if (done_.put(std::move(result))) reactor_.wake();
+        done(tag, read_all(place, grain, take));
     });
+}
+
+void ContentReader::try_open(std::uint64_t tag, Place place) {
+    threads_.post([this, tag, place = std::move(place)] { done(tag, read_first(place)); });
+}
+
+void ContentReader::done(std::uint64_t tag, const Result<std::uint64_t>& size) {
+    ports::ContentRead result{.tag = tag};
+    if (size) {
+        result.size = *size;
+    } else {
+        result.error = size.error();
+    }
+    if (done_.put(std::move(result))) reactor_.wake();
 }
 
 std::vector<ports::ContentRead> ContentReader::poll() {
@@ -64,6 +71,15 @@ Result<Descriptor> ContentReader::open(const Place& place) const {
     Descriptor opened(::openat(where->directory.get(), where->leaf.c_str(), flags | O_NOFOLLOW));
     if (!opened) return file_error("cannot open", target.text(), errno);
     return opened;
+}
+
+Result<std::uint64_t> ContentReader::read_first(const Place& place) const {
+    const auto opened = open(place);
+    if (!opened) return opened.error();
+    std::byte first{};
+    const ssize_t got = ::pread(opened->get(), &first, 1, 0);
+    if (got < 0) return file_error("cannot read", text_of(place), errno);
+    return static_cast<std::uint64_t>(got);
 }
 
 Result<std::uint64_t> ContentReader::read_all(const Place& place, std::size_t grain,

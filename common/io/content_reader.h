@@ -19,10 +19,13 @@ class ContentReader final : public ports::ContentReader {
     ~ContentReader() override;  // stops what is under way
 
     void read(std::uint64_t tag, Place place, std::size_t grain, Take take) override;
+    void try_open(std::uint64_t tag, Place place) override;
     std::vector<ports::ContentRead> poll() override;
 
   private:
     Result<std::uint64_t> read_all(const Place& place, std::size_t grain, const Take& take) const;
+    Result<std::uint64_t> read_first(const Place& place) const;
+    void done(std::uint64_t tag, const Result<std::uint64_t>& size);
     Result<Descriptor> open(const Place& place) const;
 
     const Root root_;

@@ -144,6 +144,12 @@ Result<Root::Place> Root::place(const std::string& name, bool make) const {
     return Place{Descriptor(directory), std::move(leaf)};
 }
 
+bool Root::absent(const std::string& name) const {
+    const int fd = open_raw(name, O_PATH, 0);
+    if (fd >= 0) ::close(fd);
+    return fd == -ENOENT || fd == -ENOTDIR;
+}
+
 Result<struct stat> Root::stat(const std::string& name, bool follow) const {
     const auto opened = open(name, O_PATH | (follow ? 0 : O_NOFOLLOW));
     if (!opened) return opened.error();

@@ -57,6 +57,8 @@ class Root {
     };
     Result<Place> place(const std::string& name, bool make) const;
 
+    // Nothing stands there; false also where that cannot be told.
+    bool absent(const std::string& name) const;
     Result<struct stat> stat(const std::string& name, bool follow) const;
     Result<void> make_directory(const std::string& name) const;
     Result<void> remove_file(const std::string& name) const;

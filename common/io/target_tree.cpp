@@ -22,6 +22,10 @@ using ports::TargetEvent;
 constexpr std::size_t kMostJobs = 65536;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
+std::string base_of(const Look& look) {
+    return look.target.base.empty() ? "." : look.target.base;
+}
+
 std::string leaf_of(const std::string& below) {
     return below.substr(below.rfind('/') + 1);
 }
@@ -77,10 +81,11 @@ void TargetTree::begin(const std::string& path, bool) {
     });
 }
 
-void TargetTree::seek_extraneous(Kept kept) {
-    thread_.post([this, kept = std::move(kept)] {
+void TargetTree::seek_extraneous(Kept kept, bool clears) {
+    thread_.post([this, kept = std::move(kept), clears] {
         kept_ = kept;
         seeks_ = true;
+        clears_ = clears;
     });
 }
 
@@ -156,13 +161,18 @@ void TargetTree::look_all(const std::vector<Look>& looks) {
 
 Standing TargetTree::look_one(const Look& look) {
     if (look.target.below.empty()) return look_at_base(look);
+    Standing standing;
     if (levels_.empty()) {
         const auto place = place_of(root_, look.target, false);
-        return place ? look_at(look, place->directory.get(), place->leaf) : Standing{};
+        if (place) return look_at(look, place->directory.get(), place->leaf);
+        if (!root_.absent(base_of(look))) standing.error = place.error();
+        return standing;
     }
     const Level& level = levels_.back();
-    return level.opened ? look_at(look, level.opened.get(), leaf_of(look.target.below))
-                        : Standing{};
+    if (level.opened) return look_at(look, level.opened.get(), leaf_of(look.target.below));
+    standing.beneath = level.is_none;
+    standing.error = level.error;
+    return standing;
 }
 
 Standing TargetTree::look_at(const Look& look, int directory, const std::string& leaf) {
@@ -187,7 +197,7 @@ Standing TargetTree::look_at(const Look& look, int directory, const std::string&
         if (length > 0) standing.text.assign(text.data(), static_cast<std::size_t>(length));
     }
     if (look.first) standing.is_first = is_first(look, status);
-    const bool blocks = seeks_ && look.step == Look::Step::entry && !levels_.empty() &&
+    const bool blocks = clears_ && look.step == Look::Step::entry && !levels_.empty() &&
                         standing.kind == Standing::Kind::directory;
     if (blocks) gather(in_the_way_, directory, leaf, look.target.below, look.name);
     return standing;
@@ -196,9 +206,12 @@ Standing TargetTree::look_at(const Look& look, int directory, const std::string&
 // What the user named: a link there is followed.
 Standing TargetTree::look_at_base(const Look& look) {
     Standing standing;
-    const std::string path = look.target.base.empty() ? "." : look.target.base;
+    const std::string path = base_of(look);
     const auto status = root_.stat(path, true);
-    if (!status) return standing;
+    if (!status) {
+        if (!root_.absent(path)) standing.error = status.error();
+        return standing;
+    }
     standing.kind = kind_of(status->st_mode);
     standing.metadata = *metadata_of({}, *status, false, look.name);
     if (!look.archive) return standing;
@@ -227,22 +240,19 @@ void TargetTree::enter(const Look& look, const Standing& standing) {
     Level level;
     level.below = look.target.below;
     level.name = look.name;
+    level.error = standing.error;
+    level.is_none = standing.beneath;
     const bool at_base = look.target.below.empty();
-    if (standing.kind == Standing::Kind::directory && !standing.error) {
-        if (at_base) {
-            auto opened =
-                root_.open(look.target.base.empty() ? "." : look.target.base, kOpenDirectory);
-            if (opened) level.opened = *std::move(opened);
-        } else if (!levels_.empty()) {
-            level.opened =
-                Descriptor(::openat(levels_.back().opened.get(), leaf_of(level.below).c_str(),
-                                    kOpenDirectory | O_NOFOLLOW));
-        } else if (const auto place = place_of(root_, look.target, false); place) {
-            level.opened = Descriptor(
-                ::openat(place->directory.get(), place->leaf.c_str(), kOpenDirectory | O_NOFOLLOW));
+    if (!level.error && standing.kind == Standing::Kind::directory) {
+        auto opened = open_level(look);
+        if (opened) {
+            level.opened = *std::move(opened);
+        } else {
+            level.error = opened.error();
+            if (!trouble_) trouble_ = level.error;
         }
-        if (!level.opened && !trouble_)
-            trouble_ = file_error("cannot open the directory", look.name, errno);
+    } else if (standing.kind != Standing::Kind::nothing) {
+        level.is_none = true;
     }
     // Only what lies below one base is ever removed: that of the first root.
     if (seeks_ && levels_.empty() && !base_ && at_base && level.opened)
@@ -250,6 +260,21 @@ void TargetTree::enter(const Look& look, const Standing& standing) {
     if (seeks_ && base_ && level.opened)
         level.names = std::make_unique<DirectoryNames>(level.opened.get(), look.name);
     levels_.push_back(std::move(level));
+}
+
+Result<Descriptor> TargetTree::open_level(const Look& look) const {
+    if (look.target.below.empty()) return root_.open(base_of(look), kOpenDirectory);
+    Root::Place place;
+    if (levels_.empty()) {
+        auto found = place_of(root_, look.target, false);
+        if (!found) return found.error();
+        place = *std::move(found);
+    }
+    const int outer = levels_.empty() ? place.directory.get() : levels_.back().opened.get();
+    Descriptor opened(
+        ::openat(outer, leaf_of(look.target.below).c_str(), kOpenDirectory | O_NOFOLLOW));
+    if (!opened) return file_error("cannot open the directory", look.name, errno);
+    return opened;
 }
 
 // All names before `leaf` were not met; none where it is nothing.

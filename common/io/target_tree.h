@@ -26,7 +26,7 @@ class TargetTree final : public ports::TargetTree {
 
     bool privileged() const override;
     void begin(const std::string& path, bool below) override;
-    void seek_extraneous(Kept kept) override;
+    void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
     void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) override;
     std::uint64_t extraneous() const override { return extraneous_; }
@@ -37,7 +37,9 @@ class TargetTree final : public ports::TargetTree {
     // A directory that is entered; it need not be there.
     struct Level {
         Descriptor opened;
-        std::string below;  // under the base
+        bool is_none = false;        // something else stands there, or where it would lie
+        std::optional<Error> error;  // it can't be looked into
+        std::string below;           // under the base
         std::string name;
         std::unique_ptr<DirectoryNames> names;  // where what is extraneous is sought
         std::vector<std::string> portion;
@@ -49,6 +51,7 @@ class TargetTree final : public ports::TargetTree {
     ports::Standing look_at(const ports::Look& look, int directory, const std::string& leaf);
     ports::Standing look_at_base(const ports::Look& look);
     void enter(const ports::Look& look, const ports::Standing& standing);
+    Result<Descriptor> open_level(const ports::Look& look) const;
     void pass(Level& level, const std::string* leaf);
     void gather(ExtraneousList& into, int directory, const std::string& leaf,
                 const std::string& below, const std::string& name);
@@ -60,6 +63,7 @@ class TargetTree final : public ports::TargetTree {
     Reactor& reactor_;
     Kept kept_;
     bool seeks_ = false;
+    bool clears_ = false;
     std::vector<Level> levels_;
     Descriptor base_;  // what all that is extraneous lies below
     ExtraneousList surplus_, in_the_way_;

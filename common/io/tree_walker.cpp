@@ -248,7 +248,7 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
     if (excluded(name, directory)) return;
     if (directory) return enter(outer, path, name, followed);
     if (!S_ISREG(status.st_mode)) return skip(path, name, special(status.st_mode));
-    if (!followed && says_same(name, status)) return;
+    if (!followed && says_same(path, name, status)) return;
     Found found{.kind = Kind::file, .path = path, .name = name};
     found.follow = followed;
     found.shared = !followed && status.st_nlink > 1;
@@ -345,7 +345,7 @@ void TreeWalker::visit_link(const Level& level, const std::string& leaf, const s
         if (!shown) return excluded(name, false) ? void() : fail(path, name, shown.error());
         return visit(&level, path, name, *shown, true);
     }
-    if (excluded(name, false) || says_same(name, status)) return;
+    if (excluded(name, false) || says_same(path, name, status)) return;
     std::array<char, 4096> text;
     const ssize_t length = ::readlinkat(level.directory, leaf.c_str(), text.data(), text.size());
     if (length <= 0 || static_cast<std::size_t>(length) == text.size()) {
@@ -356,13 +356,15 @@ void TreeWalker::visit_link(const Level& level, const std::string& leaf, const s
                                 options_.archive, path);
     if (!metadata) return fail(path, name, metadata.error());
     Found found{.kind = Kind::link, .path = path, .name = name};
+    found.shared = status.st_nlink > 1;
     found.text.assign(text.data(), static_cast<std::size_t>(length));
     found.metadata = *std::move(metadata);
     emit(std::move(found));
 }
 
 // Whether it is another name of what was found before, and was said so.
-bool TreeWalker::says_same(const std::string& name, const struct stat& status) {
+bool TreeWalker::says_same(const std::string& path, const std::string& name,
+                           const struct stat& status) {
     if (status.st_nlink < 2) return false;
     const auto key = std::make_pair(status.st_dev, status.st_ino);
     const auto known = shared_.find(key);
@@ -376,7 +378,10 @@ bool TreeWalker::says_same(const std::string& name, const struct stat& status) {
         }
         return false;
     }
-    emit({.kind = Kind::same, .name = name, .text = known->second.first});
+    Found found{.kind = Kind::same, .path = path, .name = name, .text = known->second.first};
+    found.metadata = *metadata_of({}, status, false, path);
+    found.follow = false;
+    emit(std::move(found));
     if (--known->second.left == 0) shared_.erase(known);
     return true;
 }

@@ -61,7 +61,7 @@ class TreeWalker final : public ports::Walker {
                     const std::string& name, const struct stat& status);
     void describe(ports::Found& found, const Level* outer, const struct stat& status) const;
     void enter(const Level* outer, const std::string& path, const std::string& name, bool followed);
-    bool says_same(const std::string& name, const struct stat& status);
+    bool says_same(const std::string& path, const std::string& name, const struct stat& status);
     bool excluded(const std::string& name, bool directory) const;
     void fail(const std::string& path, const std::string& name, Error error);
     void skip(const std::string& path, const std::string& name, std::string why);

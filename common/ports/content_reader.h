@@ -31,6 +31,9 @@ class ContentReader {
     using Take = std::function<void(std::uint64_t offset, ByteView piece)>;
     virtual void read(std::uint64_t tag, Place place, std::size_t grain, Take take) = 0;
 
+    // Whether it can be opened, and read from: the size says nothing then.
+    virtual void try_open(std::uint64_t tag, Place place) = 0;
+
     // What has ended since the last call.
     virtual std::vector<ContentRead> poll() = 0;
 };

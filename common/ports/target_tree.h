@@ -29,10 +29,12 @@ struct Look {
 struct Standing {
     enum class Kind : std::uint8_t { nothing, file, directory, link, other };
     Kind kind = Kind::nothing;
+    bool beneath = false;  // nothing, and can't be: what it would lie in stands and is no directory
     FileMetadata metadata{};
-    std::string text{};            // what a link shows
-    bool is_first = false;         // it is the file that `first` is
-    std::optional<Error> error{};  // it could not be looked at; the rest is then unset
+    std::string text{};     // what a link shows
+    bool is_first = false;  // it is the file that `first` is
+    // It could not be looked at, or what it lies in could not; the rest then means nothing.
+    std::optional<Error> error{};
 };
 
 // What stands at the target and was not met.
@@ -66,10 +68,10 @@ class TargetTree {
     virtual void begin(const std::string& path, bool below) = 0;
     // From now on what stands in a directory that is entered, and is not met before it is left, is
     // extraneous, with all below it, but for what `kept` names: that stays, with the directories it
-    // is in. A directory that is met where an entry without one (Look::entry) would land is in the
-    // way, with all below it. `kept` is called on any thread.
+    // is in. Where `clears` is set, a directory that is met where an entry without one
+    // (Look::entry) would land is in the way, with all below it. `kept` is called on any thread.
     using Kept = std::function<bool(const std::string& name, bool directory)>;
-    virtual void seek_extraneous(Kept kept) = 0;
+    virtual void seek_extraneous(Kept kept, bool clears) = 0;
     // In the order of the walk, which is that of the bytes of the names in a directory.
     virtual void look(std::vector<Look> looks) = 0;
     // Mode, times and what is archived, of a file.

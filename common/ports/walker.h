@@ -54,8 +54,8 @@ struct Found {
     std::string path{};  // where it is read
     std::string name{};  // for the receiver: relative, '/'-separated; ".": the target itself
     std::string text{};
-    FileMetadata metadata{};  // directory, link: all of it; file: what it had then
-    bool shared = false;      // file: it has further names
+    FileMetadata metadata{};  // directory, link: all of it; file, same: what it had then
+    bool shared = false;      // file, link: it has further names
     bool follow = true;       // file: a link at its end is followed
     Error error{};
 };

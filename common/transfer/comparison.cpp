@@ -40,9 +40,12 @@ bool Comparison::set_plan(const SyncRecord& plan) {
     plan_ = plan;
     plan_set_ = true;
     if (!plan.erase) return true;
-    tree_->seek_extraneous([filter = Filter(plan.rules)](const std::string& name, bool directory) {
-        return filter.excludes(name, directory);
-    });
+    // What --ignore-existing keeps is not in the way.
+    tree_->seek_extraneous(
+        [filter = Filter(plan.rules)](const std::string& name, bool directory) {
+            return filter.excludes(name, directory);
+        },
+        !plan.ignore_existing);
     return true;
 }
 
@@ -208,8 +211,8 @@ void Comparison::maybe_settle(std::uint32_t offer) {
     Offered& offered = similar.asked.offered;
     similar_shared_.erase(offered.name);
     const bool same = *similar.here && *similar.there && **similar.here == **similar.there;
-    const Verdict verdict =
-        note_shared(offered, judge_content(offered, similar.standing, same, tree_->privileged()));
+    const Verdict verdict = judge_content(offered, similar.standing, same, tree_->privileged());
+    note_shared(offered, verdict);
     stream_.put(SettledRecord{offer, static_cast<std::uint8_t>(verdict)});
     act(similar.asked, verdict);
     for (Asked& further : similar.further) {
@@ -220,25 +223,48 @@ void Comparison::maybe_settle(std::uint32_t offer) {
 }
 
 Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
-    const Offered& offered = asked.offered;
-    const Verdict verdict = judge(offered, standing, plan_, tree_->privileged());
-    // Another name of what will be another file.
-    const bool first_goes =
-        offered.kind == OfferKind::same && verdict == Verdict::stands &&
-        (replaced_.size() >= kMostShared || replaced_.contains(hash_of(offered.text)));
-    if (first_goes) return Verdict::changed;
-    if (offered.kind == OfferKind::same && verdict == Verdict::stands &&
-        similar_shared_.contains(offered.text)) {
-        return Verdict::similar;
-    }
-    return note_shared(offered, verdict);
+    Offered& offered = asked.offered;
+    if (offered.kind == OfferKind::same && left_files_.may_hold(offered.text))
+        offered.kind = OfferKind::file;
+    Verdict verdict = judge(offered, standing, plan_, tree_->privileged());
+    if (offered.kind == OfferKind::same) verdict = judge_further(asked, verdict);
+    if (verdict == Verdict::left && standing.error) miss(offered.name, *standing.error);
+    // It is announced then, and fails.
+    if (verdict == Verdict::blocked && blocked_.size() >= kMostOffered) verdict = asked.once_clear;
+    note_shared(offered, verdict);
+    return verdict;
 }
 
-// Its further names become those of another file, too.
-Verdict Comparison::note_shared(const Offered& offered, Verdict verdict) {
-    if (offered.shared && wanted(verdict) && replaced_.size() < kMostShared)
-        replaced_.insert(hash_of(offered.name));
-    return verdict;
+// It goes the way of the first name.
+Verdict Comparison::judge_further(Asked& asked, Verdict verdict) {
+    const std::string& first = asked.offered.text;
+    if (verdict == Verdict::stands) {
+        const bool first_goes =
+            replaced_.size() >= kMostShared || replaced_.contains(hash_of(first));
+        if (first_goes) return Verdict::changed;
+        return similar_shared_.contains(first) ? Verdict::similar : verdict;
+    }
+    if (!wanted(verdict)) return verdict;
+    if (left_links_.may_hold(first)) {
+        miss(asked.offered.name,
+             Error{.fault = Fault::file,
+                   .message = "it is another name of a link, " + first + ", that was left",
+                   .path = asked.offered.name,
+                   .side = Side::local,
+                   .remedy = "make it a link of its own at the source"});
+        return Verdict::left;
+    }
+    if (!blocked_shared_.contains(hash_of(first))) return verdict;
+    asked.once_clear = verdict;
+    return Verdict::blocked;
+}
+
+void Comparison::note_shared(const Offered& offered, Verdict verdict) {
+    if (!offered.shared) return;
+    if (wanted(verdict) && replaced_.size() < kMostShared) replaced_.insert(hash_of(offered.name));
+    if (verdict == Verdict::blocked) blocked_shared_.insert(hash_of(offered.name));
+    if (verdict == Verdict::left)
+        (offered.kind == OfferKind::link ? left_links_ : left_files_).add(offered.name);
 }
 
 void Comparison::act(Asked& asked, Verdict verdict) {
@@ -251,7 +277,7 @@ void Comparison::act(Asked& asked, Verdict verdict) {
         case Verdict::changed:
             return report(Change::What::replace, offered.name, directory);
         case Verdict::blocked:
-            blocked_.push_back(std::move(asked));
+            blocked_.push_back({asked.offer, asked.once_clear, offered.name});
             return;
         case Verdict::attributes:
             report(Change::What::attributes, offered.name, directory);
@@ -295,9 +321,10 @@ void Comparison::advance(bool rest_done) {
 
 // What is in the way is gone, or stays and then fails them.
 void Comparison::unblock() {
-    for (const Asked& asked : blocked_) {
-        stream_.put(SettledRecord{asked.offer, static_cast<std::uint8_t>(Verdict::changed)});
-        report(Change::What::replace, asked.offered.name, false);
+    for (const Blocked& each : blocked_) {
+        stream_.put(SettledRecord{each.offer, static_cast<std::uint8_t>(each.once_clear)});
+        report(each.once_clear == Verdict::fresh ? Change::What::create : Change::What::replace,
+               each.name, false);
     }
     blocked_.clear();
     stage_ = Stage::rest;
@@ -310,12 +337,14 @@ bool Comparison::may_remove() {
                 .path = target_.path.empty() ? "." : target_.path,
                 .side = Side::local,
                 .remedy = {}};
+    // What was in the way of something is gone by then, perhaps.
+    const std::string nothing =
+        totals_.removed > 0 ? "nothing more was deleted" : "nothing was deleted";
     if (faults_ > 0) {
-        error.message =
-            "nothing was deleted, since what could not be read at the source may belong there";
+        error.message = nothing + ", since what could not be read at the source may belong there";
         error.remedy = "mend that and run the same command again";
     } else if (tree_->extraneous() > plan_.max_delete) {
-        error.message = "nothing was deleted: " + std::to_string(tree_->extraneous()) +
+        error.message = nothing + ": " + std::to_string(tree_->extraneous()) +
                         " would go, more than --max-delete " + std::to_string(plan_.max_delete);
         error.remedy = "look at them with --dry-run";
     } else {

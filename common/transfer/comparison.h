@@ -74,6 +74,12 @@ class Comparison {
         std::uint32_t offer = 0;
         Offered offered;
         ports::TargetName target;
+        Verdict once_clear = Verdict::changed;  // of what is blocked
+    };
+    struct Blocked {
+        std::uint32_t offer = 0;
+        Verdict once_clear = Verdict::changed;
+        std::string name;
     };
 
     bool handle_offer(const OfferRecord& record);
@@ -83,8 +89,9 @@ class Comparison {
     void handle(ports::TargetEvent& event);
     void handle_looked(const ports::TargetEvent& event);
     void handle_extraneous(const ports::TargetEvent& event);
-    Verdict note_shared(const Offered& offered, Verdict verdict);
     Verdict judge_one(Asked& asked, const ports::Standing& standing);
+    Verdict judge_further(Asked& asked, Verdict verdict);
+    void note_shared(const Offered& offered, Verdict verdict);
     void act(Asked& asked, Verdict verdict);
     void compare(Asked&& asked, const ports::Standing& standing);
     void take_digests();
@@ -117,12 +124,14 @@ class Comparison {
     std::uint32_t next_offer_ = 0;
     std::uint32_t next_verdict_ = 0;
     std::vector<std::uint8_t> verdicts_;  // of this turn
-    std::vector<Asked> blocked_;
+    std::vector<Blocked> blocked_;
     ContentDigests digests_;
     std::unordered_map<std::uint32_t, Similar> similar_;             // by offer
     std::unordered_map<std::string, std::uint32_t> similar_shared_;  // those with further names
-    std::unordered_set<std::size_t> replaced_;  // hashes of wanted names that have further ones
-    unsigned calls_ = 0;                        // of the port, not answered
+    // Hashes of names that have further ones: of what is wanted, and of what is blocked.
+    std::unordered_set<std::size_t> replaced_, blocked_shared_;
+    LeftNames left_files_, left_links_;
+    unsigned calls_ = 0;                                      // of the port, not answered
     std::unordered_map<std::uint64_t, std::string> mending_;  // by tag
     std::uint64_t next_mend_ = 0;
     std::uint64_t faults_ = 0;

@@ -7,6 +7,10 @@ void ContentDigests::want(std::uint32_t number, ports::ContentReader::Place plac
     wanted_.push_back({number, std::move(place), size});
 }
 
+void ContentDigests::try_open(std::uint32_t number, ports::SourceFile file) {
+    wanted_.push_back({number, std::move(file), 0, true});
+}
+
 void ContentDigests::turn(const Told& told) {
     if (reader_ == nullptr) return;
     for (const ports::ContentRead& read : reader_->poll()) {
@@ -14,6 +18,8 @@ void ContentDigests::turn(const Told& told) {
         const Reading done = reading_.extract(number).mapped();
         if (read.error) {
             told(number, *read.error);
+        } else if (!done.digest) {
+            told(number, Digest{});
         } else if (read.size != done.size || !done.digest->complete()) {
             told(number, Error{.fault = Fault::file,
                                .message = "the file changed while it was compared",
@@ -27,6 +33,11 @@ void ContentDigests::turn(const Told& told) {
     while (!wanted_.empty() && reading_.size() < kMostReads) {
         Wanted next = std::move(wanted_.front());
         wanted_.pop_front();
+        if (next.only_opened) {
+            reading_.emplace(next.number, Reading{});
+            reader_->try_open(next.number, std::move(next.place));
+            continue;
+        }
         auto digest = std::make_shared<FileDigest>(next.size);
         reading_.emplace(next.number, Reading{next.size, digest});
         reader_->read(next.number, std::move(next.place), kLeafBytes,

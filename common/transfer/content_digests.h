@@ -24,6 +24,8 @@ class ContentDigests {
     bool possible() const { return reader_ != nullptr; }
     // Of a file that had `size` bytes when it was looked at.
     void want(std::uint32_t number, ports::ContentReader::Place place, std::uint64_t size);
+    // No digest, but whether the file can be read at all.
+    void try_open(std::uint32_t number, ports::SourceFile file);
     // `told` hears of each that was wanted once: its digest, or why there is none.
     using Told = std::function<void(std::uint32_t number, const Result<Digest>& digest)>;
     void turn(const Told& told);
@@ -34,10 +36,11 @@ class ContentDigests {
         std::uint32_t number = 0;
         ports::ContentReader::Place place;
         std::uint64_t size = 0;
+        bool only_opened = false;
     };
     struct Reading {
         std::uint64_t size = 0;
-        std::shared_ptr<FileDigest> digest;  // the reader's thread's, until it is done
+        std::shared_ptr<FileDigest> digest;  // the reader's thread's, until it is done; or nothing
     };
     ports::ContentReader* const reader_;
     std::deque<Wanted> wanted_;

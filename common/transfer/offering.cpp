@@ -58,7 +58,8 @@ void Offering::take(std::vector<ports::Found>& out, std::size_t most) {
         give(std::move(item), out);
     }
     while (items_.empty() && !unblocked_.empty() && room()) give_settled(out);
-    if (found_.empty() && walker_.ended()) end_offers();
+    // Nothing that was in the way goes before all else has been read, and that can be, too.
+    if (blocked_.empty()) end_offers();
 }
 
 bool Offering::ended() const {
@@ -149,8 +150,7 @@ bool Offering::handle_verdicts(const VerdictsRecord& record) {
         const std::uint64_t number = asked_.front();
         asked_.pop_front();
         Item& item = items_[number - first_item_];
-        item.verdict = static_cast<Verdict>(code);
-        if (item.found.kind == Kind::directory) item.directory->verdict = item.verdict;
+        note_verdict(item, static_cast<Verdict>(code));
         if (item.verdict == Verdict::similar || item.verdict == Verdict::blocked)
             unsettled_.emplace(next_verdict_, number);
         if (item.verdict == Verdict::similar && item.found.kind == Kind::file) {
@@ -164,13 +164,29 @@ bool Offering::handle_verdicts(const VerdictsRecord& record) {
     return true;
 }
 
+void Offering::note_verdict(Item& item, Verdict verdict) {
+    ports::Found& found = item.found;
+    item.verdict = verdict;
+    if (found.kind == Kind::directory) item.directory->verdict = verdict;
+    if (found.kind == Kind::file && found.shared && verdict == Verdict::left)
+        left_files_.add(found.name);
+    if (found.kind != Kind::same || !left_files_.may_hold(found.text)) return;
+    found.kind = Kind::file;
+    found.text.clear();
+}
+
 // What cannot be read is moved then, and says why it fails.
-void Offering::turn() {
+void Offering::turn(bool rest_done) {
     digests_.turn([this](std::uint32_t offer, const Result<Digest>& digest) {
         using What = DigestRecord::What;
+        if (trying_.erase(offer) > 0) {
+            if (!digest) ++faults_;
+            return;
+        }
         stream_.put(digest ? DigestRecord{offer, What::digest, *digest}
                            : DigestRecord{offer, What::none, {}});
     });
+    if (rest_done) end_offers();
 }
 
 bool Offering::handle_settled(const SettledRecord& record) {
@@ -217,15 +233,22 @@ void Offering::keep_blocked(Item item, std::vector<ports::Found>& out) {
     const std::uint32_t offer = *item.offer;
     unsettled_.erase(offer);
     if (blocked_.size() < kMostBlocked) {
+        if (item.found.kind == Kind::file && digests_.possible()) {
+            digests_.try_open(offer, {.path = item.found.path, .follow = item.found.follow});
+            trying_.insert(offer);
+        }
         blocked_.emplace(offer, std::move(item));
         return;
     }
+    ++faults_;
     item.found.kind = Kind::failed;
     item.found.error = Error{.fault = Fault::file,
-                             .message = "a directory stands in its place, and so for 4096 others",
+                             .message =
+                                 "a directory stands in its place, and so for 4096 others: "
+                                 "so many are not deleted",
                              .path = item.found.name,
                              .side = Side::remote,
-                             .remedy = "run the same command again"};
+                             .remedy = "remove them by hand"};
     out.push_back(std::move(item.found));
 }
 
@@ -268,7 +291,8 @@ void Offering::report(const Item& item) {
 }
 
 void Offering::end_offers() {
-    if (offers_ended_ || !stream_.has_room()) return;
+    const bool all = found_.empty() && walker_.ended() && items_.empty() && trying_.empty();
+    if (!all || offers_ended_ || !stream_.has_room()) return;
     // Where nothing was offered, nobody waits to hear so.
     if (plan_.whole || next_offer_ > 0) stream_.put(OfferedRecord{next_offer_, faults_});
     offers_ended_ = true;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "common/ports/disk.h"
@@ -45,8 +46,8 @@ class Offering final : public ports::Walker {
     void take(std::vector<ports::Found>& out, std::size_t most) override;
     bool ended() const override;
 
-    // Every turn.
-    void turn();
+    // Every turn. `rest_done`: of all that was given out nothing is under way.
+    void turn(bool rest_done);
     // Content is read to be compared, and nothing may be said for long.
     bool working() const { return digests_.working(); }
 
@@ -78,6 +79,7 @@ class Offering final : public ports::Walker {
     void admit(ports::Found found);
     bool needs_offer(const ports::Found& found) const;
     void offer(Item& item);
+    void note_verdict(Item& item, Verdict verdict);
     void give(Item item, std::vector<ports::Found>& out);
     void keep_blocked(Item item, std::vector<ports::Found>& out);
     void enter(const std::shared_ptr<Directory>& directory, std::vector<ports::Found>& out);
@@ -101,7 +103,9 @@ class Offering final : public ports::Walker {
     std::uint32_t next_offer_ = 0, next_verdict_ = 0;
     std::unordered_map<std::uint32_t, std::uint64_t> unsettled_;  // by offer: which item
     std::unordered_map<std::uint32_t, Item> blocked_;             // by offer
+    std::unordered_set<std::uint32_t> trying_;                    // of those: can it be opened?
     std::deque<Item> unblocked_;
+    LeftNames left_files_;
     std::uint64_t faults_ = 0;
     bool offers_ended_ = false;
     Totals totals_;

@@ -110,6 +110,8 @@ class Source {
 
     // Issues opens and reads as far as there is room. Every turn.
     void turn();
+    // Of all that it took nothing waits or is under way.
+    bool idle() const { return ahead_.empty() && in_hand() == 0; }
     void handle(ports::DiskEvent&& event);
     void handle_done(const DoneRecord& record);
     void handle_refuse(const RefuseRecord& record);

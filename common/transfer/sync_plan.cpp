@@ -47,6 +47,11 @@ bool attributes_agree(const ports::FileMetadata& offered, const ports::FileMetad
     return is_link || standing.mode == (offered.mode & (owned ? 07777u : 01777u));
 }
 
+bool stays_newer(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan) {
+    return plan.update && standing.kind == StandingKind::file &&
+           standing.metadata.mtime_ns > offered.metadata.mtime_ns;
+}
+
 Verdict judge_file(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,
                    bool privileged) {
     if (offered.metadata.size != standing.metadata.size) return Verdict::changed;
@@ -68,17 +73,25 @@ Verdict judge_content(const Offered& offered, const ports::Standing& standing, b
 Verdict judge(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,
               bool privileged) {
     if (offered.kind == OfferedKind::skipped) return Verdict::left;
-    // What cannot be looked at is tried, and says why it fails.
-    if (standing.error) return Verdict::changed;
-    if (standing.kind == StandingKind::nothing)
-        return plan.existing ? Verdict::left : Verdict::fresh;
-    if (plan.ignore_existing && offered.kind != OfferedKind::directory) return Verdict::left;
+    // What cannot be looked at is tried, and says why it fails; but it may be what is to stay.
+    if (standing.error) {
+        const bool protects = plan.update || plan.existing || plan.ignore_existing;
+        return protects ? Verdict::left : Verdict::changed;
+    }
+    if (standing.kind == StandingKind::nothing) {
+        const bool stays = plan.existing || (plan.ignore_existing && standing.beneath);
+        return stays ? Verdict::left : Verdict::fresh;
+    }
+    const bool directories =
+        offered.kind == OfferedKind::directory && standing.kind == StandingKind::directory;
+    if (plan.ignore_existing && !directories) return Verdict::left;
     switch (offered.kind) {
         case OfferedKind::directory:
-            if (standing.kind != StandingKind::directory) return Verdict::changed;
+            if (!directories) return Verdict::changed;
             return judge_content(offered, standing, true, privileged);
         case OfferedKind::same:
             if (standing.is_first) return Verdict::stands;
+            if (stays_newer(offered, standing, plan)) return Verdict::left;
             break;
         case OfferedKind::link:
             if (standing.kind == StandingKind::link && standing.text == offered.text &&
@@ -88,12 +101,19 @@ Verdict judge(const Offered& offered, const ports::Standing& standing, const Syn
             break;
         default:
             if (standing.kind != StandingKind::file) break;
-            if (plan.update && standing.metadata.mtime_ns > offered.metadata.mtime_ns)
-                return Verdict::left;
+            if (stays_newer(offered, standing, plan)) return Verdict::left;
             return judge_file(offered, standing, plan, privileged);
     }
     return plan.erase && standing.kind == StandingKind::directory ? Verdict::blocked
                                                                   : Verdict::changed;
+}
+
+void LeftNames::add(const std::string& name) {
+    if (hashes_.size() < kMost) hashes_.insert(std::hash<std::string>{}(name));
+}
+
+bool LeftNames::may_hold(const std::string& name) const {
+    return hashes_.size() >= kMost || hashes_.contains(std::hash<std::string>{}(name));
 }
 
 const char* to_string(Change::What what) {

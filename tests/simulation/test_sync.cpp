@@ -38,7 +38,8 @@ TEST_CASE("sync: what stands there is judged") {
     const SyncRecord none{}, whole{.whole = true}, erase{.whole = true, .erase = true},
         update{.whole = true, .update = true}, existing{.whole = true, .existing = true},
         ignore{.whole = true, .ignore_existing = true}, checksum{.checksum = true};
-    const ports::Standing nothing{}, directory{.kind = StandingKind::directory, .metadata = file},
+    const ports::Standing nothing{}, beneath{.beneath = true},
+        directory{.kind = StandingKind::directory, .metadata = file},
         other{.kind = StandingKind::other};
     const auto stands = [](const ports::FileMetadata& metadata) {
         return ports::Standing{.kind = StandingKind::file, .metadata = metadata};
@@ -65,7 +66,17 @@ TEST_CASE("sync: what stands there is judged") {
         {"newer, update", f, stands(newer), update, Verdict::left},
         {"as old, other size, update", f, stands(longer), update, Verdict::changed},
         {"ignored", f, stands(longer), ignore, Verdict::left},
-        {"a directory is never ignored", d, nothing, ignore, Verdict::fresh},
+        {"a new directory is not ignored", d, nothing, ignore, Verdict::fresh},
+        {"a directory that is there is not ignored", d, directory, ignore, Verdict::stands},
+        {"a file is not ignored where a directory is to be", d, stands(file), ignore,
+         Verdict::left},
+        {"below it nothing is made", f, beneath, ignore, Verdict::left},
+        {"else it is", f, beneath, whole, Verdict::fresh},
+        {"what cannot be looked at may be newer", f, failed, update, Verdict::left},
+        {"what cannot be looked at may not exist", f, failed, existing, Verdict::left},
+        {"what cannot be looked at may exist", d, failed, ignore, Verdict::left},
+        {"a newer file of its own", s, stands(newer), update, Verdict::left},
+        {"an older file of its own", s, stands(file), update, Verdict::changed},
         {"by digest, same size", f, stands(newer), checksum, Verdict::similar},
         {"by digest, other size", f, stands(longer), checksum, Verdict::changed},
         {"set-user-id is not kept without its owner", suid, stands(file), none, Verdict::stands},

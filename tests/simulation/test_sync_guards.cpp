@@ -22,3 +22,44 @@ TEST_CASE("sync: a transfer that was granted alone takes no other plan") {
         CHECK(trees.target.contains("dir/extra") == !erase);
     }
 }
+
+TEST_CASE("sync: nothing in the way goes before all that moves has been read") {
+    for (const bool readable : {false, true}) {
+        Trees trees = small();
+        trees.run();
+        trees.target.erase("dir/a");
+        trees.target["dir/a/in the way"] = {};
+        trees.target_directories["dir/a"] = {};
+        trees.source["b"].mtime_ns = 77;
+        trees.plan.erase = true;
+        if (!readable) trees.unreadable = "b";
+        CHECK(trees.run().deleted == (readable ? 2 : 0));
+        CHECK(trees.target.contains("dir/a/in the way") == !readable);
+        CHECK(trees.same() == readable);
+    }
+}
+
+TEST_CASE("sync: what is ignored and in the way is neither counted nor deleted") {
+    for (const auto direction : kBoth) {
+        Trees trees = small();
+        trees.run(direction);
+        trees.target.erase("dir/a");
+        trees.target["dir/a/in the way"] = {};
+        trees.target_directories["dir/a"] = {};
+        // And the other way around.
+        trees.target.erase("dir/sub/c");
+        trees.target.erase("dir/sub/d");
+        trees.target_directories.erase("dir/sub");
+        trees.target["dir/sub"] = {};
+        trees.target["dir/extra"] = {};
+        trees.plan.erase = trees.plan.ignore_existing = true;
+        trees.plan.max_delete = 1;
+        const engine::Outcome outcome = trees.run(direction);
+        CHECK(outcome.failed == 0);
+        CHECK(outcome.deleted == 1);
+        CHECK(trees.told.lines == std::vector<std::string>{"delete extra"});
+        CHECK(trees.target.contains("dir/a/in the way"));
+        CHECK(trees.target.at("dir/sub").bytes.empty());
+        CHECK_FALSE(trees.target.contains("dir/sub/c"));
+    }
+}

@@ -232,6 +232,57 @@ class Sync(Case):
             self.assertEqual(file.read(), b"changed")
         self.assert_same(os.path.join(source, "b"), older)
 
+    def test_further_names_of_what_stays(self):
+        """They are files of their own then: what stands under the first name may hold anything."""
+        source = self.small_tree()
+        for name in ("b again", "sub/b too"):
+            os.link(os.path.join(source, "b"), os.path.join(source, name))
+        for option, when in (("--ignore-existing", 10**18), ("--update", 10**18 * 3)):
+            with self.subTest(option):
+                there = self.daemon.path(option[2:]).decode()
+                os.makedirs(there)
+                self.file_with(os.path.join(there, "b"), b"stays")
+                os.utime(os.path.join(there, "b"), ns=(when, when))
+                self.sync(option, source, self.daemon.url(option[2:]))
+                with open(os.path.join(there, "b"), "rb") as file:
+                    self.assertEqual(file.read(), b"stays")
+                for name in ("b again", "sub/b too"):
+                    self.assert_same(os.path.join(source, "b"), os.path.join(there, name))
+                self.assertEqual(self.changes(self.sync(option, source, self.daemon.url(option[2:]))), [])
+
+    def test_what_is_ignored_is_neither_replaced_nor_deleted(self):
+        source = self.small_tree()
+        target = self.daemon.path("to").decode()
+        os.makedirs(os.path.join(target, "a/directory"))
+        self.file_with(os.path.join(target, "sub"), b"a file where a directory is to be")
+        before = snapshot(os.path.join(target, "sub")), snapshot(os.path.join(target, "a"))
+        result = self.sync("--ignore-existing", "--delete", "--max-delete", "0", source, self.daemon.url("to"))
+        self.assertEqual(set(self.changes(result)) - {("attributes", ".")}, {("create", "b")})
+        self.assertEqual((snapshot(os.path.join(target, "sub")), snapshot(os.path.join(target, "a"))), before)
+
+    def test_what_is_in_the_way_stays_where_what_would_come_cannot_be_read(self):
+        need_isolation()
+        nobody = 65534
+        os.chown(self.home, nobody, nobody)
+        os.chown(self.client_password, nobody, nobody)
+        source = self.small_tree()
+        os.chmod(os.path.join(source, "a"), 0)
+        os.makedirs(self.daemon.path("to/a/holds"))
+        os.makedirs(self.daemon.path("to/b/holds"))
+        self.file_with(self.daemon.path("to/x"), b"")
+        options = ("sync", "--delete", source, self.daemon.url("to"))
+        result = self.client(*options, user=nobody)
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        self.assertIn("nothing was deleted", result.said())
+        self.assertEqual(result.summary["deleted"], 0)
+        for name in ("to/a/holds", "to/b/holds", "to/x"):
+            self.assertTrue(os.path.exists(self.daemon.path(name)), name)
+        os.chmod(os.path.join(source, "a"), 0o644)
+        result = self.client(*options, user=nobody)
+        self.assertEqual(result.code, DONE, str(result))
+        self.assertEqual(result.summary["deleted"], 5)
+        self.assert_same(os.path.join(source, "b"), self.daemon.path("to/b"))
+
     def test_attributes_alone_do_not_move_a_file(self):
         source = self.small_tree()
         self.sync(source, self.daemon.url("to"))

@@ -29,9 +29,10 @@ void MemoryTree::begin(const std::string& path, bool) {
     });
 }
 
-void MemoryTree::seek_extraneous(Kept kept) {
+void MemoryTree::seek_extraneous(Kept kept, bool clears) {
     kept_ = std::move(kept);
     seeks_ = true;
+    clears_ = clears;
 }
 
 Standing MemoryTree::standing(const Look& look) const {
@@ -47,6 +48,10 @@ Standing MemoryTree::standing(const Look& look) const {
     } else if (const auto at = disk_.directories.find(path); at != disk_.directories.end()) {
         found.kind = Standing::Kind::directory;
         found.metadata = at->second;
+    } else {
+        found.beneath = std::any_of(entered_.begin(), entered_.end(), [this](const Look& outer) {
+            return disk_.files.contains(outer.target.text());
+        });
     }
     return found;
 }
@@ -82,7 +87,7 @@ void MemoryTree::look(std::vector<Look> looks) {
             if (each.step == Look::Step::enter) entered_.push_back(each);
             if (each.skipped) continue;
             event.standings.push_back(standing(each));
-            if (seeks_ && each.step == Look::Step::entry &&
+            if (clears_ && each.step == Look::Step::entry &&
                 event.standings.back().kind == Standing::Kind::directory)
                 gather(in_the_way_, each.target.text(), each.name);
         }

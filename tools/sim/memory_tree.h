@@ -20,7 +20,7 @@ class MemoryTree final : public ports::TargetTree {
 
     bool privileged() const override { return true; }
     void begin(const std::string& path, bool below) override;
-    void seek_extraneous(Kept kept) override;
+    void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
     void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) override;
     std::uint64_t extraneous() const override { return found_; }
@@ -43,6 +43,7 @@ class MemoryTree final : public ports::TargetTree {
     MemoryDisk& disk_;
     Kept kept_;
     bool seeks_ = false;
+    bool clears_ = false;
     std::vector<ports::Look> entered_;
     std::set<std::string> met_;  // paths
     std::vector<Gone> surplus_, in_the_way_;

@@ -1,6 +1,7 @@
 #include "common/io/target_tree.h"
 
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +96,55 @@ TEST_CASE("target: what stands there is seen, and no link is followed") {
     CHECK_FALSE(event.error);
 }
 
+TEST_CASE("target: what lies below something that is no directory cannot be there") {
+    const Folder folder;
+    write_file(folder / "f", "x");
+    std::filesystem::create_directory_symlink("/", folder / "l");
+    const std::string base = folder / "";
+    Asked asked;
+    const TargetEvent event =
+        asked.look({enter(base, "."), enter(base, "f"), enter(base, "f/d"), at(base, "f/d/x"),
+                    kLeave, kLeave, enter(base, "l"), at(base, "l/etc"), kLeave,
+                    enter(base, "none"), at(base, "none/x"), kLeave, kLeave});
+    std::vector<bool> beneath;
+    for (const auto& each : event.standings) beneath.push_back(each.beneath);
+    CHECK(beneath == std::vector{false, false, true, true, false, true, false, false});
+}
+
+TEST_CASE("target: what cannot be looked at is not said to be missing") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "closed/inner");
+    write_file(folder / "closed/f", "x");
+    std::filesystem::permissions(folder / "", std::filesystem::perms(0755));
+    std::filesystem::permissions(folder / "closed", std::filesystem::perms(0));
+    const std::string base = folder / "";
+    // The tree's thread is nobody, for root may look everywhere.
+    const bool root = ::geteuid() == 0;
+    if (root) ::setfsuid(65534);
+    Asked asked;
+    if (root) ::setfsuid(0);
+    const TargetEvent event = asked.look(
+        {enter(base, "."), enter(base, "closed"), at(base, "closed/f"), enter(base, "closed/inner"),
+         at(base, "closed/inner/x"), kLeave, kLeave, kLeave, enter(folder / "closed/inner", "."),
+         kLeave, at(folder / "closed/inner", "x"), at(folder / "none", "x")});
+    CHECK(event.error);
+    std::vector<bool> failed;
+    for (const auto& each : event.standings) failed.push_back(each.error.has_value());
+    CHECK(failed == std::vector{false, false, true, true, true, true, true, false});
+    std::filesystem::permissions(folder / "closed", std::filesystem::perms(0755));
+}
+
+TEST_CASE("target: where what stands there stays, nothing is in the way") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "f/inside");
+    Asked asked;
+    asked.tree.seek_extraneous({}, false);
+    asked.look({enter(folder / "", "."), at(folder / "", "f"), kLeave});
+    CHECK(asked.tree.extraneous() == 0);
+    CHECK(asked.extraneous(true, true).empty());
+    CHECK(std::filesystem::exists(folder / "f/inside"));
+}
+
 TEST_CASE("target: thousands that are extraneous, told in portions and removed") {
     const Folder folder;
     std::filesystem::create_directories(folder / "d/e");
@@ -112,7 +162,7 @@ TEST_CASE("target: thousands that are extraneous, told in portions and removed")
     const auto before = std::filesystem::last_write_time(folder / ".");
     Asked asked;
     asked.tree.seek_extraneous(
-        [](const std::string& name, bool) { return name == "kept/protected"; });
+        [](const std::string& name, bool) { return name == "kept/protected"; }, true);
     const TargetEvent event = asked.look({enter(base, "."), at(base, "met"), kLeave});
     CHECK(event.standings.size() == 2);
     CHECK(asked.tree.extraneous() == 3000 + 4);
@@ -136,7 +186,7 @@ TEST_CASE("target: what is only listed stays, and a directory in the way is told
     write_file(folder / "extra", "x");
     const std::string base = folder / "";
     Asked asked;
-    asked.tree.seek_extraneous({});
+    asked.tree.seek_extraneous({}, true);
     asked.look({enter(base, "."), at(base, "f"), kLeave});
     CHECK(asked.tree.extraneous() == 3);
     CHECK(asked.extraneous(true, false) == Names{"f/inside", "f"});
@@ -155,7 +205,7 @@ TEST_CASE("target: a file that was met is never removed, in directories of any s
     }
     looks.push_back(kLeave);
     Asked asked;
-    asked.tree.seek_extraneous({});
+    asked.tree.seek_extraneous({}, true);
     asked.look(std::move(looks));
     CHECK(asked.extraneous(false, true).size() == 666);
     CHECK(std::filesystem::exists(folder / "f1000"));
@@ -181,7 +231,7 @@ TEST_CASE("target: what is too deep to be named is not removed, and no harm is d
     ::close(inside);
     write_file(folder / "a", "x");
     Asked asked;
-    asked.tree.seek_extraneous({});
+    asked.tree.seek_extraneous({}, true);
     const TargetEvent event = asked.look({enter(folder / "", "."), kLeave});
     REQUIRE(event.error);
     CHECK(event.error->message.find("4096") != std::string::npos);
@@ -196,7 +246,7 @@ TEST_CASE("target: what a cut transfer left stays, in what is extraneous too") {
     write_file(folder / partial, "of a cut transfer");
     write_file(folder / "d/e/other", "x");
     Asked asked;
-    asked.tree.seek_extraneous({});
+    asked.tree.seek_extraneous({}, true);
     asked.look({enter(folder / "", "."), kLeave});
     CHECK(asked.tree.extraneous() == 2);
     CHECK(asked.extraneous(false, true) == Names{"d/e/empty", "d/e/other"});

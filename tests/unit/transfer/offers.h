@@ -30,7 +30,7 @@ struct ToldTree final : ports::TargetTree {
 
     bool privileged() const override { return true; }
     void begin(const std::string&, bool) override { events_.push_back({.holds = true}); }
-    void seek_extraneous(Kept) override {}
+    void seek_extraneous(Kept, bool) override {}
     void look(std::vector<ports::Look> looks) override {
         ports::TargetEvent event{.kind = ports::TargetEvent::Kind::looked};
         for (const ports::Look& each : looks) {
@@ -64,8 +64,9 @@ struct ToldReader final : ports::ContentReader {
 
     void read(std::uint64_t tag, Place place, std::size_t, Take take) override {
         end(tag, place);
-        if (!events_.back().error) take(0, content);
+        if (!events_.back().error && !content.empty()) take(0, content);
     }
+    void try_open(std::uint64_t tag, Place place) override { end(tag, place); }
     std::vector<ports::ContentRead> poll() override { return std::exchange(events_, {}); }
 
   private:
@@ -123,11 +124,12 @@ class Ends {
         for (int turns = 0; turns < 100 && !comparison.over(); ++turns) turn();
     }
     void turn() {
-        offering.turn();
+        offering.turn(true);
         offering.take(given, 512);
         sound = carry(out_, to_receiver_, [this](const Record& record) {
             return Comparison::takes(record) && comparison.handle(record);
         });
+        if (offering.ended() && std::exchange(reports_fault, false)) comparison.note_fault();
         comparison.turn(offering.ended());
         sound = sound && carry(back_, to_sender_, [this](const Record& record) {
                     if (const auto* holds = std::get_if<HoldsRecord>(&record))
@@ -139,6 +141,9 @@ class Ends {
                     return true;
                 });
     }
+    // After all was offered the sender finds what it cannot read.
+    bool reports_fault = false;
+
     // What would be sent, by kind, but for directories.
     std::vector<std::string> sent(FoundKind kind) const {
         std::vector<std::string> names;

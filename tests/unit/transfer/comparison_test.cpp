@@ -1,0 +1,168 @@
+// What a receiver judges of what it is offered, where an option keeps something, and what goes.
+#include "common/transfer/comparison.h"
+
+#include "tests/support/catch.h"
+#include "tests/unit/transfer/offers.h"
+
+using namespace lambda;
+using namespace lambda::transfer;
+using namespace lambda::transfer::testing;
+using Names = std::vector<std::string>;
+
+namespace {
+
+ports::Standing file_of(std::uint64_t size, std::int64_t mtime_ns) {
+    return {.kind = StandingKind::file, .metadata = {size, mtime_ns, 0644}};
+}
+
+const ports::Standing kDirectory{.kind = StandingKind::directory, .metadata = {0, 5, 0644}};
+
+std::vector<ports::Found> three_names() {
+    return {shared_file("a"), found(FoundKind::same, "b", "a"), found(FoundKind::same, "c", "a")};
+}
+
+Names sorted(Names names) {
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("comparison: no other name is made of a file that was left") {
+    SECTION("ignored") {
+        Ends ends({.whole = true, .ignore_existing = true}, three_names());
+        ends.tree.standing["a"] = file_of(7, 5);
+        ends.run();
+        CHECK(ends.comparison.over());
+        CHECK(ends.sent(FoundKind::file) == Names{"b", "c"});
+        CHECK(ends.sent(FoundKind::same).empty());
+        CHECK(ends.changes.lines == Names{"create b", "create c"});
+    }
+    SECTION("not made") {
+        Ends ends({.whole = true, .existing = true}, three_names());
+        ends.tree.standing["b"] = file_of(7, 5);
+        ends.run();
+        CHECK(ends.sent(FoundKind::file) == Names{"b"});
+        CHECK(ends.sent(FoundKind::same).empty());
+    }
+    SECTION("newer") {
+        Ends ends({.whole = true, .update = true}, three_names());
+        ends.tree.standing["a"] = file_of(0, 6);
+        ends.tree.standing["b"] = file_of(7, 4);
+        ends.tree.standing["c"] = file_of(0, 5);  // as it is at the source
+        ends.run();
+        CHECK(ends.sent(FoundKind::file) == Names{"b"});
+        CHECK(ends.sent(FoundKind::same).empty());
+        CHECK(ends.offering.totals().adopted == 1);
+        CHECK(ends.comparison.totals().adopted == 1);
+    }
+    SECTION("by digest") {
+        Ends ends({.whole = true, .update = true, .checksum = true}, three_names());
+        ends.tree.standing["a"] = file_of(0, 6);
+        ends.tree.standing["b"] = file_of(0, 4);
+        ends.run();
+        CHECK(ends.comparison.over());
+        CHECK(ends.sent(FoundKind::file) == Names{"c"});
+        CHECK(ends.comparison.totals().mended == 1);
+    }
+}
+
+TEST_CASE("comparison: a further name that is newer stays, too") {
+    Ends ends({.whole = true, .update = true}, three_names());
+    ends.tree.standing["b"] = file_of(9, 6);
+    ends.run();
+    CHECK(ends.sent(FoundKind::file) == Names{"a"});
+    CHECK(ends.sent(FoundKind::same) == Names{"c"});
+}
+
+TEST_CASE("comparison: a further name of a link that was left is said to be missed") {
+    ports::Found link = found(FoundKind::link, "l", "x");
+    link.shared = true;
+    Ends ends({.whole = true, .ignore_existing = true}, {link, found(FoundKind::same, "m", "l")});
+    ends.tree.standing["l"] = {.kind = StandingKind::link, .text = "y"};
+    ends.run();
+    CHECK(ends.sent(FoundKind::same).empty());
+    CHECK(ends.sent(FoundKind::file).empty());
+    REQUIRE(ends.missed.size() == 1);
+    CHECK(ends.missed[0].first == "m");
+}
+
+TEST_CASE("comparison: further names wait with a first name that is blocked") {
+    Ends ends({.whole = true, .erase = true}, three_names());
+    ends.tree.standing["a"] = kDirectory;
+    ends.tree.standing["b"] = file_of(9, 9);
+    ends.tree.in_the_way = {"a/inside", "a"};
+    ends.run();
+    CHECK(ends.comparison.over());
+    CHECK(ends.tree.removed == Names{"a/inside", "a"});
+    CHECK(ends.changes.lines == Names{"replace a", "replace b", "create c"});
+    Names order;
+    for (const ports::Found& each : ends.given) {
+        if (each.kind == FoundKind::file || each.kind == FoundKind::same)
+            order.push_back(each.name);
+    }
+    CHECK(order == Names{"a", "b", "c"});
+}
+
+TEST_CASE("comparison: what cannot be looked at is left where an option keeps what stands there") {
+    const SyncRecord plans[] = {{.whole = true, .update = true},
+                                {.whole = true, .existing = true},
+                                {.whole = true, .ignore_existing = true},
+                                {.whole = true}};
+    for (const SyncRecord& plan : plans) {
+        Ends ends(plan, {found(FoundKind::directory, "d"), found(FoundKind::file, "d/f"), kLeave});
+        ends.tree.standing["d"] = kDirectory;
+        ends.tree.standing["d/f"].error = error_of("cannot open the directory");
+        ends.run();
+        const bool keeps = plan.update || plan.existing || plan.ignore_existing;
+        CHECK(ends.sent(FoundKind::file) == (keeps ? Names{} : Names{"d/f"}));
+        CHECK(ends.missed.size() == (keeps ? 1 : 0));
+    }
+}
+
+TEST_CASE("comparison: nothing in the way goes where what would come cannot be read") {
+    for (const bool readable : {false, true}) {
+        Ends ends({.whole = true, .erase = true},
+                  {found(FoundKind::file, "f"), found(FoundKind::link, "l", "x")});
+        ends.tree.standing["f"] = ends.tree.standing["l"] = kDirectory;
+        ends.tree.in_the_way = {"f", "l"};
+        if (!readable) ends.source_reader.unreadable = {"f"};
+        ends.run();
+        CHECK(ends.comparison.over());
+        CHECK(ends.tree.removed == (readable ? Names{"f", "l"} : Names{}));
+        CHECK(ends.sent(FoundKind::file) == Names{"f"});
+        REQUIRE(ends.missed.size() == (readable ? 0 : 1));
+        if (!readable) CHECK(ends.missed[0].second.message.starts_with("nothing was deleted"));
+    }
+}
+
+TEST_CASE("comparison: where more are blocked than can wait, none is cleared") {
+    std::vector<ports::Found> entries;
+    for (int i = 1000; i < 1000 + 4200; ++i) {
+        entries.push_back(found(FoundKind::file, "f" + std::to_string(i)));
+    }
+    Ends ends({.whole = true, .erase = true}, entries);
+    for (const ports::Found& each : entries) {
+        ends.tree.standing[each.name] = kDirectory;
+        ends.tree.in_the_way.push_back(each.name);
+    }
+    ends.run();
+    CHECK(ends.comparison.over());
+    CHECK(ends.tree.removed.empty());
+    CHECK(ends.sent(FoundKind::failed).size() == 4200 - Offering::kMostBlocked);
+    CHECK(sorted(ends.sent(FoundKind::file)).size() == Offering::kMostBlocked);
+    REQUIRE(ends.missed.size() == 1);
+    CHECK(ends.missed[0].second.message.starts_with("nothing was deleted"));
+}
+
+TEST_CASE("comparison: a fault that shows late stops what is left to be deleted, and says so") {
+    Ends ends({.whole = true, .erase = true}, {found(FoundKind::file, "f")});
+    ends.tree.standing["f"] = kDirectory;
+    ends.tree.in_the_way = {"f"};
+    ends.tree.surplus = {"extra"};
+    ends.reports_fault = true;
+    ends.run();
+    CHECK(ends.tree.removed == Names{"f"});
+    REQUIRE(ends.missed.size() == 1);
+    CHECK(ends.missed[0].second.message.starts_with("nothing more was deleted"));
+}
