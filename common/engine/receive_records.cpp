@@ -15,10 +15,12 @@ bool announces_entry(const transfer::Record& record) {
 }  // namespace
 
 void ReceiveSide::handle_records() {
-    bool sound = true;
-    while (auto record = set_.next()) {
+    bool sound = !set_.flooded();
+    while (sound && comparison_.has_room()) {
+        const auto record = set_.next();
+        if (!record) break;
         last_progress_ = now_;
-        if (!(sound = handle_record(*record))) break;
+        sound = handle_record(*record);
     }
     if (set_.broken() || !sound) {
         cut(Error{.fault = Fault::protocol,

@@ -20,6 +20,7 @@ class SetChannel {
     bool handle_frame(const sabul::Frame& frame);
     std::optional<transfer::Record> next() { return in_.next(); }
     bool broken() const { return in_.broken(); }
+    bool flooded() const { return in_.flooded(); }
     // A link came or went: what was not consumed goes again.
     void on_links_changed() { out_.rewind(); }
     // Sends what the primary link takes. `quiet`: nothing else is going on, tell what was consumed.

@@ -87,7 +87,9 @@ bool Comparison::handle_offer(const OfferRecord& record) {
     if (!root && !acceptable_name(name)) return false;
     const bool directory = record.kind == OfferKind::directory;
     if (directory && entered_.size() == kMostDepth) return false;
-    if (asked_.size() + blocked_.size() + similar_.size() >= 2 * kMostOffered) return false;
+    const bool full =
+        asked_.size() + similar_.size() >= 2 * kMostOffered || held_bytes_ >= kMostOfferedBytes;
+    if (full && record.kind != OfferKind::skipped) return false;
     ports::Look look{.step = directory ? ports::Look::Step::enter : ports::Look::Step::entry,
                      .target = target_.of(name),
                      .name = name,
@@ -96,10 +98,13 @@ bool Comparison::handle_offer(const OfferRecord& record) {
     if (record.kind == OfferKind::same) look.first = target_.of(record.text);
     Asked asked{.offer = 0,
                 .offered = {record.kind, record.shared, record.metadata, name, record.text},
-                .target = look.target};
+                .target = look.target,
+                .bytes = offer_bytes(name, record.text, record.metadata)};
     if (directory) entered_.push_back(name);
+    looks_bytes_ += name.size();
     looks_.push_back(std::move(look));
     if (record.kind == OfferKind::skipped) return true;
+    held_bytes_ += asked.bytes;
     asked.offer = next_offer_++;
     asked_.push_back(std::move(asked));
     return true;
@@ -123,12 +128,16 @@ void Comparison::turn(bool rest_done) {
 }
 
 void Comparison::send_looks() {
-    while (!looks_.empty() && calls_ < kMostCalls &&
+    while (!looks_.empty() && calls_ < kMostCalls && mending_bytes_ < kMostOfferedBytes &&
            (changes_ == nullptr || changes_->has_room())) {
-        const auto count = static_cast<std::ptrdiff_t>(std::min(looks_.size(), kMostLooks));
-        std::vector<ports::Look> some(std::make_move_iterator(looks_.begin()),
-                                      std::make_move_iterator(looks_.begin() + count));
-        looks_.erase(looks_.begin(), looks_.begin() + count);
+        std::vector<ports::Look> some;
+        for (std::size_t archives = 0;
+             !looks_.empty() && some.size() < kMostLooks && archives < kMostArchives;
+             looks_.pop_front()) {
+            if (looks_.front().archive) ++archives;
+            looks_bytes_ -= looks_.front().name.size();
+            some.push_back(std::move(looks_.front()));
+        }
         ++calls_;
         tree_->look(std::move(some));
     }
@@ -142,8 +151,9 @@ void Comparison::handle(Event& event) {
         case Event::Kind::looked:
             return handle_looked(event);
         case Event::Kind::mended: {
-            const std::string name = mending_.extract(event.tag).mapped();
-            if (event.error) miss(name, *event.error);
+            const Mending mended = mending_.extract(event.tag).mapped();
+            mending_bytes_ -= mended.bytes;
+            if (event.error) miss(mended.name, *event.error);
             if (event.unowned) ++totals_.unowned;
             return;
         }
@@ -166,9 +176,10 @@ void Comparison::handle_looked(const Event& event) {
         verdicts_.push_back(static_cast<std::uint8_t>(verdict));
         if (verdict == Verdict::similar) {
             compare(std::move(asked), standing);
-        } else {
-            act(asked, verdict);
+            continue;
         }
+        held_bytes_ -= asked.bytes;
+        act(asked, verdict);
     }
 }
 
@@ -214,8 +225,10 @@ void Comparison::maybe_settle(std::uint32_t offer) {
     const Verdict verdict = judge_content(offered, similar.standing, same, tree_->privileged());
     note_shared(offered, verdict);
     stream_.put(SettledRecord{offer, static_cast<std::uint8_t>(verdict)});
+    held_bytes_ -= similar.asked.bytes;
     act(similar.asked, verdict);
     for (Asked& further : similar.further) {
+        held_bytes_ -= further.bytes;
         const Verdict as_well = wanted(verdict) ? Verdict::changed : Verdict::stands;
         stream_.put(SettledRecord{further.offer, static_cast<std::uint8_t>(as_well)});
         act(further, as_well);
@@ -292,7 +305,8 @@ void Comparison::act(Asked& asked, Verdict verdict) {
     ++totals_.mended;
     if (plan_.dry_run) return;
     const std::uint64_t tag = next_mend_++;
-    mending_.emplace(tag, offered.name);
+    mending_.emplace(tag, Mending{offered.name, asked.bytes});
+    mending_bytes_ += asked.bytes;
     tree_->mend(tag, asked.target, offered.metadata);
 }
 

@@ -1,7 +1,8 @@
 // The receiver's half of a comparison: looks at what stands where an offered entry would land,
 // judges, and answers; and at the end removes what the source does not have, where that is wanted
 // (docs/protocol.md §7, "What stands there already"). Pure but for the port it drives; engine
-// thread. Bounds: kMostOffered offers that are not judged, kMostBlocked that are judged at the end.
+// thread. Bounds: twice kMostOffered offers that are not judged and kMostOfferedBytes of them, half
+// as many that are blocked; looks that wait are its caller's to hold back (has_room()).
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ namespace lambda::transfer {
 class Comparison {
   public:
     static constexpr std::size_t kMostLooks = 1024;      // in one call of the port
+    static constexpr std::size_t kMostArchives = 64;     // of those
     static constexpr unsigned kMostCalls = 4;            // not answered
     static constexpr std::size_t kMostShared = 1 << 16;  // wanted files that have further names
 
@@ -47,6 +49,10 @@ class Comparison {
 
     // Whether it is for handle().
     static bool takes(const Record& record);
+    // Whether offers are to be handled now; else after a turn.
+    bool has_room() const {
+        return looks_.size() < kMostOffered && looks_bytes_ < kMostOfferedBytes;
+    }
     // False: the sender speaks nonsense.
     bool handle(const Record& record);
     // Something of the source could not be read: nothing is removed, since it may be there.
@@ -74,6 +80,7 @@ class Comparison {
         std::uint32_t offer = 0;
         Offered offered;
         ports::TargetName target;
+        std::size_t bytes = 0;
         Verdict once_clear = Verdict::changed;  // of what is blocked
     };
     struct Blocked {
@@ -119,8 +126,10 @@ class Comparison {
     bool plan_set_ = false;
 
     std::vector<std::string> entered_;  // names of directories, outermost first
-    std::vector<ports::Look> looks_;    // to be asked for
+    std::deque<ports::Look> looks_;     // to be asked for
+    std::size_t looks_bytes_ = 0;       // of their names
     std::deque<Asked> asked_;           // in order, not judged
+    std::size_t held_bytes_ = 0;        // of those that are not judged, or similar
     std::uint32_t next_offer_ = 0;
     std::uint32_t next_verdict_ = 0;
     std::vector<std::uint8_t> verdicts_;  // of this turn
@@ -131,8 +140,13 @@ class Comparison {
     // Hashes of names that have further ones: of what is wanted, and of what is blocked.
     std::unordered_set<std::size_t> replaced_, blocked_shared_;
     LeftNames left_files_, left_links_;
-    unsigned calls_ = 0;                                      // of the port, not answered
-    std::unordered_map<std::uint64_t, std::string> mending_;  // by tag
+    unsigned calls_ = 0;  // of the port, not answered
+    struct Mending {
+        std::string name;
+        std::size_t bytes = 0;
+    };
+    std::unordered_map<std::uint64_t, Mending> mending_;  // by tag
+    std::size_t mending_bytes_ = 0;
     std::uint64_t next_mend_ = 0;
     std::uint64_t faults_ = 0;
     bool offers_ended_ = false;

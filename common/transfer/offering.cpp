@@ -13,6 +13,10 @@ using OfferKind = OfferRecord::Kind;
 
 constexpr std::size_t kFoundAhead = 512;
 
+std::size_t bytes_of(const ports::Found& found) {
+    return offer_bytes(found.name, found.text, found.metadata);
+}
+
 OfferKind kind_of(const ports::Found& found) {
     switch (found.kind) {
         case Kind::directory:
@@ -55,6 +59,7 @@ void Offering::take(std::vector<ports::Found>& out, std::size_t most) {
         Item item = std::move(front);
         items_.pop_front();
         ++first_item_;
+        items_bytes_ -= item.bytes;
         give(std::move(item), out);
     }
     while (items_.empty() && !unblocked_.empty() && room()) give_settled(out);
@@ -75,10 +80,8 @@ void Offering::admit() {
             walker_.take(taken_, kFoundAhead);
             std::move(taken_.begin(), taken_.end(), std::back_inserter(found_));
         }
-        if (found_.empty() || items_.size() >= kMostOffered || !stream_.has_room() ||
-            !may_admit(found_.front())) {
-            return;
-        }
+        const bool full = items_.size() >= kMostOffered || items_bytes_ >= kMostOfferedBytes;
+        if (found_.empty() || full || !stream_.has_room() || !may_admit(found_.front())) return;
         ports::Found next = std::move(found_.front());
         found_.pop_front();
         admit(std::move(next));
@@ -122,7 +125,9 @@ void Offering::admit(ports::Found found) {
         directory->offered = offers;
         item.directory = inside_ = std::move(directory);
     }
+    item.bytes = bytes_of(item.found);
     if (offers) offer(item);
+    items_bytes_ += item.bytes;
     items_.push_back(std::move(item));
 }
 
@@ -232,7 +237,12 @@ void Offering::give(Item item, std::vector<ports::Found>& out) {
 void Offering::keep_blocked(Item item, std::vector<ports::Found>& out) {
     const std::uint32_t offer = *item.offer;
     unsettled_.erase(offer);
-    if (blocked_.size() < kMostBlocked) {
+    // A file's are read once more when it is opened.
+    if (item.found.kind == Kind::file) item.found.metadata.archived.reset();
+    const std::size_t bytes =
+        bytes_of(item.found) + (item.directory ? bytes_of(item.directory->found) : 0);
+    if (blocked_.size() < kMostBlocked && blocked_bytes_ + bytes <= kMostOfferedBytes) {
+        blocked_bytes_ += bytes;
         if (item.found.kind == Kind::file && digests_.possible()) {
             digests_.try_open(offer, {.path = item.found.path, .follow = item.found.follow});
             trying_.insert(offer);
@@ -244,7 +254,7 @@ void Offering::keep_blocked(Item item, std::vector<ports::Found>& out) {
     item.found.kind = Kind::failed;
     item.found.error = Error{.fault = Fault::file,
                              .message =
-                                 "a directory stands in its place, and so for 4096 others: "
+                                 "a directory stands in its place, and so for many others: "
                                  "so many are not deleted",
                              .path = item.found.name,
                              .side = Side::remote,

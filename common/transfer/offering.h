@@ -72,6 +72,7 @@ class Offering final : public ports::Walker {
         std::shared_ptr<Directory> directory;  // that it lies in; of a directory: itself
         std::optional<std::uint32_t> offer;    // its number
         std::optional<Verdict> verdict;
+        std::size_t bytes = 0;  // as offers count them
     };
 
     void admit();
@@ -98,11 +99,13 @@ class Offering final : public ports::Walker {
     std::vector<ports::Found> taken_;
     std::shared_ptr<Directory> inside_;  // where the walk is
     std::deque<Item> items_;             // in the walk's order, with or without verdicts
-    std::uint64_t first_item_ = 0;       // how many went before the front
-    std::deque<std::uint64_t> asked_;    // items that wait for a verdict, counted so
+    std::size_t items_bytes_ = 0;
+    std::uint64_t first_item_ = 0;     // how many went before the front
+    std::deque<std::uint64_t> asked_;  // items that wait for a verdict, counted so
     std::uint32_t next_offer_ = 0, next_verdict_ = 0;
     std::unordered_map<std::uint32_t, std::uint64_t> unsettled_;  // by offer: which item
     std::unordered_map<std::uint32_t, Item> blocked_;             // by offer
+    std::size_t blocked_bytes_ = 0;                               // with their directories'
     std::unordered_set<std::uint32_t> trying_;                    // of those: can it be opened?
     std::deque<Item> unblocked_;
     LeftNames left_files_;

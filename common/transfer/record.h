@@ -262,6 +262,8 @@ class RecordReader {
     std::optional<Record> next();
     // A malformed record came; nothing more will.
     bool broken() const { return broken_; }
+    // Bytes that were put and are of no record yet that was given.
+    std::size_t waiting() const { return buffer_.size() - consumed_; }
 
   private:
     std::vector<std::byte> buffer_;

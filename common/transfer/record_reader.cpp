@@ -31,11 +31,13 @@ bool read_archived(ByteReader& reader, std::optional<ports::Archived>& into) {
     archived.owner.group = reader.u32();
     const std::size_t count = reader.u16();
     if (there != 1 || !reader.ok() || count > kMaxExtended) return false;
+    std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
         ports::ExtendedAttribute attribute;
         attribute.name = reader.string16();
         const ByteView value = reader.bytes(reader.u32());
-        if (!reader.ok() || attribute.name.empty() ||
+        bytes += attribute.name.size() + value.size();
+        if (!reader.ok() || bytes > kMaxExtendedBytes || attribute.name.empty() ||
             attribute.name.find('\0') != std::string::npos) {
             return false;
         }

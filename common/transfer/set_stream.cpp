@@ -38,10 +38,10 @@ std::optional<Record> StreamReceiver::next() {
 }
 
 void StreamReceiver::handle_piece(const sabul::StreamPiece& piece) {
-    if (piece.offset > consumed_ || piece.offset + piece.bytes.size() <= consumed_) return;
-    const ByteView fresh = piece.bytes.subspan(static_cast<std::size_t>(consumed_ - piece.offset));
+    if (piece.offset > received_ || piece.offset + piece.bytes.size() <= received_) return;
+    const ByteView fresh = piece.bytes.subspan(static_cast<std::size_t>(received_ - piece.offset));
     reader_.put(fresh);
-    consumed_ += fresh.size();
+    received_ += fresh.size();
 }
 
 }  // namespace lambda::transfer

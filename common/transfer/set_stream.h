@@ -59,17 +59,20 @@ class StreamReceiver {
     void handle_piece(const sabul::StreamPiece& piece);
     std::optional<Record> next();
     bool broken() const { return reader_.broken(); }
-    std::uint64_t consumed() const { return consumed_; }
+    // Behind the last record that was taken: whoever takes none holds the peer back.
+    std::uint64_t consumed() const { return received_ - reader_.waiting(); }
+    // The peer sent far more than it may have under way.
+    bool flooded() const { return reader_.waiting() > 8 * kStreamWindow; }
     // Whether the peer should be told consumed() now; once for each change of 64 KiB, or when asked
     // at a quiet moment.
     bool ack_due(bool quiet) const {
-        return consumed_ - told_ >= (quiet ? 1u : sabul::kMaxStreamBytes);
+        return consumed() - told_ >= (quiet ? 1u : sabul::kMaxStreamBytes);
     }
-    void told() { told_ = consumed_; }
+    void told() { told_ = consumed(); }
 
   private:
     RecordReader reader_;
-    std::uint64_t consumed_ = 0;
+    std::uint64_t received_ = 0;
     std::uint64_t told_ = 0;
     RecordWatch* watch_ = nullptr;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "common/transfer/extended_limit.h"
+
 namespace lambda::transfer {
 namespace {
 
@@ -61,6 +63,11 @@ Verdict judge_file(const Offered& offered, const ports::Standing& standing, cons
 }
 
 }  // namespace
+
+std::size_t offer_bytes(const std::string& name, const std::string& text,
+                        const ports::FileMetadata& metadata) {
+    return name.size() + text.size() + extended_bytes(metadata.archived);
+}
 
 Verdict judge_content(const Offered& offered, const ports::Standing& standing, bool same,
                       bool privileged) {

@@ -31,6 +31,12 @@ inline bool wanted(Verdict verdict) {
 
 // Offers that the sender has in hand, at most; it needs their verdicts before it goes on.
 constexpr std::size_t kMostOffered = 16384;
+// Where those that are not settled have so many bytes or more, it offers no other.
+constexpr std::size_t kMostOfferedBytes = 16u << 20;
+// What counts of an offer: its name, its text, its extended attributes. A receiver holds a name
+// four times.
+std::size_t offer_bytes(const std::string& name, const std::string& text,
+                        const ports::FileMetadata& metadata);
 
 struct Offered {
     OfferRecord::Kind kind = OfferRecord::Kind::file;

@@ -51,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             {at - back, bytes.subspan(at - back, std::min(step + back, bytes.size() - at + back))});
         while (const auto record = receiver.next()) check(*record);
     }
-    LAMBDA_ASSERT(receiver.consumed() == bytes.size());
+    LAMBDA_ASSERT(receiver.consumed() <= bytes.size());
     return 0;
 }

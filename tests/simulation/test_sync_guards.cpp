@@ -63,3 +63,24 @@ TEST_CASE("sync: what is ignored and in the way is neither counted nor deleted")
         CHECK_FALSE(trees.target.contains("dir/sub/c"));
     }
 }
+
+TEST_CASE("sync: a target that is slow to be looked at holds the sender back") {
+    Options with;
+    with.adjust = [](bool, engine::Setup& setup) {
+        if (setup.is_client) setup.plan = {.whole = true};
+    };
+    Run now(5, with, {}, {"dir", true});
+    now.tree.latency = 100ms;
+    now.target.directories["dir"] = {};
+    const ports::Found itself{.kind = ports::Found::Kind::directory, .path = ".", .name = "."};
+    now.walker.entries.push_back(itself);
+    for (int i = 100'000; i < 160'000; ++i) {
+        const std::string name = "pipe" + std::to_string(i);
+        now.walker.entries.push_back(
+            {.kind = ports::Found::Kind::skipped, .path = name, .name = name, .text = "a pipe"});
+    }
+    now.walker.entries.push_back({.kind = ports::Found::Kind::leave});
+    CHECK(now.run());
+    CHECK_FALSE(now.sender->outcome().cut);
+    CHECK(now.sender->outcome().skipped == 60'000);
+}

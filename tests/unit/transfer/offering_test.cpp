@@ -51,3 +51,23 @@ TEST_CASE("offers: such an entry keeps what is extraneous from being deleted") {
     REQUIRE(ends.missed.size() == 1);
     CHECK(ends.missed[0].second.message.starts_with("nothing was deleted"));
 }
+
+TEST_CASE("offers: those without a verdict have an end in bytes, and the receiver takes them all") {
+    std::vector<ports::Found> entries;
+    for (int i = 100; i < 400; ++i) {
+        entries.push_back(heavy(FoundKind::file, "f" + std::to_string(i), 2, 70'000));
+    }
+    const std::size_t each = 2 * 70'000 + 4;
+    Ends ends({.whole = true}, entries);
+    ends.tree.answers = false;
+    REQUIRE(ends.begin());
+    for (int turns = 0; turns < 500; ++turns) ends.turn();
+    CHECK(ends.sound);
+    CHECK(ends.given.empty());
+    CHECK(ends.carried_bytes > kMostOfferedBytes);
+    CHECK(ends.carried_bytes < kMostOfferedBytes + 2 * each);
+    ends.tree.answer();
+    for (int turns = 0; turns < 500 && !ends.comparison.over(); ++turns) ends.turn();
+    CHECK(ends.comparison.over());
+    CHECK(ends.sent(FoundKind::file).size() == 300);
+}

@@ -37,7 +37,11 @@ struct ToldTree final : ports::TargetTree {
             if (each.step == ports::Look::Step::leave || each.skipped) continue;
             event.standings.push_back(standing[each.name]);
         }
-        if (answers) events_.push_back(std::move(event));
+        (answers ? events_ : held_).push_back(std::move(event));
+    }
+    void answer() {
+        answers = true;
+        events_ = std::exchange(held_, {});
     }
     void mend(std::uint64_t tag, ports::TargetName, ports::FileMetadata) override {
         events_.push_back({.kind = ports::TargetEvent::Kind::mended, .tag = tag});
@@ -54,7 +58,7 @@ struct ToldTree final : ports::TargetTree {
     std::vector<ports::TargetEvent> poll() override { return std::exchange(events_, {}); }
 
   private:
-    std::vector<ports::TargetEvent> events_;
+    std::vector<ports::TargetEvent> events_, held_;
 };
 
 // Every file holds `content`; those named cannot be opened.
@@ -120,9 +124,10 @@ class Ends {
 
     // Until nothing is left to do. What the sender would send is done at once.
     void run() {
-        if (!comparison.set_plan(plan_)) return;
+        if (!begin()) return;
         for (int turns = 0; turns < 100 && !comparison.over(); ++turns) turn();
     }
+    bool begin() { return comparison.set_plan(plan_); }
     void turn() {
         offering.turn(true);
         offering.take(given, 512);
@@ -141,6 +146,7 @@ class Ends {
                     return true;
                 });
     }
+    std::size_t carried_bytes = 0;  // both ways
     // After all was offered the sender finds what it cannot read.
     bool reports_fault = false;
 
@@ -162,9 +168,10 @@ class Ends {
 
   private:
     template <class Handle>
-    static bool carry(StreamSender& from, RecordReader& to, const Handle& handle) {
+    bool carry(StreamSender& from, RecordReader& to, const Handle& handle) {
         while (const auto piece = from.next_piece()) {
             to.put(piece->bytes);
+            carried_bytes += piece->bytes.size();
             static_cast<void>(from.handle_consumed(piece->offset + piece->bytes.size()));
         }
         while (const auto record = to.next()) {

@@ -113,6 +113,46 @@ TEST_CASE("ranges of data that overlap, run backwards or leave the file are refu
     CHECK(survives(record));
 }
 
+TEST_CASE("more extended attributes than a record may have are refused") {
+    FileRecord record = file_record("a");
+    auto& extended = record.archived.emplace().extended;
+    extended.push_back({"user.x", std::string(kMaxExtendedBytes - 6, 'x')});
+    CHECK(survives(record));
+    extended.push_back({"u", ""});
+    CHECK_FALSE(survives(record));
+    extended.assign(kMaxExtended, {"u", "x"});
+    CHECK(survives(record));
+    extended.push_back({"u", "x"});
+    CHECK_FALSE(survives(record));
+}
+
+TEST_CASE("a receiver that takes no records holds the sender of a stream back") {
+    StreamSender sender;
+    StreamReceiver receiver;
+    const auto carry = [&] {
+        while (const auto piece = sender.next_piece()) receiver.handle_piece(*piece);
+    };
+    std::size_t put = 0, got = 0;
+    for (; sender.has_room(); ++put) sender.put(WantRecord{std::string(1000, 'n')});
+    carry();
+    CHECK(receiver.consumed() == 0);
+    CHECK_FALSE(receiver.ack_due(true));
+    REQUIRE(receiver.next());
+    CHECK(receiver.consumed() > 1000);
+    CHECK(receiver.ack_due(true));
+    CHECK_FALSE(receiver.flooded());
+    for (++got; receiver.next(); ++got) {
+    }
+    CHECK(got == put);
+    REQUIRE(sender.handle_consumed(receiver.consumed()));
+    CHECK(sender.all_consumed());
+    // One that does not care.
+    for (std::size_t bytes = 0; bytes <= 8 * kStreamWindow; bytes += 1000)
+        sender.put(WantRecord{std::string(1000, 'n')});
+    carry();
+    CHECK(receiver.flooded());
+}
+
 TEST_CASE("a stream goes on over connections that die") {
     StreamSender sender;
     StreamReceiver receiver;
