@@ -25,8 +25,9 @@ struct Harness {
     std::unique_ptr<ports::Disk> disk;
     ports::DiskTag next_tag = 1;
 
-    explicit Harness(bool uring, Root root = Root::machine(), unsigned depth = 64) {
-        DiskOptions options;
+    explicit Harness(bool uring, Root root = Root::machine(), unsigned depth = 64)
+        : Harness(uring, std::move(root), depth, {}) {}
+    Harness(bool uring, Root root, unsigned depth, DiskOptions options) {
         options.memory_bytes = 8 * kBlock;
         options.block_bytes = kBlock;
         options.queue_depth = depth;
