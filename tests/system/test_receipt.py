@@ -7,13 +7,8 @@ import os
 import shutil
 import subprocess
 
-from harness import (CUT, DONE, FILE_FAILED, INTEGRITY, MIB, USAGE, Case, Result, need_program, wait_for)
-
-
-def tree_digest(content):
-    """sha256-tree-1MiB, as docs/integrity.md defines it."""
-    leaves = [hashlib.sha256(content[at:at + MIB]).digest() for at in range(0, len(content), MIB)]
-    return hashlib.sha256(len(content).to_bytes(8, "big") + b"".join(leaves)).hexdigest()
+from harness import CUT, DONE, FILE_FAILED, INTEGRITY, MIB, USAGE, Case, Result, need_program, wait_for
+from test_checksums import tree_digest
 
 
 def read(path):

@@ -78,6 +78,32 @@ TEST_CASE("zeros said as a hole have the digest of zeros read") {
     CHECK(sparse.finish() == digest_in_order(file));
 }
 
+TEST_CASE("a strong digest does not depend on the order of leaves, nor on how zeros are said") {
+    std::vector<std::byte> file = bytes_of(5 * kLeafBytes + 77, 1);
+    std::fill(file.begin() + 2 * kLeafBytes, file.begin() + 4 * kLeafBytes, std::byte{0});
+    const auto leaf = [&](std::size_t at) {
+        return ByteView(file).subspan(at, std::min<std::size_t>(kLeafBytes, file.size() - at));
+    };
+    const auto add = [&](FileDigest& digest, std::size_t number) {
+        const ByteView bytes = leaf(number * kLeafBytes);
+        const Sha256 strong = sha256(bytes);
+        digest.add_leaf(number * kLeafBytes, leaf_digest(bytes), &strong);
+    };
+    FileDigest in_order(file.size(), true), otherwise(file.size(), true);
+    for (std::size_t number = 0; number < 6; ++number) add(in_order, number);
+    for (const std::size_t number : {5, 4, 1}) add(otherwise, number);
+    otherwise.add_zeros(2 * kLeafBytes, 4 * kLeafBytes);
+    add(otherwise, 0);
+    REQUIRE(in_order.complete());
+    REQUIRE(otherwise.complete());
+    CHECK(in_order.finish_strong() == otherwise.finish_strong());
+    CHECK(in_order.finish() == digest_in_order(file));
+    FileDigest other(file.size(), true);
+    file[3] ^= std::byte{1};
+    for (std::size_t number = 0; number < 6; ++number) add(other, number);
+    CHECK(other.finish_strong() != in_order.finish_strong());
+}
+
 TEST_CASE("names that could leave the target are refused in a record") {
     CHECK(survives(file_record("a")));
     CHECK(survives(file_record("a/b\nc/\xff")));

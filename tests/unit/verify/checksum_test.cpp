@@ -77,6 +77,17 @@ TEST_CASE("checksums are those of their standards") {
     }());
 }
 
+TEST_CASE("the tree of SHA-256 is what docs/integrity.md says") {
+    // By Python's hashlib, from the definition.
+    CHECK(hash_of(Algorithm::sha256_tree, "") ==
+          "af5570f5a1810b7af78caf4bc70a660f0df51e42baf91d4de5b2328de0e83dfc");
+    CHECK(hash_of(Algorithm::sha256_tree, "abc") ==
+          "e13dee54bfc1b26042c1fec4b1d8ef2054b22fa1ab1263adce665eb013f829d5");
+    CHECK(hash_of(Algorithm::sha256_tree, std::string(3 << 20, '\xff')) ==
+          "ad3ac9c399026724da3969e091d81be85f5b01c84cfdc9b1e04c54bf57d089d8");
+    CHECK(parse_algorithm("SHA256-TREE-1mib") == Algorithm::sha256_tree);
+}
+
 TEST_CASE("algorithms have names") {
     for (const Algorithm algorithm : kAlgorithms) {
         CHECK(parse_algorithm(to_string(algorithm)) == algorithm);
@@ -84,7 +95,7 @@ TEST_CASE("algorithms have names") {
     }
     CHECK_FALSE(parse_algorithm("sha1").has_value());
     CHECK_FALSE(parse_algorithm("").has_value());
-    CHECK(algorithm_names() == "xxh3-128,md5,sha256,adler32");
+    CHECK(algorithm_names() == "xxh3-128,md5,sha256,sha256-tree-1MiB,adler32");
 }
 
 TEST_CASE("a file read by several threads has the checksum of its bytes") {
