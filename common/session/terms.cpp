@@ -189,6 +189,9 @@ Result<Offer> parse_offer(std::string_view argument) {
     const bool put = offer.terms.direction == Direction::put;
     offer.range = read_range(parsed->facts, reader, put);
     if (reader.error()) return *reader.error();
+    // What would be signed is no file that stands anywhere.
+    if (offer.range && offer.terms.receipt)
+        return usage_error("a receipt is of whole files", "move the range without one");
     offer.path = parsed->rest.value_or("");
     if (put && offer.path.empty()) return usage_error("XFER of a put needs the target's path");
     if (!put && !offer.path.empty()) return usage_error("XFER of a get takes no path");

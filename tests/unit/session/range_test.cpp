@@ -1,6 +1,7 @@
 #include "common/session/range.h"
 
 #include "common/session/facts.h"
+#include "common/session/terms.h"
 #include "tests/support/catch.h"
 
 using namespace lambda;
@@ -63,6 +64,19 @@ TEST_CASE("ranges of a stage fit the file, and everything is said of them") {
             CHECK_FALSE(read(good.substr(0, at) + name + "=" + value + good.substr(end), true));
         }
     }
+}
+
+TEST_CASE("an offer carries a range, and no receipt with it") {
+    Offer offer;
+    offer.path = "/file";
+    offer.range = put_of({0, MiB});
+    const auto parsed = parse_offer(format_offer(offer));
+    REQUIRE(parsed.ok());
+    CHECK(parsed->range == offer.range);
+    offer.terms.receipt = true;
+    CHECK_FALSE(parse_offer(format_offer(offer)).ok());
+    offer.range.reset();
+    CHECK(parse_offer(format_offer(offer)).ok());
 }
 
 TEST_CASE("offsets and lengths never overflow") {
