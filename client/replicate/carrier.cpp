@@ -7,6 +7,7 @@
 
 #include "client/arguments.h"
 #include "client/destination.h"
+#include "client/ranges.h"
 #include "client/replicate/overlap.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/remote_tree.h"
@@ -91,7 +92,9 @@ class ClientCarrier final : public Carrier {
     }
 
     Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const override {
-        return load.tidy ? tidy(load, progressed) : move_files(load, progressed);
+        if (load.tidy) return tidy(load, progressed);
+        const bool whole = load.tasks.front().piece == Piece::whole;
+        return whole ? move_files(load, progressed) : carry_piece(load, progressed);
     }
 
   private:
@@ -170,6 +173,39 @@ class ClientCarrier final : public Carrier {
             const std::string base = transfer::base_name(failure.name);
             if (names.contains(base)) failure.name = names[base];
         }
+        return outcome;
+    }
+
+    Result<mover::Outcome> carry_piece(const Load& load, const Progressed& progressed) const {
+        const Site& site = job_.sites[load.site];
+        const Task& task = load.tasks.front();
+        const std::string source = job_.roots[task.root].path_of(task.name);
+        const std::string target = joined(site.path, task.name);
+        if (target.find_first_of("\r\n") != target.npos) return no_line(target);
+        const StagedFile file{
+            .direction = job_.direction,
+            .server = site.server,
+            .here = putting() ? source : target,
+            .there = putting() ? target : source,
+            .stage = {.name = load.stage,
+                      .source = {.size = task.standing.size, .mtime_ns = task.standing.mtime_ns}}};
+        Report report({.json = false, .quiet = true, .progressed = progressed}, now());
+        Result<mover::Outcome> outcome{mover::Outcome{}};
+        if (task.piece == Piece::range) {
+            outcome = carry_range(file, task.bytes, static_cast<std::uint64_t>(load.lease),
+                                  arguments(load.rate), report);
+            if (!outcome) return outcome;
+        } else {
+            const auto finished = finish_file(file, arguments(load.rate), report);
+            if (!finished) return finished.error();
+        }
+        const bool done = !outcome->cut && outcome->failures.empty();
+        const std::uint64_t files = done && task.piece == Piece::finish ? 1 : 0;
+        outcome->files = files;
+        outcome->verified = files;
+        outcome->done.clear();
+        if (done) outcome->done.push_back(task.name);
+        for (mover::FileFailure& failure : outcome->failures) failure.name = task.name;
         return outcome;
     }
 

@@ -16,13 +16,14 @@
 
 namespace lambda::client::replicate {
 
-// Files of one directory to one site, or, where `tidy` is set, its directories and the links among
-// `tasks`.
+// Files of one directory to one site; a piece of one file; or, where `tidy` is set, the site's
+// directories and the links among `tasks`.
 struct Load {
     std::uint32_t site = 0;
     std::int64_t lease = 0;
     std::vector<Task> tasks{};
-    BitRate rate{};  // 0: no limit
+    std::string stage{};  // of a piece: stage_name()
+    BitRate rate{};       // 0: no limit
     bool tidy = false;
 };
 
@@ -37,8 +38,8 @@ class Carrier {
     // What stands at the site for each entry of the sources, and for each task.
     virtual Result<Standings> look(std::uint32_t site, const Listing& source) const = 0;
     virtual Result<Standings> check(std::uint32_t site, const std::vector<Task>& tasks) const = 0;
-    // One session. Names in the outcome are those of the tasks. An Error, or Outcome::cut: what is
-    // not in Outcome::done may be done or not.
+    // One session. Names in the outcome are those of the tasks; a range counts as no file. An
+    // Error, or Outcome::cut: what is not in Outcome::done may be done or not.
     virtual Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/replicate/plan.h"
 #include "client/retry.h"
 
 namespace lambda::client::replicate {
@@ -21,7 +22,11 @@ Result<Ending> Conductor::conduct(const Run& run) {
             break;
         }
     }
-    if (!going) return going.error();
+    if (!going) {
+        // What the state did not take cannot be given back to it; leases end by themselves.
+        if (going.error().fault == Fault::usage) static_cast<void>(store_.leave(owner_));
+        return going.error();
+    }
     if (auto left = store_.leave(owner_); !left) return left.error();
     const bool others_go_on = std::any_of(sites_.begin(), sites_.end(), [](const SiteWork& site) {
         return site.left && site.state != SiteState::done && site.state != SiteState::given_up;
@@ -66,6 +71,11 @@ Result<bool> Conductor::turn() {
     if (auto heard = hear(); !heard) return heard.error();
     if (crew_.busy() == 0 && (ending_ || over())) return false;
     keep_hours();
+    if (!open_ && crew_.busy() == 0) {  // another's hours may be others
+        for (std::uint32_t i = 0; i < sites_.size(); ++i) {
+            if (auto ended = end_lead(i); !ended) return ended.error();
+        }
+    }
     if (auto beaten = beat(); !beaten) return beaten.error();
     if (open_ && !ending_) {
         if (auto filled = fill(); !filled) return filled.error();
@@ -238,10 +248,15 @@ Result<bool> Conductor::start_moving(std::uint32_t number) {
         if (!leased) return leased.error();
         if (leased->number == 0) continue;
         const bool check = from == TaskState::uncertain;
+        const Task& first = leased->tasks.front();
+        std::string stage;
+        if (first.piece != Piece::whole)
+            stage = stage_name(store_.epoch(), job_.sites[number], first.name, first.standing);
         start({.kind = check ? Work::Kind::check : Work::Kind::carry,
                .load = {.site = number,
                         .lease = leased->number,
                         .tasks = std::move(leased->tasks),
+                        .stage = std::move(stage),
                         .rate = rate_},
                .source = {}});
         return true;
@@ -250,7 +265,9 @@ Result<bool> Conductor::start_moving(std::uint32_t number) {
     const auto waiting = store_.waiting(run_, number);
     if (!waiting) return waiting.error();
     if (waiting->files > 0) {
-        sites_[number].not_before = crew_.now() + waiting->next;
+        // What others have in hand may come back at any time.
+        const milliseconds most = store_.shared() ? kBeat : waiting->next;
+        sites_[number].not_before = crew_.now() + std::min(waiting->next, most);
         return false;
     }
     const auto moved = store_.moved_all(run_, number);

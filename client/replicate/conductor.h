@@ -37,6 +37,8 @@ class Conductor {
     // Heartbeats in the life of a lease, and the most between two.
     static constexpr int kBeats = 4;
     static constexpr std::chrono::milliseconds kBeat{2000};
+    // Before a range is tried again that a session writes which is not yet known to be dead.
+    static constexpr std::chrono::milliseconds kBusyPause{1000};
     // Pauses before a site is dialled again double between these.
     static constexpr std::chrono::milliseconds kFirstPause{500};
     static constexpr std::chrono::milliseconds kLongestPause{60'000};
@@ -89,7 +91,7 @@ class Conductor {
                                     const mover::Outcome& outcome) const;
     Settled failed(const Task& task, const Error& error) const;
     Result<void> settle(const Load& load, const std::vector<Settled>& settled);
-    Result<void> release(const Done& done, TaskState state);
+    Result<void> release(const Done& done, TaskState state, std::chrono::milliseconds pause = {});
     void say_lost(const Load& load) const;
 
     Result<void> well(std::uint32_t number);

@@ -64,6 +64,7 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
                                  .refused = reason_of(missed.error),
                                  .side = missed.error.side});
     }
+    const bool cuts = store_.shared();
     for (const Step& step : plan.steps) {
         const Entry& entry = source.entries[step.entry];
         planned.tasks.push_back(
@@ -71,7 +72,10 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
              .name = entry.name,
              .standing = entry.standing,
              .refused = step.decision.change == Change::refuse ? step.decision.why : "",
-             .side = there});
+             .side = there,
+             .ranges = cuts && entry.standing.kind == Kind::file
+                           ? ranges_of(entry.standing.size, job_.split_size)
+                           : std::vector<Range>()});
     }
     result_.session_stood = true;
     sites_[number].lead = 0;
@@ -96,10 +100,11 @@ Result<void> Conductor::settle(const Load& load, const std::vector<Settled>& set
     return {};
 }
 
-Result<void> Conductor::release(const Done& done, TaskState state) {
+Result<void> Conductor::release(const Done& done, TaskState state, milliseconds pause) {
     std::vector<Settled> settled;
     for (const Task& task : done.work.load.tasks)
-        settled.push_back({.id = task.id, .state = state, .attempts = task.attempts});
+        settled.push_back(
+            {.id = task.id, .state = state, .attempts = task.attempts, .pause = pause});
     return settle(done.work.load, settled);
 }
 
@@ -125,8 +130,27 @@ Result<void> Conductor::handle_check(const Done& done, const Result<Standings>& 
     return settle(load, settled);
 }
 
+namespace {
+
+// Why a range cannot be written now: another session does, or took it over. It is no trouble of
+// the site's.
+const Error* busy_piece(const Load& load, const Result<mover::Outcome>& result) {
+    if (load.tidy || load.tasks.front().piece == Piece::whole) return nullptr;
+    const Error* const error = !result ? &result.error() : (result->cut ? &*result->cut : nullptr);
+    const bool busy =
+        error != nullptr && error->fault == Fault::cut && error->side != Side::network;
+    return busy ? error : nullptr;
+}
+
+}  // namespace
+
 Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Outcome>& result) {
     const Load& load = done.work.load;
+    if (const Error* busy = done.stopped ? nullptr : busy_piece(load, result)) {
+        result_.session_stood = true;
+        say_(job_.sites[load.site].text + ": " + load.tasks.front().name + ": " + busy->message);
+        return release(done, TaskState::waiting, kBusyPause);
+    }
     if (result) {
         result_.session_stood = true;
         add(*result);

@@ -160,6 +160,9 @@ void add_fleet(config::Schema& schema, Job& job) {
                      "What a mover has in hand is taken over by others when nothing was heard of "
                      "it for so long."},
                     job.lease, {std::chrono::seconds(1), std::chrono::hours(24)});
+    schema.size({"split_size",
+                 "A larger file is cut into ranges of this size, which several movers carry."},
+                job.split_size, {1 * MiB, 1024 * GiB});
 }
 
 void add_hooks(config::Schema& schema, Job& job) {

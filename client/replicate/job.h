@@ -70,7 +70,10 @@ struct Job {
     std::string webhook;        // http://...
     Duration hook_timeout = std::chrono::hours(1);
     std::string state;  // the file of the SQLite database, or postgresql://...
-    Duration lease = std::chrono::minutes(1);  // a mover's, without a heartbeat
+    // Of a fleet: how long a mover's lease lives without a heartbeat, and from which size on files
+    // are cut into ranges, of that size too.
+    Duration lease = std::chrono::minutes(1);
+    std::uint64_t split_size = 1 * GiB;
 
     // What must not change while a run is unfinished: sources, destinations, rules.
     std::string shape() const;

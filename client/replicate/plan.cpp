@@ -1,5 +1,9 @@
 #include "client/replicate/plan.h"
 
+#include <algorithm>
+#include <span>
+
+#include "common/transfer/digest.h"
 #include "common/transfer/filter.h"
 
 namespace lambda::client::replicate {
@@ -115,6 +119,25 @@ SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standi
         }
     }
     return plan;
+}
+
+std::vector<Range> ranges_of(std::uint64_t size, std::uint64_t most) {
+    std::vector<Range> ranges;
+    if (size <= most) return ranges;
+    const std::uint64_t least = (size + kMostRanges - 1) / kMostRanges;
+    const std::uint64_t length =
+        (std::max(most, least) + kStageGrain - 1) / kStageGrain * kStageGrain;
+    for (std::uint64_t first = 0; first < size; first += length)
+        ranges.push_back({first, std::min(first + length, size)});
+    return ranges;
+}
+
+std::string stage_name(const std::string& epoch, const Site& site, const std::string& name,
+                       const Standing& standing) {
+    const std::string all = epoch + '\0' + site.text + '\0' + name + '\0' +
+                            std::to_string(standing.size) + '\0' +
+                            std::to_string(standing.mtime_ns);
+    return transfer::to_hex(transfer::leaf_digest(std::as_bytes(std::span(all))));
 }
 
 std::vector<transfer::Rule> rules_of_tidying(const std::vector<transfer::Rule>& rules,

@@ -8,6 +8,7 @@
 
 #include "client/replicate/job.h"
 #include "client/replicate/listing.h"
+#include "common/base/file_range.h"
 
 namespace lambda::client::replicate {
 
@@ -48,6 +49,15 @@ struct SitePlan {
 // `there` has an element for each entry.
 SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standing>>& there,
                    Which which, Conflict conflict);
+
+// A file as ranges of about `most` bytes, each on the grain of a stage; none where it is no larger
+// than that. kMostRanges at most: then they are larger.
+constexpr std::size_t kMostRanges = 10'000;
+std::vector<Range> ranges_of(std::uint64_t size, std::uint64_t most);
+
+// What all who carry pieces of one file call their stage; another name for another version of it.
+std::string stage_name(const std::string& epoch, const Site& site, const std::string& name,
+                       const Standing& standing);
 
 // The patterns by which a walk meets all directories, `links` (names of entries) and nothing else.
 std::vector<transfer::Rule> rules_of_tidying(const std::vector<transfer::Rule>& rules,

@@ -7,13 +7,13 @@
 namespace lambda::client::replicate {
 namespace {
 
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 // Of which history tells, over all jobs of a database.
 constexpr std::int64_t kMostRuns = 1000;
 
 // KEY stands for what Dialect::key says.
 constexpr const char* kTables = R"(
-CREATE TABLE job(id KEY, name BYTEA UNIQUE, request BIGINT);
+CREATE TABLE job(id KEY, name BYTEA UNIQUE, request BIGINT, made BIGINT);
 CREATE TABLE run(id KEY, job BIGINT, shape BYTEA, state BIGINT DEFAULT 0, started BIGINT,
                  ended BIGINT DEFAULT 0, files BIGINT DEFAULT 0, bytes BIGINT DEFAULT 0,
                  failed BIGINT DEFAULT 0);
@@ -24,10 +24,14 @@ CREATE TABLE site(run BIGINT, number BIGINT, place BYTEA, state BIGINT DEFAULT 0
 CREATE TABLE task(id KEY, run BIGINT, site BIGINT, state BIGINT, kind BIGINT, root BIGINT,
                   name BYTEA, size BIGINT, mtime BIGINT, mode BIGINT, attempts BIGINT DEFAULT 0,
                   not_before BIGINT DEFAULT 0, lease BIGINT DEFAULT 0, moved BIGINT DEFAULT 0,
-                  fault BIGINT DEFAULT 0, side BIGINT DEFAULT 0, reason BYTEA);
+                  fault BIGINT DEFAULT 0, side BIGINT DEFAULT 0, reason BYTEA,
+                  piece BIGINT DEFAULT 0, part BIGINT DEFAULT 0, first BIGINT DEFAULT 0,
+                  last BIGINT DEFAULT 0);
 CREATE INDEX task_of_site ON task(run, site, state, kind, id);
 CREATE INDEX task_of_lease ON task(lease);
-CREATE TABLE lease(id KEY, run BIGINT, site BIGINT, kind BIGINT, owner BYTEA, ticket BIGINT,
+CREATE INDEX task_of_part ON task(run, site, part, piece, state);
+CREATE TABLE lease(id KEY, run BIGINT, site BIGINT, kind BIGINT, task BIGINT, owner BYTEA,
+                   ticket BIGINT,
                    began BIGINT, lives BIGINT, until BIGINT, ended BIGINT DEFAULT 0,
                    lost BIGINT DEFAULT 0, files BIGINT DEFAULT 0, bytes BIGINT DEFAULT 0);
 CREATE INDEX lease_of_run ON lease(run, ended);
@@ -89,11 +93,15 @@ Result<std::unique_ptr<SqlStore>> SqlStore::open(std::unique_ptr<Database> datab
     std::unique_ptr<SqlStore> store(new SqlStore(std::move(database)));
     const auto known = store->keep<bool>([&](bool) -> Result<bool> {
         Database& on = *store->database_;
-        auto done =
-            on.run("INSERT INTO job(name, request) VALUES($1, 0) ON CONFLICT DO NOTHING", {job});
+        auto done = on.run(
+            "INSERT INTO job(name, request, made) VALUES($1, 0, now_ms()) "
+            "ON CONFLICT DO NOTHING",
+            {job});
         if (!done) return done.error();
-        done = on.run("SELECT id FROM job WHERE name = $1", {job},
-                      [&](const Row& row) { store->job_ = row.integer(0); });
+        done = on.run("SELECT id, made FROM job WHERE name = $1", {job}, [&](const Row& row) {
+            store->job_ = row.integer(0);
+            store->epoch_ = std::to_string(row.integer(0)) + "-" + std::to_string(row.integer(1));
+        });
         if (!done) return done.error();
         return true;
     });
@@ -218,11 +226,13 @@ Result<bool> SqlStore::end_run(std::int64_t run, RunState state) {
 Result<bool> SqlStore::end(std::int64_t run, RunState state) {
     const auto ended = database_->run(
         "UPDATE run SET state = $2, ended = now_ms(), "
-        "files = (SELECT count(*) FROM task WHERE run = $1 AND moved = 1 AND kind = 0), "
-        "bytes = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM task "
-        "         WHERE run = $1 AND moved = 1 AND kind = 0), "
-        "failed = (SELECT count(*) FROM task WHERE run = $1 AND state != 3) "
-        "WHERE id = $1 AND state = 0",
+        "files = (SELECT count(*) FROM task WHERE run = $1 AND moved = 1 AND kind = 0 "
+        "         AND piece != 1), "
+        "bytes = (SELECT " +
+            std::string(kBytes) +
+            " FROM task WHERE run = $1 AND moved = 1 AND kind = 0), "
+            "failed = (SELECT count(*) FROM task WHERE run = $1 AND state != 3 AND piece != 1) "
+            "WHERE id = $1 AND state = 0",
         {run, number(state)});
     if (!ended) return ended.error();
     if (state == RunState::cancelled) {
@@ -265,8 +275,8 @@ Result<std::vector<SiteStatus>> SqlStore::sites(std::int64_t run) {
             });
         if (!read) return read.error();
         read = database_->run(
-            "SELECT site, state, kind, count(*), CAST(sum(size) AS BIGINT) FROM task "
-            "WHERE run = $1 GROUP BY site, state, kind",
+            "SELECT site, state, kind, count(CASE piece WHEN 1 THEN NULL ELSE 1 END), " +
+                std::string(kBytes) + " FROM task WHERE run = $1 GROUP BY site, state, kind",
             {run}, [&](const Row& row) {
                 const auto site = unsigned_of(row.integer(0));
                 if (site >= sites.size()) return;

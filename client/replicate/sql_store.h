@@ -21,6 +21,7 @@ class SqlStore final : public Store {
                                                   const std::string& job);
 
     bool shared() const override { return database_->shared(); }
+    const std::string& epoch() const override { return epoch_; }
     Result<bool> conduct() override { return database_->conduct(); }
     Result<std::optional<Run>> last_run() override;
     Result<std::optional<Run>> run(std::int64_t id) override;
@@ -93,7 +94,8 @@ class SqlStore final : public Store {
     Result<std::vector<Run>> runs_of(const std::string& sql, const Values& values);
     Result<Run> begin_run(const std::string& shape, const std::vector<std::string>& sites);
     Result<bool> others_work(const std::string& owner);
-    Result<std::int64_t> begin_lease(const LeaseRequest& request, std::int64_t kind);
+    Result<std::int64_t> begin_lease(const LeaseRequest& request, std::int64_t kind,
+                                     std::int64_t task);
     Result<Lease> repeated(const LeaseRequest& request);
     struct Led {
         std::int64_t run = 0, site = 0;
@@ -101,12 +103,14 @@ class SqlStore final : public Store {
     Result<std::optional<Led>> still_led(std::int64_t lease);
     Result<bool> came_through(std::int64_t lease);
     Result<void> set_tasks(const std::vector<Settled>& settled, std::int64_t lease);
+    Result<void> fail_files(const std::vector<Settled>& settled);
     Result<void> end_lease(std::int64_t lease);
     Result<std::size_t> take(const std::string& which, const Values& values, bool lost);
     Result<bool> end(std::int64_t run, RunState state);
 
     std::unique_ptr<Database> database_;
     std::int64_t job_ = 0;
+    std::string epoch_;
 };
 
 // Where `state` says: a file of SQLite's, or postgresql://... A database that is lost is dialled

@@ -25,7 +25,8 @@ inline std::uint64_t unsigned_of(std::int64_t value) {
 }
 
 // The columns of a task, and what they hold.
-constexpr const char* kTask = "id, root, kind, name, size, mtime, mode, attempts";
+constexpr const char* kTask =
+    "id, root, kind, name, size, mtime, mode, attempts, piece, first, last";
 inline Task task_of(const Row& row) {
     return {.id = row.integer(0),
             .root = static_cast<std::uint32_t>(row.integer(1)),
@@ -34,8 +35,14 @@ inline Task task_of(const Row& row) {
                          .size = unsigned_of(row.integer(4)),
                          .mtime_ns = row.integer(5),
                          .mode = static_cast<std::uint32_t>(row.integer(6))},
-            .attempts = static_cast<std::uint32_t>(row.integer(7))};
+            .attempts = static_cast<std::uint32_t>(row.integer(7)),
+            .piece = static_cast<Piece>(row.integer(8)),
+            .bytes = {unsigned_of(row.integer(9)), unsigned_of(row.integer(10))}};
 }
+
+// The bytes that are moved with a task: those of a file that is cut are its ranges'.
+constexpr const char* kBytes =
+    "CAST(coalesce(sum(CASE piece WHEN 0 THEN size ELSE last - first END), 0) AS BIGINT)";
 
 // What a lease is for.
 constexpr std::int64_t kToCarry = 0;

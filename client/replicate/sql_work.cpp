@@ -20,6 +20,11 @@ class Load {
     explicit Load(const LeaseRequest& request) : request_(request) {}
     void offer(Task task) {
         if (full_ || tasks_.size() >= request_.most_files) return;
+        if (task.piece != Piece::whole) {  // it goes alone
+            full_ = tasks_.empty();
+            if (full_) tasks_.push_back(std::move(task));
+            return;
+        }
         if (request_.one_directory && !tasks_.empty() &&
             directory_of(task.name) != directory_of(tasks_.front().name))
             return;
@@ -44,17 +49,42 @@ class Load {
     bool full_ = false;
 };
 
+// One row of the table.
+struct PlannedRow {
+    const PlannedTask* task;
+    Piece piece = Piece::whole;
+    std::int64_t part = 0;  // the same for all pieces of a file
+    Range bytes{};
+};
+std::vector<PlannedRow> rows_of(const Planned& planned) {
+    std::vector<PlannedRow> rows;
+    rows.reserve(planned.tasks.size());
+    std::int64_t part = 0;
+    for (const PlannedTask& task : planned.tasks) {
+        if (task.ranges.empty() || !task.refused.empty()) {
+            rows.push_back({.task = &task});
+            continue;
+        }
+        ++part;
+        for (const Range range : task.ranges)
+            rows.push_back({.task = &task, .piece = Piece::range, .part = part, .bytes = range});
+        rows.push_back({.task = &task, .piece = Piece::finish, .part = part});
+    }
+    return rows;
+}
+
 }  // namespace
 
 // ---- sites
 
-Result<std::int64_t> SqlStore::begin_lease(const LeaseRequest& request, std::int64_t kind) {
+Result<std::int64_t> SqlStore::begin_lease(const LeaseRequest& request, std::int64_t kind,
+                                           std::int64_t task) {
     std::int64_t lease = 0;
     const auto made = database_->run(
-        "INSERT INTO lease(run, site, kind, owner, ticket, began, lives, until) "
-        "VALUES($1, $2, $3, $4, $5, now_ms(), $6, now_ms() + $6) RETURNING id",
+        "INSERT INTO lease(run, site, kind, owner, ticket, began, lives, until, task) "
+        "VALUES($1, $2, $3, $4, $5, now_ms(), $6, now_ms() + $6, $7) RETURNING id",
         {request.run, std::int64_t{request.site}, kind, request.owner, number(request.ticket),
-         std::int64_t{request.lives.count()}},
+         std::int64_t{request.lives.count()}, task},
         [&](const Row& row) { lease = row.integer(0); });
     if (!made) return made.error();
     return lease;
@@ -63,9 +93,9 @@ Result<std::int64_t> SqlStore::begin_lease(const LeaseRequest& request, std::int
 Result<void> SqlStore::end_lease(std::int64_t lease) {
     const auto ended = database_->run(
         "UPDATE lease SET ended = now_ms(), "
-        "files = (SELECT count(*) FROM task WHERE lease = $1 AND state = 3), "
-        "bytes = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM task "
-        "         WHERE lease = $1 AND state = 3) WHERE id = $1",
+        "files = (SELECT count(*) FROM task WHERE lease = $1 AND state = 3 AND piece != 1), "
+        "bytes = (SELECT " +
+            std::string(kBytes) + " FROM task WHERE lease = $1 AND state = 3) WHERE id = $1",
         {lease});
     return ended ? Result<void>() : ended.error();
 }
@@ -90,7 +120,7 @@ Result<std::int64_t> SqlStore::lead(const LeaseRequest& request) {
                               });
         if (!done) return done.error();
         if (held != 0) return ours ? held : 0;
-        const auto lease = begin_lease(request, kToLead);
+        const auto lease = begin_lease(request, kToLead, 0);
         if (!lease) return lease;
         done = database_->run("UPDATE site SET lease = $3 WHERE run = $1 AND number = $2",
                               {request.run, std::int64_t{request.site}, *lease});
@@ -128,11 +158,15 @@ Result<bool> SqlStore::plan(std::int64_t lead, const Planned& planned) {
         const auto [run, site] = **led;
         auto done = database_->run("DELETE FROM task WHERE run = $1 AND site = $2", {run, site});
         if (!done) return done.error();
+        const std::vector<PlannedRow> rows = rows_of(planned);
         const auto inserted = database_->run_many(
             "INSERT INTO task(run, site, state, kind, root, name, size, mtime, mode, reason, "
-            "fault, side) VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-            planned.tasks.size(), [&, run = run, site = site](std::size_t i, Values& values) {
-                const PlannedTask& task = planned.tasks[i];
+            "fault, side, piece, part, first, last) VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+            "$10, "
+            "$11, $12, $13, $14, $15, $16)",
+            rows.size(), [&, run = run, site = site](std::size_t i, Values& values) {
+                const PlannedRow& row = rows[i];
+                const PlannedTask& task = *row.task;
                 const TaskState state =
                     task.refused.empty() ? TaskState::waiting : TaskState::failed;
                 values = {run,
@@ -146,7 +180,11 @@ Result<bool> SqlStore::plan(std::int64_t lead, const Planned& planned) {
                           std::int64_t{task.standing.mode},
                           task.refused,
                           number(Fault::file),
-                          number(task.side)};
+                          number(task.side),
+                          number(row.piece),
+                          row.part,
+                          number(row.bytes.first),
+                          number(row.bytes.last)};
             });
         if (!inserted) return inserted.error();
         done = database_->run(
@@ -213,7 +251,10 @@ Result<Lease> SqlStore::lease(const LeaseRequest& request) {
         const auto read = database_->run(
             std::string("SELECT ") + kTask +
                 " FROM task WHERE run = $1 AND site = $2 AND state = $3 AND kind = 0 "
-                "AND not_before <= now_ms() ORDER BY id LIMIT $4" +
+                "AND not_before <= now_ms() AND (piece != 2 OR NOT EXISTS("
+                "SELECT 1 FROM task AS open WHERE open.run = $1 AND open.site = $2 "
+                "AND open.part = task.part AND open.piece = 1 AND open.state != 3)) "
+                "ORDER BY id LIMIT $4" +
                 database_->dialect().skip_locked,
             {request.run, std::int64_t{request.site}, number(request.from),
              number(kLooks * request.most_files)},
@@ -222,7 +263,8 @@ Result<Lease> SqlStore::lease(const LeaseRequest& request) {
         Lease lease{.number = 0, .tasks = load.take()};
         if (lease.tasks.empty()) return lease;
         const auto begun =
-            begin_lease(request, request.from == TaskState::waiting ? kToCarry : kToCheck);
+            begin_lease(request, request.from == TaskState::waiting ? kToCarry : kToCheck,
+                        lease.tasks.front().id);
         if (!begun) return begun.error();
         lease.number = *begun;
         const auto taken =
@@ -237,8 +279,9 @@ Result<Lease> SqlStore::lease(const LeaseRequest& request) {
 
 // Those that this lease still holds; 0: that nobody holds.
 Result<void> SqlStore::set_tasks(const std::vector<Settled>& settled, std::int64_t lease) {
-    return database_->run_many(
-        "UPDATE task SET state = $1, moved = CASE WHEN moved > $2 THEN moved ELSE $2 END, "
+    auto set = database_->run_many(
+        "UPDATE task SET state = CASE WHEN $1 = 2 AND piece != 0 THEN 0 ELSE $1 END, moved = CASE "
+        "WHEN moved > $2 THEN moved ELSE $2 END, "
         "attempts = $3, not_before = now_ms() + $4, fault = $5, side = $6, reason = $7 "
         "WHERE id = $8 AND ((state = 1 AND lease = $9) OR (state = 0 AND $9 = 0))",
         settled.size(), [&](std::size_t i, Values& values) {
@@ -253,6 +296,22 @@ Result<void> SqlStore::set_tasks(const std::vector<Settled>& settled, std::int64
                       each.id,
                       lease};
         });
+    return set ? fail_files(settled) : set;
+}
+
+// What belongs to a range that failed, or to a file whose finish did, is not tried either.
+Result<void> SqlStore::fail_files(const std::vector<Settled>& settled) {
+    for (const Settled& each : settled) {
+        if (each.state != TaskState::failed) continue;
+        const auto failed = database_->run(
+            "UPDATE task SET state = 4, fault = $2, side = $3, reason = $4, attempts = $5 "
+            "WHERE state = 0 AND part != 0 AND id != $1 "
+            "AND (run, site, part) IN (SELECT run, site, part FROM task WHERE id = $1)",
+            {each.id, number(each.fault), number(each.side), each.reason,
+             std::int64_t{each.attempts}});
+        if (!failed) return failed.error();
+    }
+    return {};
 }
 
 Result<bool> SqlStore::settle(std::int64_t lease, const std::vector<Settled>& settled) {
@@ -293,9 +352,10 @@ Result<std::size_t> SqlStore::take(const std::string& which, const Values& value
                            database_->dialect().skip_locked,
                        values, [&](const Row& row) { leases.push_back(row.integer(0)); });
     if (!read) return read;
-    auto taken = database_->run_many("UPDATE task SET state = 2 WHERE lease = $1 AND state = 1",
-                                     leases.size(),
-                                     [&](std::size_t i, Values& each) { each = {leases[i]}; });
+    auto taken = database_->run_many(
+        "UPDATE task SET state = CASE piece WHEN 0 THEN 2 ELSE 0 END "
+        "WHERE lease = $1 AND state = 1",
+        leases.size(), [&](std::size_t i, Values& each) { each = {leases[i]}; });
     if (!taken) return taken.error();
     taken = database_->run_many("UPDATE lease SET ended = now_ms(), lost = $2 WHERE id = $1",
                                 leases.size(), [&](std::size_t i, Values& each) {
@@ -344,7 +404,7 @@ Result<std::vector<Failure>> SqlStore::failures(std::int64_t run, std::size_t mo
         std::vector<Failure> failures;
         const auto read = database_->run(
             "SELECT site, name, fault, side, reason, attempts FROM task "
-            "WHERE run = $1 AND state = 4 ORDER BY id LIMIT $2",
+            "WHERE run = $1 AND state = 4 AND piece != 1 ORDER BY id LIMIT $2",
             {run, number(most)}, [&](const Row& row) {
                 failures.push_back({.site = static_cast<std::uint32_t>(row.integer(0)),
                                     .name = row.text(1),
@@ -362,8 +422,9 @@ Result<std::vector<Failure>> SqlStore::failures(std::int64_t run, std::size_t mo
 
 Result<std::vector<Task>> SqlStore::left_over(std::int64_t run) {
     return tasks(
-        "SELECT min(id), root, min(kind), name, min(size), min(mtime), min(mode), min(attempts) "
-        "FROM task WHERE run = $1 AND state != 3 GROUP BY root, name ORDER BY min(id)",
+        "SELECT min(id), root, min(kind), name, min(size), min(mtime), min(mode), min(attempts), "
+        "0, 0, 0 FROM task WHERE run = $1 AND state != 3 AND piece != 1 GROUP BY root, name "
+        "ORDER BY min(id)",
         {run});
 }
 

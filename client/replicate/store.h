@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "client/replicate/listing.h"
+#include "common/base/interval_set.h"
 #include "common/base/result.h"
 
 namespace lambda::client::replicate {
@@ -56,20 +57,26 @@ struct Run {
     std::uint64_t failed = 0;
 };
 
+// What of a file a task is. One that is cut into ranges is finished, once all of them are done.
+enum class Piece : std::uint8_t { whole = 0, range = 1, finish = 2 };
+
 struct Task {
     std::int64_t id = 0;
     std::uint32_t root = 0;
     std::string name;  // Entry::name
     Standing standing;
     std::uint32_t attempts = 0;  // that failed
+    Piece piece = Piece::whole;
+    Range bytes{};  // of a range
 };
 
 struct PlannedTask {
     std::uint32_t root = 0;
     std::string name;
     Standing standing;
-    std::string refused;       // why it is not to be tried; else empty
-    Side side = Side::remote;  // whose fault that is
+    std::string refused{};        // why it is not to be tried; else empty
+    Side side = Side::remote;     // whose fault that is
+    std::vector<Range> ranges{};  // that several may carry; none: it is moved whole
 };
 struct Planned {
     std::vector<PlannedTask> tasks;
@@ -144,6 +151,8 @@ class Store {
 
     // Whether movers on several hosts may conduct at the same time.
     virtual bool shared() const = 0;
+    // The numbers of leases grow within it: letters, digits and '-'.
+    virtual const std::string& epoch() const = 0;
     // The right to conduct, for as long as this lives. False: another process has it.
     virtual Result<bool> conduct() = 0;
 
@@ -190,9 +199,12 @@ class Store {
     // Sites that were given up are tried again.
     virtual Result<void> hope_again(std::int64_t run) = 0;
 
-    // Files alone. One that holds no task is none. The same ticket gives the same lease.
+    // Files alone; a range, or the finish of a file, by itself. What was leased of these before is
+    // not uncertain: who carries it again finds out. One that holds no task is none. The same
+    // ticket gives the same lease.
     virtual Result<Lease> lease(const LeaseRequest& request) = 0;
-    // Ends the lease. False: it had ended, and nothing happened; as when it is said again.
+    // Ends the lease. A range that failed fails its file. False: it had ended, and nothing
+    // happened; as when it is said again.
     virtual Result<bool> settle(std::int64_t lease, const std::vector<Settled>& settled) = 0;
     // Files that are not done, and when the first of those that wait may be tried.
     struct Waiting {

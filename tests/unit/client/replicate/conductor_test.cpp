@@ -324,6 +324,33 @@ TEST_CASE("an interruption ends the process, not the run") {
     bench.check_identical();
 }
 
+TEST_CASE("what a lost lease was for is stopped and dropped, and the run goes on") {
+    Bench bench(1, "batch_files: 10\n");
+    bench.fill(40, 1'000'000);
+    bench.world.bytes_per_ms = 1000;  // 10 s for a load
+    const Run run = bench.begin(kMonday);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    std::size_t taken = 0;
+    crew.at_wait = [&](WallTime at) {
+        if (at < kMonday + seconds(5) || taken > 0) return;
+        taken = *bench.store->take_over(run.id, "another");
+    };
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    CHECK(taken == 1);
+    CHECK(ending->how == Ending::How::finished);
+    bench.check_identical();
+    CHECK(crew.now() < kMonday + seconds(60));
+    CHECK(std::any_of(bench.said.begin(), bench.said.end(), [](const std::string& text) {
+        return text.find("a lease was lost") != text.npos;
+    }));
+    const auto tallies = bench.store->tallies(run.id);
+    REQUIRE(tallies.ok());
+    REQUIRE(tallies->size() == 1);
+    CHECK((*tallies)[0].lost == 1);
+    CHECK((*tallies)[0].leases == 5);
+}
+
 TEST_CASE("a server that refuses the settings ends the run at once") {
     // Told by the carrier as usage: no file is to blame, and no later try would do.
     struct Refusing final : Crew {

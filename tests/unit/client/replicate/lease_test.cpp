@@ -44,6 +44,12 @@ class Doubtful final : public Database {
     bool lost_ = false, committed_ = false;
 };
 
+Planned cut_file() {
+    Planned planned = files({{"small", 3}, {"large", 25}, {"last", 4}});
+    planned.tasks[1].ranges = {{0, 10}, {10, 20}, {20, 25}};
+    return planned;
+}
+
 TEST_CASE("work is leased in order, in loads of a bounded size, and once") {
     FOR_EVERY_STORE(bench);
     const auto store = bench.open();
@@ -155,6 +161,78 @@ TEST_CASE("who leaves leaves nothing leased") {
     CHECK(leased(*store, request(run.id)) == Names{"1"});
     good(store->leave("me"));
     CHECK(leased(*store, request(run.id, TaskState::uncertain, "you")) == Names{"1"});
+}
+
+TEST_CASE("a file that is cut is carried by ranges, each once, and then finished") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    plan(*store, run, cut_file());
+    CHECK(good(store->sites(run.id))[0].waiting.files == 3);
+    CHECK(good(store->sites(run.id))[0].waiting.bytes == 32);
+    CHECK(leased(*store, request(run.id)) == Names{"small", "last"});
+    std::vector<Lease> ranges;
+    for (std::uint64_t first = 0; first < 25; first += 10) {
+        ranges.push_back(good(store->lease(request(run.id))));
+        REQUIRE(ranges.back().tasks.size() == 1);
+        CHECK(ranges.back().tasks[0].piece == Piece::range);
+        CHECK(ranges.back().tasks[0].bytes ==
+              Range{first, std::min<std::uint64_t>(first + 10, 25)});
+        CHECK(ranges.back().tasks[0].standing.size == 25);
+    }
+    CHECK(leased(*store, request(run.id)).empty());
+    CHECK(good(store->settle(ranges[2].number, all_done(ranges[2]))));
+    CHECK(good(store->settle(ranges[0].number, all_done(ranges[0]))));
+    CHECK(good(store->sites(run.id))[0].moved.bytes == 15);
+    CHECK(good(store->sites(run.id))[0].moved.files == 0);
+
+    // The owner of the second is gone: who carries it next is told a larger number.
+    CHECK(good(store->conduct()));
+    bench.pass(milliseconds(20'000));
+    CHECK(good(store->take_over(run.id, "you")) == 2);
+    CHECK(leased(*store, request(run.id, TaskState::uncertain, "you")) == Names{"small", "last"});
+    const auto again = good(store->lease(request(run.id, TaskState::waiting, "you")));
+    REQUIRE(again.tasks.size() == 1);
+    CHECK(again.tasks[0].bytes == Range{10, 20});
+    CHECK(again.number > ranges[1].number);
+    CHECK_FALSE(good(store->settle(ranges[1].number, all_done(ranges[1]))));
+    CHECK(leased(*store, request(run.id)).empty());
+    CHECK(good(store->settle(again.number, all_done(again))));
+    const auto finish = good(store->lease(request(run.id)));
+    REQUIRE(finish.tasks.size() == 1);
+    CHECK(finish.tasks[0].piece == Piece::finish);
+    CHECK(good(store->settle(finish.number, all_done(finish))));
+    CHECK(good(store->sites(run.id))[0].moved.files == 1);
+    CHECK(good(store->sites(run.id))[0].moved.bytes == 25);
+    CHECK(good(store->left_over(run.id)).size() == 2);
+}
+
+TEST_CASE("a range that fails for good fails its file, and no other") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    Planned planned = cut_file();
+    planned.tasks.push_back(planned.tasks[1]);
+    planned.tasks.back().name = "other";
+    plan(*store, run, planned);
+    CHECK(leased(*store, request(run.id)) == Names{"small", "last"});
+    const auto range = good(store->lease(request(run.id)));
+    CHECK(good(store->settle(range.number, {{.id = range.tasks[0].id,
+                                             .state = TaskState::failed,
+                                             .attempts = 4,
+                                             .reason = "it changed"}})));
+    const auto failures = good(store->failures(run.id, 10));
+    REQUIRE(failures.size() == 1);
+    CHECK(failures[0].name == "large");
+    CHECK(failures[0].error.message == "it changed");
+    CHECK(good(store->sites(run.id))[0].failed == 1);
+    for (int i = 0; i < 4; ++i) {
+        const auto next = good(store->lease(request(run.id)));
+        REQUIRE(next.tasks.size() == 1);
+        CHECK(next.tasks[0].name == "other");
+        CHECK(good(store->settle(next.number, all_done(next))));
+    }
+    CHECK(leased(*store, request(run.id)).empty());
 }
 
 TEST_CASE("a database that cuts its connections is dialled again") {

@@ -98,5 +98,39 @@ TEST_CASE("tidying meets directories and the links that are named, and nothing e
     CHECK(tidy.excludes("a/odd1\\name", false));
 }
 
+TEST_CASE("a large file is cut into ranges that cover it, on the grain of a stage") {
+    CHECK(ranges_of(0, 8 * MiB).empty());
+    CHECK(ranges_of(8 * MiB, 8 * MiB).empty());
+    for (const std::uint64_t size :
+         {8 * MiB + 1, 64 * MiB, 64 * MiB - 1, 5000 * GiB, 90'000'000 * GiB}) {
+        for (const std::uint64_t most : {1 * MiB, 8 * MiB, 8 * MiB + 7}) {
+            if (size <= most) continue;
+            const auto ranges = ranges_of(size, most);
+            CAPTURE(size, most, ranges.size());
+            CHECK(ranges.size() <= kMostRanges);
+            std::uint64_t next = 0;
+            for (const Range range : ranges) {
+                CHECK(range.first == next);
+                CHECK(fits_stage(range, size));
+                next = range.last;
+            }
+            CHECK(next == size);
+        }
+    }
+}
+
+TEST_CASE(
+    "another version of a file has another stage, and the name is one that a stage may have") {
+    const Site site{.text = "ann@store:x", .server = {}, .path = {}};
+    Standing standing{.size = 5, .mtime_ns = 7};
+    const std::string name = stage_name("1-2", site, "a/b", standing);
+    CHECK(is_stage_name(name));
+    CHECK(name == stage_name("1-2", site, "a/b", standing));
+    CHECK(name != stage_name("1-3", site, "a/b", standing));
+    CHECK(name != stage_name("1-2", site, "a/c", standing));
+    standing.mtime_ns = 8;
+    CHECK(name != stage_name("1-2", site, "a/b", standing));
+}
+
 }  // namespace
 }  // namespace lambda::client::replicate
