@@ -333,7 +333,6 @@ class Sync(Case):
             result = self.client(*arguments, self.daemon.url("to"))
             self.assert_failed(result, USAGE)
         self.assert_failed(self.client("sync", source, self.folder("other")), USAGE)
-        self.assert_failed(self.client("sync", self.daemon.url("a"), self.daemon.url("b")), USAGE)
         self.assert_failed(self.client("sync", os.path.join(source, "none"), self.daemon.url("to")), FILE_FAILED)
 
     def test_files_of_a_tree_that_were_done_do_not_move_again(self):

@@ -125,7 +125,7 @@ class Ends {
     // Until nothing is left to do. What the sender would send is done at once.
     void run() {
         if (!begin()) return;
-        for (int turns = 0; turns < 100 && !comparison.over(); ++turns) turn();
+        for (int turns = 0; turns < 1000 && !comparison.over(); ++turns) turn();
     }
     bool begin() { return comparison.set_plan(plan_); }
     void turn() {

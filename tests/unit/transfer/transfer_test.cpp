@@ -119,7 +119,8 @@ TEST_CASE("names that could leave the target are refused in a record") {
     CHECK_FALSE(survives(file_record("a/.lambda-" + hash + ".journal")));
     CHECK_FALSE(survives(file_record(".lambda-" + hash + ".part/b")));
     CHECK(survives(file_record(".lambda-" + hash.substr(1) + ".part")));
-    CHECK(survives(file_record(".lambda-" + hash + ".parts")));
+    CHECK_FALSE(survives(file_record(".lambda-" + hash + ".parts")));
+    CHECK(survives(file_record(".lambda-" + hash + ".partss")));
     CHECK_FALSE(survives(file_record(std::string(4097, 'a'))));
 }
 
