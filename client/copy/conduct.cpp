@@ -14,6 +14,7 @@ using session::Direction;
 
 // A server tells of a running copy each second; before, it may dial and log in.
 constexpr Duration kSilence = std::chrono::minutes(3);
+constexpr std::size_t kTokenDigits = 32;  // of a grant
 
 Error usage(const std::string& path, std::string message, std::string remedy) {
     return Error{.fault = Fault::usage,
@@ -47,6 +48,13 @@ std::string raw(const transfer::Record& record) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+std::optional<session::Entry> found(const session::Reply& reply) {
+    if (reply.code != 250 || reply.lines.size() < 2) return std::nullopt;
+    auto entry = session::parse_entry(reply.lines[1]);
+    if (!entry) return std::nullopt;
+    return *std::move(entry);
+}
+
 mover::Progress progress_of(const session::CopyStatus& status) {
     return {.bytes = status.bytes,
             .total_bytes = status.total_bytes,
@@ -57,6 +65,21 @@ mover::Progress progress_of(const session::CopyStatus& status) {
             .rtt_ms = static_cast<double>(status.rtt_us) / 1e3,
             .rate_bits = static_cast<double>(status.rate),
             .current_name = {}};
+}
+
+bool fits(const char* verb, const std::string& argument) {
+    return session::fits_line(verb + (" " + argument));
+}
+
+Error too_long(const std::vector<transfer::Rule>& patterns) {
+    if (patterns.empty())
+        return usage({}, "the paths are too long for a command", "use shorter ones");
+    std::size_t bytes = 0;
+    for (const transfer::Rule& rule : patterns) bytes += rule.pattern.size();
+    return usage({},
+                 "too many patterns between servers: " + std::to_string(bytes) +
+                     " bytes do not fit into a command, with two paths",
+                 "use fewer, of 1,500 bytes in all, or copy the tree in parts");
 }
 
 bool has_line_end(const std::string& path) {
@@ -87,6 +110,7 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
 
 std::optional<CopyTry> Conductor::run() {
     error_.reset();
+    stood_ = moved_ = false;
     if (!open(Role::source) || !open(Role::destination) || !look()) return std::nullopt;
     CopyTry done;
     const bool source_first = arguments_.connect == Connect::source;
@@ -95,6 +119,7 @@ std::optional<CopyTry> Conductor::run() {
         const Outcome outcome = copy(dialler, done);
         if (outcome == Outcome::copied) return done;
         if (outcome == Outcome::failed || arguments_.connect != Connect::either) break;
+        LAMBDA_ASSERT(source_ && destination_);
         if (dialler == Role::destination) {
             report_.note("the " + std::string(to_string(dialler)) + " server cannot dial (" +
                          error_->error.sentence() + "); the source server tries it");
@@ -121,8 +146,8 @@ bool Conductor::open(Role role) {
     return true;
 }
 
-// What the source is, and whether the target is a directory: so that each try means the same,
-// whatever the one before has made.
+// What the source is, and, once, whether the target is a directory: so that each try means the
+// same, whatever the one before has made.
 bool Conductor::look() {
     const auto at_source = source_->exchange("MLST", plan_.source.path);
     if (!at_source) return fail(at_source.error(), Role::source);
@@ -130,22 +155,22 @@ bool Conductor::look() {
         return fail(refusal(*at_source, fault_of(at_source->code), plan_.source.path),
                     Role::source);
     }
+    const auto source = found(*at_source);
+    size_.reset();
+    if (source && source->type == session::EntryType::file) size_ = source->size;
+    return settle(source ? &*source : nullptr);
+}
+
+bool Conductor::settle(const session::Entry* source) {
     const auto at_target = destination_->exchange("MLST", plan_.destination.path);
     if (!at_target) return fail(at_target.error(), Role::destination);
     report_.session_stands();
-
-    const auto found = [](const session::Reply& reply) -> std::optional<session::Entry> {
-        if (reply.code != 250 || reply.lines.size() < 2) return std::nullopt;
-        auto entry = session::parse_entry(reply.lines[1]);
-        if (!entry) return std::nullopt;
-        return *std::move(entry);
-    };
-    const auto source = found(*at_source);
+    stood_ = true;
+    if (settled_) return true;
     const auto target = found(*at_target);
-    const bool tree = source && source->type == session::EntryType::directory;
+    const bool tree = source != nullptr && source->type == session::EntryType::directory;
     const bool into = plan_.destination.path.ends_with('/') ||
                       (target && target->type == session::EntryType::directory);
-    if (source && source->type == session::EntryType::file) size_ = source->size;
     // A tree that becomes the target is what it holds, in a directory of that name; of a sync it
     // always is, also where a link leads to it.
     bool whole = tree && !into;
@@ -156,20 +181,23 @@ bool Conductor::look() {
     }
     contents_ = plan_.contents || whole;
     several_ = contents_ || into;
+    settled_ = true;
     return true;
 }
 
-std::optional<std::string> Conductor::grant(Role granter, Role dialler) {
+session::GrantRequest Conductor::grant_request(Role granter, Role dialler) {
     const bool puts = granter == Role::destination;
-    const session::GrantRequest request{
-        .direction = dialler == Role::destination ? Direction::get : Direction::put,
-        .peer = session(dialler)->peer_fingerprint(),
-        .size = size_,
-        .contents = granter == Role::source && contents_,
-        .several = puts && several_,
-        .follow = granter == Role::source && arguments_.walk.links == ports::Links::follow,
-        .sync = puts && !arguments_.plan.is_default() ? raw(arguments_.plan) : std::string(),
-        .path = end(granter).path};
+    return {.direction = dialler == Role::destination ? Direction::get : Direction::put,
+            .peer = session(dialler)->peer_fingerprint(),
+            .size = size_,
+            .contents = granter == Role::source && contents_,
+            .several = puts && several_,
+            .follow = granter == Role::source && arguments_.walk.links == ports::Links::follow,
+            .sync = puts && !arguments_.plan.is_default() ? raw(arguments_.plan) : std::string(),
+            .path = end(granter).path};
+}
+
+std::optional<std::string> Conductor::grant(Role granter, const session::GrantRequest& request) {
     const auto reply = session(granter)->exchange("GRANT", session::format_grant_request(request));
     if (!reply) {
         fail(reply.error(), granter);
@@ -181,13 +209,8 @@ std::optional<std::string> Conductor::grant(Role granter, Role dialler) {
     return std::nullopt;
 }
 
-Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
+session::CopyRequest Conductor::copy_request(Role dialler) {
     const Role granter = other(dialler);
-    const auto token = grant(granter, dialler);
-    if (!token) {
-        return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
-    }
-    done.dialler = dialler;
     session::CopyRequest request;
     request.terms = make_terms(arguments_.settings);
     request.terms.direction = dialler == Role::destination ? Direction::get : Direction::put;
@@ -196,7 +219,6 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
     request.host = end(granter).server.host;
     request.port = end(granter).server.port;
     request.peer = session(granter)->peer_fingerprint();
-    request.grant = *token;
     request.there = end(granter).path;
     request.contents = contents_;
     request.several = several_;
@@ -208,6 +230,25 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
         request.sync = raw(plan);
     }
     request.path = end(dialler).path;
+    return request;
+}
+
+Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
+    const Role granter = other(dialler);
+    const session::GrantRequest asked = grant_request(granter, dialler);
+    session::CopyRequest request = copy_request(dialler);
+    request.grant.assign(kTokenDigits, '0');
+    if (!fits("GRANT", session::format_grant_request(asked)) ||
+        !fits("COPY", session::format_copy_request(request))) {
+        fail(too_long(arguments_.walk.rules), std::nullopt);
+        return Outcome::failed;
+    }
+    const auto token = grant(granter, asked);
+    if (!token) {
+        return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
+    }
+    request.grant = *token;
+    done.dialler = dialler;
     Connection& connection = *session(dialler);
     if (auto queued = connection.send("COPY", session::format_copy_request(request)); !queued) {
         fail(queued.error(), std::nullopt);
@@ -230,8 +271,10 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
 }
 
 Conductor::Outcome Conductor::follow(Role dialler, CopyTry& done) {
-    const auto last =
-        hear_copy(*session(dialler), report_, [&] { session(other(dialler)).reset(); });
+    const auto last = hear_copy(*session(dialler), report_, [&] {
+        moved_ = true;
+        session(other(dialler)).reset();
+    });
     if (!last) {
         fail(last.error(),
              last.error().side == Side::local ? std::nullopt : std::optional<Role>(dialler));
@@ -242,9 +285,8 @@ Conductor::Outcome Conductor::follow(Role dialler, CopyTry& done) {
         fail(refusal(*last, fault_of(last->code), {}), dialler);
         return Outcome::failed;
     }
-    if (last->code == 425) {
-        Error error = *result->cut;
-        fail(std::move(error), dialler);
+    if (result->unreached && !moved_) {
+        fail(*std::move(result->cut), dialler);
         return Outcome::unreached;
     }
     done.result = *std::move(result);

@@ -12,6 +12,7 @@
 #include "client/report.h"
 #include "common/session/copy.h"
 #include "common/session/copy_result.h"
+#include "common/session/entry.h"
 
 namespace lambda::client {
 
@@ -51,9 +52,13 @@ class Conductor {
     Conductor(const CopyPlan& plan, const Arguments& arguments, Report& report)
         : plan_(plan), arguments_(arguments), report_(report) {}
 
-    // Both sessions, a grant and the copy. Where nothing came of it, error() tells why.
+    // Both sessions, a grant and the copy. Where nothing came of it, error() tells why. Repeated,
+    // it lands where the first one did, whatever that has made.
     std::optional<CopyTry> run();
     const CopyError& error() const { return *error_; }
+    // Of the last run.
+    bool stood() const { return stood_; }  // both sessions
+    bool moved() const { return moved_; }  // there were bytes on the way
 
   private:
     std::unique_ptr<Connection>& session(Role role) {
@@ -64,7 +69,10 @@ class Conductor {
     }
     bool open(Role role);
     bool look();
-    std::optional<std::string> grant(Role granter, Role dialler);
+    bool settle(const session::Entry* source);
+    session::GrantRequest grant_request(Role granter, Role dialler);
+    std::optional<std::string> grant(Role granter, const session::GrantRequest& request);
+    session::CopyRequest copy_request(Role dialler);
     enum class Outcome { copied, unreached, failed };
     Outcome copy(Role dialler, CopyTry& done);
     Outcome follow(Role dialler, CopyTry& done);
@@ -74,7 +82,9 @@ class Conductor {
     const Arguments& arguments_;
     Report& report_;
     std::unique_ptr<Connection> source_, destination_;
+    bool stood_ = false, moved_ = false;
     std::optional<std::uint64_t> size_;  // of a source that is a file
+    bool settled_ = false;               // the two below are what they stay
     bool contents_ = false, several_ = false;
     std::optional<CopyError> error_;
 };

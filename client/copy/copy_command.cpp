@@ -64,7 +64,12 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
     };
     for (const Error& failure : result.failures) tell(failure);
     if (result.failed > result.failures.size()) {
-        report.note(std::to_string(result.failed - result.failures.size()) + " more files failed");
+        report.error({.fault = Fault::file,
+                      .message = std::to_string(result.failed - result.failures.size()) +
+                                 (result.failures.empty() ? "" : " more") + " files failed",
+                      .path = {},
+                      .side = Side::remote,
+                      .remedy = "run the same command again: it tells of those that fail then"});
     }
     for (const auto& skip : result.skips) report.note("skipped " + skip.name + ": " + skip.why);
     if (result.skipped > result.skips.size()) {
@@ -100,8 +105,9 @@ bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
     Retry retry(arguments.settings.retry_for, seed);
     std::optional<mover::Outcome> all;
+    Conductor conductor(plan, arguments, report);
+    bool began = false;
     for (;;) {
-        Conductor conductor(plan, arguments, report);
         const auto done = conductor.run();
         if (done && done->detached) {
             const bool at_source = done->dialler == Role::source;
@@ -109,6 +115,9 @@ bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
                           report);
             return true;
         }
+        // Patience begins with the first two sessions, and anew where bytes moved.
+        const bool first = conductor.stood() && !std::exchange(began, true);
+        if (done || first || conductor.moved()) retry.stood(now());
         CopyError cut;
         if (done) {
             if (!all) all.emplace();
@@ -118,7 +127,6 @@ bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
                 report.moved(*all);
                 return done->result.failed == 0;
             }
-            retry.stood(now());
             cut = {*done->result.cut, role_of(*done->result.cut, done->dialler)};
         } else {
             cut = conductor.error();
@@ -131,6 +139,11 @@ bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
             poll_until({&user, 1}, now() + *pause);
             if (!interrupted()) continue;
             cut = {interruption_error(), std::nullopt};
+        }
+        if (done) {  // files may have failed before
+            session::CopyResult told = done->result;
+            told.cut.reset();
+            report_result(told, done->dialler, report);
         }
         report_error(cut.error, cut.role, report);
         if (all) report.moved(*all);

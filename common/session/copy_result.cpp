@@ -12,6 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kFaults{"usage", "file",     "session",    "integrity",
                                                   "cut",   "protocol", "unsupported"};
 constexpr std::array<std::string_view, 3> kSides{"local", "remote", "network"};
+constexpr int kWhole = 226, kUnreached = 425, kCut = 426;
 
 std::uint64_t number(FactReader& reader, std::string_view name) {
     return reader.number(name, 0, UINT64_MAX);
@@ -25,8 +26,25 @@ Facts error_facts(const Error& error) {
     return facts;
 }
 
+// Three of these fit a line, if each of their bytes takes three.
+constexpr std::size_t kShort = 400;
+static_assert(3 * 3 * kShort + 200 < kMaxLine);
+
+std::string shortened(const std::string& text) {
+    constexpr std::size_t kEnd = kShort / 2 - 2;
+    if (text.size() <= kShort) return text;
+    return text.substr(0, kEnd) + "..." + text.substr(text.size() - kEnd);
+}
+
 std::string error_line(const char* kind, const Error& error) {
-    return error_facts(error).add("error", kind).text() + " " + encode_value(error.message);
+    std::string line =
+        error_facts(error).add("error", kind).text() + " " + encode_value(error.message);
+    if (fits_line(line)) return line;
+    return error_line(kind, {.fault = error.fault,
+                             .message = shortened(error.message),
+                             .path = shortened(error.path),
+                             .side = error.side,
+                             .remedy = shortened(error.remedy)});
 }
 
 std::string text_behind(const ParsedFacts& parsed, const char* otherwise) {
@@ -51,7 +69,10 @@ Result<void> parse_error_line(const ParsedFacts& parsed, CopyResult& result) {
 }
 
 std::string skip_line(const CopyResult::Skip& skip) {
-    return Facts().add("skipped", encode_value(skip.name)).text() + " " + encode_value(skip.why);
+    std::string line =
+        Facts().add("skipped", encode_value(skip.name)).text() + " " + encode_value(skip.why);
+    if (fits_line(line)) return line;
+    return skip_line({.name = shortened(skip.name), .why = shortened(skip.why)});
 }
 
 std::string stripe_line(std::size_t index, const CopyResult::Stripe& stripe) {
@@ -190,9 +211,8 @@ Reply format_copy_result(const CopyResult& result) {
         .add("mended", result.mended)
         .add("deleted", result.deleted)
         .add("unsaid", result.unsaid);
-    const bool unreached =
-        result.cut && result.cut->fault == Fault::session && result.cut->side == Side::network;
-    Reply reply{.code = !result.cut ? 226 : unreached ? 425 : 426, .lines = {facts.text()}};
+    const int cut = result.unreached ? kUnreached : kCut;
+    Reply reply{.code = result.cut ? cut : kWhole, .lines = {facts.text()}};
     if (result.cut) reply.lines.push_back(error_line("cut", *result.cut));
     for (std::size_t i = 0; i < result.stripes.size(); ++i) {
         reply.lines.push_back(stripe_line(i, result.stripes[i]));
@@ -201,7 +221,7 @@ Reply format_copy_result(const CopyResult& result) {
     std::size_t text = 0;
     const auto put = [&](std::string line) {
         text += line.size();
-        if (text > kMaxResultText || !fits_line(line)) return false;
+        if (text > kMaxResultText) return false;
         reply.lines.push_back(std::move(line));
         return true;
     };
@@ -246,6 +266,9 @@ Result<CopyResult> parse_copy_result(const Reply& reply) {
             return parsed_line.error();
         }
     }
+    if (result.cut.has_value() == (reply.code == kWhole))
+        return usage_error("the reply " + std::to_string(reply.code) + " contradicts its lines");
+    result.unreached = reply.code == kUnreached;
     return result;
 }
 

@@ -148,7 +148,13 @@ void Copy::run() {
     }
     {
         const std::lock_guard lock(mutex_);
-        if (result_.cut && cancelled_) result_.cut = cancelled_;
+        result_.unreached = result_.cut && status_.state == session::CopyState::dialling &&
+                            result_.cut->fault == Fault::session &&
+                            result_.cut->side == Side::network;
+        if (result_.cut && cancelled_) {
+            result_.cut = cancelled_;
+            result_.unreached = false;
+        }
         status_.state = end_state(result_);
         status_.bytes = result_.bytes + result_.bytes_kept;
         status_.files = result_.files;

@@ -12,6 +12,7 @@ import socket
 import ssl
 import struct
 import subprocess
+import threading
 import time
 
 from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_program,
@@ -66,6 +67,46 @@ class Session:
         code, lines = self.ask(f"GRANT {facts} {path}")
         case.assertEqual(code, 200, lines)
         return lines[0].split("grant=")[1].rstrip(";")
+
+
+class Impostor:
+    """A server that conducts no copy, and answers COPY with these lines. It shows the key of another."""
+
+    FACTS = ("files", "bytes", "failed", "links", "directories", "skipped", "unowned", "kept", "verified", "again",
+             "sent", "lost", "repeated", "refused", "time", "adopted", "adoptedbytes", "mended", "deleted", "unsaid")
+
+    def __init__(self, case, key_of, lines):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(os.path.join(key_of.state, "certificate.pem"),
+                                     os.path.join(key_of.state, "key.pem"))
+        self.lines = lines
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        case.addCleanup(self.listener.close)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    @classmethod
+    def facts(cls, **values):
+        return "".join(f"{name}={values.get(name, 0)};" for name in cls.FACTS)
+
+    def url(self, path):
+        return f"lambda://{USER}@127.0.0.1:{self.listener.getsockname()[1]}/{path}"
+
+    def serve(self):
+        replies = {"USER": ["331 Password"], "PASS": ["230 Welcome"], "MLST": ["550 No such file"],
+                   "GRANT": [f"200 grant={'0' * 32};"], "COPY": self.lines}
+        try:
+            while True:
+                plain, _ = self.listener.accept()
+                plain.settimeout(60)
+                while plain.recv(1) != b"\n":
+                    pass  # AUTH TLS
+                plain.sendall(b"220 Ready\r\n234 TLS follows\r\n")
+                with self.context.wrap_socket(plain, server_side=True) as stream:
+                    for line in stream.makefile("rb"):
+                        said = replies.get(line.decode().split()[0], ["502 What?"])
+                        stream.sendall("".join(reply + "\r\n" for reply in said).encode())
+        except OSError:
+            pass  # the test is over
 
 
 def fingerprint(server):
@@ -202,6 +243,42 @@ class Copies(CopyCase):
         self.assertEqual(client.wait(), DONE, client.stderr)
         self.assert_same(a.path("big"), b.path("big"))
 
+    def test_a_tree_goes_on_where_it_began(self):
+        """The server that conducts dies; the next try finds the directory that the first one made."""
+        a, b = self.pair()
+        names = self.tree(a)
+        client = self.start("copy", *self.both(), "--rate-limit", "16Mbit/s", "--retry-for", "1min",
+                            a.url("data"), b.url("new/dir"))
+        self.wait_for_part(b.path("new"), client, at_least=1 * MIB)
+        b.signal(signal.SIGKILL)
+        b.wait()
+        wait_for(lambda: "trying again in" in client.stderr, "a retry", alive=client.running)
+        b = self.server(root=b.root, state=b.state, listen=f"{b.host}:{b.port}",
+                        settings={"copy_hosts": '["127.0.0.0/8"]'})
+        self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assert_copied(names, a, b, to="new/dir")
+        self.assertFalse(os.path.exists(b.path("new/dir/data")))
+
+    def test_a_server_that_conducts_and_tells_nonsense(self):
+        a = self.server()
+        self.file_with(a.path("one"), b"1")
+        moving = ("112 copy=1;state=moving;direction=get;peer=h;there=/one;started=1;" +
+                  "".join(f"{name}=0;" for name in ("bytes", "total", "files", "known", "sent", "lost", "rtt", "rate")) +
+                  " /one")
+        cut = ["425-fault=session;side=network;error=cut; gone", "425 End"]
+        nothing = Impostor.facts()
+        for lines, code, said in (
+                ([f"425 {nothing}"], CUT, "(425)"),
+                ([f"426 {nothing}"], CUT, "(426)"),
+                ([moving, f"425-{nothing}", *cut], NO_SESSION, "gone"),
+                ([f"425-{nothing}", *cut], FILE_FAILED, "dials no other"),  # the source tries it
+                ([f"226 {Impostor.facts(failed=2)}"], FILE_FAILED, "2 files failed")):
+            with self.subTest(lines=lines):
+                impostor = Impostor(self, a, ["150 copy=1;", *lines])
+                result = self.client("copy", *self.both(), a.url("one"), impostor.url("one"))
+                self.assert_failed(result, code)
+                self.assertIn(said, result.said())
+
     def test_what_fails_is_said_with_its_side(self):
         a, b = self.pair()
         missing = self.copy(a.url("nothing"), b.url("x"), code=FILE_FAILED)
@@ -216,6 +293,10 @@ class Copies(CopyCase):
         self.assert_failed(refused, NO_SESSION)
         self.assertIn("the source server: ", refused.stderr)
         self.assert_failed(self.client("copy", *self.both(), a.path("one"), b.url("one")), USAGE)
+        patterns = [f"--exclude={'x' * 250}{number}" for number in range(8)]
+        many = self.copy(a.url("one"), b.url("one"), *patterns, code=USAGE)
+        self.assertIn("too many patterns", many.stderr)
+        self.assertLess(len(many.stderr), 600)
 
     def test_no_server_may_dial(self):
         a = self.server(root=self.folder("a"), state=self.folder("sa"))

@@ -29,14 +29,60 @@ TEST_CASE("a result survives its reply, whatever the errors say") {
 
     result.cut = Error{
         .fault = Fault::cut, .message = "over", .path = {}, .side = Side::network, .remedy = {}};
-    CHECK(format_copy_result(result).code == 426);
     result.cut->fault = Fault::session;
-    CHECK(format_copy_result(result).code == 425);
-    result.cut->side = Side::remote;
     CHECK(format_copy_result(result).code == 426);
+    result.unreached = true;
+    CHECK(format_copy_result(result).code == 425);
     parsed = parse_copy_result(format_copy_result(result));
     REQUIRE(parsed);
     CHECK(parsed->cut->message == "over");
+    CHECK(parsed->unreached);
+}
+
+TEST_CASE("a result that was cut says why, and none other") {
+    CopyResult result;
+    Reply reply = format_copy_result(result);
+    for (const int code : {425, 426}) {
+        reply.code = code;
+        CHECK_FALSE(parse_copy_result(reply));
+    }
+    result.cut = Error{
+        .fault = Fault::cut, .message = "over", .path = {}, .side = Side::network, .remedy = {}};
+    reply = format_copy_result(result);
+    CHECK(parse_copy_result(reply));
+    reply.code = 226;
+    CHECK_FALSE(parse_copy_result(reply));
+}
+
+TEST_CASE("what fits no line of a result is shortened, and what follows is told") {
+    const std::string odd(4000, '\xff');
+    CopyResult result;
+    result.failed = 2;
+    result.failures.push_back({.fault = Fault::file,
+                               .message = odd,
+                               .path = "begin" + odd + " end",
+                               .side = Side::remote,
+                               .remedy = odd});
+    result.failures.push_back({.fault = Fault::integrity,
+                               .message = "differs",
+                               .path = "second",
+                               .side = Side::local,
+                               .remedy = {}});
+    result.skips = {{.name = odd, .why = odd}, {.name = "pipe", .why = "it is one"}};
+    result.cut = result.failures.front();
+    const Reply reply = format_copy_result(result);
+    for (const std::string& line : reply.lines) CHECK(fits_line(line));
+    const auto parsed = parse_copy_result(reply);
+    REQUIRE(parsed);
+    REQUIRE(parsed->failures.size() == 2);
+    CHECK(parsed->failures[0].path.starts_with("begin\xff"));
+    CHECK(parsed->failures[0].path.ends_with("\xff end"));
+    CHECK(parsed->failures[0].path.size() < 500);
+    CHECK(parsed->failures[0].side == Side::remote);
+    CHECK(parsed->failures[1].path == "second");
+    REQUIRE(parsed->skips.size() == 2);
+    CHECK(parsed->skips[1].name == "pipe");
+    CHECK(parsed->cut->path == parsed->failures[0].path);
 }
 
 TEST_CASE("a result is bounded") {
