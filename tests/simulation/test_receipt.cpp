@@ -88,7 +88,7 @@ TEST_CASE("receipt: both ends agree over loss and lost connections, in SHA-256 t
                                "\",\"size\":" + std::to_string(content.size())));
             CHECK(accounts.has("\"sha256-tree-1MiB\":\"" + tree_of(content) + "\""));
         }
-        CHECK_FALSE(accounts.has("\"gone\""));
+        CHECK_FALSE(accounts.has("\"path\":\"gone\""));
     }
 }
 
