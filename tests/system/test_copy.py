@@ -270,7 +270,7 @@ class Copies(CopyCase):
         for lines, code, said in (
                 ([f"425 {nothing}"], CUT, "(425)"),
                 ([f"426 {nothing}"], CUT, "(426)"),
-                ([moving, f"425-{nothing}", *cut], NO_SESSION, "gone"),
+                ([moving, f"425-{nothing}", *cut], CUT, "gone"),
                 ([f"425-{nothing}", *cut], FILE_FAILED, "dials no other"),  # the source tries it
                 ([f"226 {Impostor.facts(failed=2)}"], FILE_FAILED, "2 files failed")):
             with self.subTest(lines=lines):
