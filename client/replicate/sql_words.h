@@ -13,7 +13,8 @@ inline WallTime wall(std::int64_t number) {
     return WallTime(Milliseconds(number));
 }
 template <typename T>
-    requires std::is_enum_v<T>
+concept Enumeration = std::is_enum_v<T>;
+template <Enumeration T>
 std::int64_t number(T value) {
     return static_cast<std::int64_t>(value);
 }
