@@ -183,7 +183,8 @@ void add_number(CLI::App& app, const char* option, std::optional<std::uint64_t>&
 
 void add_copy_options(CLI::App& app, Arguments& into) {
     add_path(app, "--source-password-file", into.source_password_file,
-             "copy: the source's password; else LAMBDA_FTP_SOURCE_PASSWORD, ~/.netrc or a prompt. "
+             "Between servers: the source's password; else LAMBDA_FTP_SOURCE_PASSWORD, ~/.netrc or "
+             "a prompt. "
              "--password-file is the destination's.");
     app.add_option_function<std::string>(
            "--connect",
@@ -192,10 +193,11 @@ void add_copy_options(CLI::App& app, Arguments& into) {
                    throw CLI::ValidationError("--connect", "allowed: source, destination");
                into.connect = text == "source" ? Connect::source : Connect::destination;
            },
-           "copy: the server that dials the other; else the destination, and the source where that "
+           "Between servers: the one that dials the other; else the destination, and the source "
+           "where that "
            "cannot.")
         ->type_name("source|destination");
-    app.add_flag("--detach", into.detach, "copy: leave it to the servers, and return at once.");
+    app.add_flag("--detach", into.detach, "Between servers: leave it to them, and return at once.");
     add_number(app, "--wait", into.wait, "copies: follow this one to its end.");
     add_number(app, "--cancel", into.cancel, "copies: end this one.");
 }

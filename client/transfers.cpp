@@ -11,13 +11,13 @@
 #include "client/progress.h"
 #include "client/rate_schedule.h"
 #include "client/receipt/signing.h"
-#include "client/retry.h"
 #include "client/sources.h"
 #include "client/stage.h"
 #include "client/stage_command.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
 #include "common/dialling/agreement.h"
+#include "common/dialling/retry.h"
 #include "common/dialling/transfer_loop.h"
 #include "common/io/machine.h"
 #include "common/io/stage.h"
@@ -25,6 +25,10 @@
 
 namespace lambda::client {
 namespace {
+
+using dialling::add_try;
+using dialling::may_pass;
+using dialling::Retry;
 
 // What stands at the server under a name with wildcards is meant by it; else it is a pattern, and
 // what it finds lands in DESTINATION.

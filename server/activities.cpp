@@ -134,6 +134,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
 #pragma GCC diagnostic pop
 
 void Session::transfer_ended(const mover::Outcome& outcome) {
+    if (granted_ && !outcome.cut) service_.grants.forget(granted_->token);
     if (outcome.cut) {
         signable_.reset();
         finish({.code = 426, .lines = {outcome.cut->sentence()}});

@@ -53,6 +53,8 @@ asio::awaitable<void> Session::answer_stranger(const session::Command& command) 
         co_await transfer(command.argument);
     } else if (command.verb == "ABOR" && granted_) {
         abort();
+    } else if (command.verb == "RATE" && granted_) {
+        limit_rate(command.argument);
     } else if (command.verb == "STAT" && granted_) {
         status();
     } else {

@@ -48,6 +48,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
     // Another server's session, in place of a login.
     struct Granted {
+        std::string token;
         session::GrantRequest request;
         io::Root root;
         bool used = false;
@@ -117,6 +118,7 @@ class Session : public std::enable_shared_from_this<Session> {
     bool quit_ = false;     // the client said so
     bool stopping_ = false;
     bool changed_ = false;      // stop() or finish() came since the last look
+    std::string ahead_;         // of the next GRANT or COPY, sent before it
     std::uint64_t unsaid_ = 0;  // changes of a sync, whose names fit no line
     bool joined_ = false;       // the connection went to a mover
 

@@ -27,9 +27,9 @@ namespace lambda::server {
 
 // Narrower than the rights of the account: what a grant covers.
 struct TransferBounds {
-    std::optional<transfer::WantRecord> only;  // get: nothing else is asked for
-    bool may_follow = true;                    // get: links may be followed
-    std::optional<std::uint64_t> most_bytes;   // of all files together
+    std::vector<transfer::WantRecord> only;   // get: nothing else is asked for, where there are any
+    bool may_follow = true;                   // get: links may be followed
+    std::optional<std::uint64_t> most_bytes;  // of all files together
     std::optional<transfer::SyncRecord> plan;  // put: what may become of what stands there
 };
 

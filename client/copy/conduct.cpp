@@ -67,21 +67,6 @@ mover::Progress progress_of(const session::CopyStatus& status) {
             .current_name = {}};
 }
 
-bool fits(const char* verb, const std::string& argument) {
-    return session::fits_line(verb + (" " + argument));
-}
-
-Error too_long(const std::vector<transfer::Rule>& patterns) {
-    if (patterns.empty())
-        return usage({}, "the paths are too long for a command", "use shorter ones");
-    std::size_t bytes = 0;
-    for (const transfer::Rule& rule : patterns) bytes += rule.pattern.size();
-    return usage({},
-                 "too many patterns between servers: " + std::to_string(bytes) +
-                     " bytes do not fit into a command, with two paths",
-                 "use fewer, of 1,500 bytes in all, or copy the tree in parts");
-}
-
 bool has_line_end(const std::string& path) {
     return path.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
 }
@@ -135,7 +120,7 @@ bool Conductor::fail(Error error, std::optional<Role> role) {
 
 bool Conductor::open(Role role) {
     Access access = arguments_.access();
-    if (role == Role::source) {
+    if (role == Role::source && !plan_.one_password) {
         access.password_file = arguments_.source_password_file;
         access.password_variable = "LAMBDA_FTP_SOURCE_PASSWORD";
     }
@@ -149,6 +134,11 @@ bool Conductor::open(Role role) {
 // What the source is, and, once, whether the target is a directory: so that each try means the
 // same, whatever the one before has made.
 bool Conductor::look() {
+    if (!plan_.names.empty()) {
+        several_ = stood_ = true;
+        report_.session_stands();
+        return true;
+    }
     const auto at_source = source_->exchange("MLST", plan_.source.path);
     if (!at_source) return fail(at_source.error(), Role::source);
     if (at_source->code != 250) {
@@ -194,10 +184,13 @@ session::GrantRequest Conductor::grant_request(Role granter, Role dialler) {
             .several = puts && several_,
             .follow = granter == Role::source && arguments_.walk.links == ports::Links::follow,
             .sync = puts && !arguments_.plan.is_default() ? raw(arguments_.plan) : std::string(),
+            .names = puts ? std::vector<std::string>() : plan_.names,
+            .again = again(),
             .path = end(granter).path};
 }
 
 std::optional<std::string> Conductor::grant(Role granter, const session::GrantRequest& request) {
+    if (!send_ahead(granter, session::ahead_of(request))) return std::nullopt;
     const auto reply = session(granter)->exchange("GRANT", session::format_grant_request(request));
     if (!reply) {
         fail(reply.error(), granter);
@@ -209,11 +202,35 @@ std::optional<std::string> Conductor::grant(Role granter, const session::GrantRe
     return std::nullopt;
 }
 
+// What is longer than a line. The server takes 64 commands in hand.
+bool Conductor::send_ahead(Role role, const std::string& bytes) {
+    constexpr std::size_t kInHand = 32;
+    const std::vector<std::string> parts = session::format_ahead(bytes);
+    for (std::size_t sent = 0, answered = 0; answered < parts.size();) {
+        if (sent < parts.size() && sent - answered < kInHand) {
+            if (auto queued = session(role)->send("COPY", parts[sent++]); !queued) {
+                return fail(queued.error(), role);
+            }
+            continue;
+        }
+        const auto reply = session(role)->receive();
+        if (!reply) return fail(reply.error(), role);
+        ++answered;
+        if (reply->code != 200) {
+            return fail(refusal(*reply, fault_of(reply->code), end(role).path), role);
+        }
+    }
+    return true;
+}
+
 session::CopyRequest Conductor::copy_request(Role dialler) {
     const Role granter = other(dialler);
     session::CopyRequest request;
     request.terms = make_terms(arguments_.settings);
     request.terms.direction = dialler == Role::destination ? Direction::get : Direction::put;
+    // The timetable's part is the conducting server's.
+    request.terms.highest_rate = arguments_.settings.rate_limit;
+    request.hours = arguments_.settings.rate_hours;
     // Which is faster here says nothing of the two machines that compute it.
     request.terms.cipher = arguments_.settings.cipher.value_or(session::Cipher::aes_128_gcm);
     request.host = end(granter).server.host;
@@ -229,26 +246,22 @@ session::CopyRequest Conductor::copy_request(Role dialler) {
         plan.rules.clear();  // they stand in the walk
         request.sync = raw(plan);
     }
+    request.names = plan_.names;
+    request.again = again();
     request.path = end(dialler).path;
     return request;
 }
 
 Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
     const Role granter = other(dialler);
-    const session::GrantRequest asked = grant_request(granter, dialler);
     session::CopyRequest request = copy_request(dialler);
-    request.grant.assign(kTokenDigits, '0');
-    if (!fits("GRANT", session::format_grant_request(asked)) ||
-        !fits("COPY", session::format_copy_request(request))) {
-        fail(too_long(arguments_.walk.rules), std::nullopt);
-        return Outcome::failed;
-    }
-    const auto token = grant(granter, asked);
+    const auto token = grant(granter, grant_request(granter, dialler));
     if (!token) {
         return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
     }
     request.grant = *token;
     done.dialler = dialler;
+    if (!send_ahead(dialler, session::ahead_of(request))) return Outcome::failed;
     Connection& connection = *session(dialler);
     if (auto queued = connection.send("COPY", session::format_copy_request(request)); !queued) {
         fail(queued.error(), std::nullopt);
@@ -291,6 +304,48 @@ Conductor::Outcome Conductor::follow(Role dialler, CopyTry& done) {
     }
     done.result = *std::move(result);
     return Outcome::copied;
+}
+
+std::optional<Role> role_of(const Error& error, Role dialler) {
+    if (error.side == Side::network) return std::nullopt;
+    return error.side == Side::local ? dialler : other(dialler);
+}
+
+mover::Outcome outcome_of(const session::CopyResult& result) {
+    mover::Outcome outcome;
+    outcome.files = result.files;
+    outcome.links = result.links;
+    outcome.directories = result.directories;
+    outcome.skipped = result.skipped;
+    for (const auto& skip : result.skips) outcome.skips.push_back({skip.name, skip.why});
+    outcome.unowned = result.unowned;
+    outcome.failed = result.failed;
+    outcome.bytes = result.bytes;
+    outcome.bytes_kept = result.bytes_kept;
+    outcome.verified = result.verified;
+    outcome.leaves_again = result.leaves_again;
+    outcome.transfer_seconds = static_cast<double>(result.transfer_us) / 1e6;
+    outcome.sent_packets = result.sent_packets;
+    outcome.lost_packets = result.lost_packets;
+    outcome.retransmitted_packets = result.retransmitted_packets;
+    outcome.refused_packets = result.refused_packets;
+    outcome.cut = result.cut;
+    outcome.adopted = result.adopted;
+    outcome.adopted_bytes = result.adopted_bytes;
+    outcome.mended = result.mended;
+    outcome.deleted = result.deleted;
+    for (const auto& stripe : result.stripes) {
+        outcome.stripes.push_back({.bytes = stripe.bytes,
+                                   .packets = stripe.packets,
+                                   .lost = stripe.lost,
+                                   .rtt_ms = static_cast<double>(stripe.rtt_us) / 1e3});
+    }
+    for (const Error& failure : result.failures) {
+        outcome.failures.push_back({.name = failure.path, .error = failure});
+    }
+    outcome.evidence = result.evidence;
+    outcome.evidence.between_servers = true;
+    return outcome;
 }
 
 Result<session::Reply> hear_copy(Connection& connection, Report& report,

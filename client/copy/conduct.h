@@ -2,6 +2,7 @@
 // copies; this end tells them about each other and follows (docs/copy.md).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,9 @@ struct CopyPlan {
     };
     End source, destination;
     bool contents = false;  // what the source directory holds lands in the target
+    // Of entries of the source directory, which land in the target; empty: all of the source.
+    std::vector<std::string> names{};
+    bool one_password = false;  // the destination's opens the source too
 };
 // Errors are Fault::usage.
 Result<CopyPlan> plan_copy(const std::vector<std::string>& operands);
@@ -67,9 +71,15 @@ class Conductor {
     const CopyPlan::End& end(Role role) const {
         return role == Role::source ? plan_.source : plan_.destination;
     }
+    // For how long the servers try again by themselves.
+    Duration again() const {
+        return arguments_.detach ? std::min(arguments_.settings.retry_for, session::kLongestAgain)
+                                 : Duration{0};
+    }
     bool open(Role role);
     bool look();
     bool settle(const session::Entry* source);
+    bool send_ahead(Role role, const std::string& bytes);
     session::GrantRequest grant_request(Role granter, Role dialler);
     std::optional<std::string> grant(Role granter, const session::GrantRequest& request);
     session::CopyRequest copy_request(Role dialler);
@@ -88,6 +98,10 @@ class Conductor {
     bool contents_ = false, several_ = false;
     std::optional<CopyError> error_;
 };
+
+// From whose point of view an error of a copy's result is told; nothing: the way between.
+std::optional<Role> role_of(const Error& error, Role dialler);
+mover::Outcome outcome_of(const session::CopyResult& result);
 
 // Hears the replies of a copy up to its result, and shows the progress. `moving` is called once
 // bytes move. An interruption is an error; the server was told then.

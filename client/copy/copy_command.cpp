@@ -6,56 +6,21 @@
 #include "client/copy/conduct.h"
 #include "client/left_over.h"
 #include "client/remote_session.h"
-#include "client/retry.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
+#include "common/dialling/retry.h"
 #include "common/io/machine.h"
 
 namespace lambda::client {
 namespace {
 
-// Of a copy's error, from the point of the server that dialled.
-std::optional<Role> role_of(const Error& error, Role dialler) {
-    if (error.side == Side::network) return std::nullopt;
-    return error.side == Side::local ? dialler : other(dialler);
-}
+using dialling::add_try;
+using dialling::may_pass;
+using dialling::Retry;
 
 void report_error(const Error& error, std::optional<Role> role, Report& report) {
     if (!role) return report.error(error);
     report.error_at(to_string(*role), error);
-}
-
-mover::Outcome outcome_of(const session::CopyResult& result) {
-    mover::Outcome outcome;
-    outcome.files = result.files;
-    outcome.links = result.links;
-    outcome.directories = result.directories;
-    outcome.skipped = result.skipped;
-    outcome.unowned = result.unowned;
-    outcome.failed = result.failed;
-    outcome.bytes = result.bytes;
-    outcome.bytes_kept = result.bytes_kept;
-    outcome.verified = result.verified;
-    outcome.leaves_again = result.leaves_again;
-    outcome.transfer_seconds = static_cast<double>(result.transfer_us) / 1e6;
-    outcome.sent_packets = result.sent_packets;
-    outcome.lost_packets = result.lost_packets;
-    outcome.retransmitted_packets = result.retransmitted_packets;
-    outcome.refused_packets = result.refused_packets;
-    outcome.cut = result.cut;
-    outcome.adopted = result.adopted;
-    outcome.adopted_bytes = result.adopted_bytes;
-    outcome.mended = result.mended;
-    outcome.deleted = result.deleted;
-    for (const auto& stripe : result.stripes) {
-        outcome.stripes.push_back({.bytes = stripe.bytes,
-                                   .packets = stripe.packets,
-                                   .lost = stripe.lost,
-                                   .rtt_ms = static_cast<double>(stripe.rtt_us) / 1e3});
-    }
-    outcome.evidence = result.evidence;
-    outcome.evidence.between_servers = true;
-    return outcome;
 }
 
 void report_result(const session::CopyResult& result, std::optional<Role> dialler, Report& report) {

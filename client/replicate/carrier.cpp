@@ -8,6 +8,8 @@
 #include "client/arguments.h"
 #include "client/destination.h"
 #include "client/ranges.h"
+#include "client/replicate/between.h"
+#include "client/replicate/load.h"
 #include "client/replicate/overlap.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/remote_tree.h"
@@ -22,31 +24,10 @@ namespace {
 // What a process needs beside its rings, and the least that a lane may have.
 constexpr std::uint64_t kBesideRings = 80 * MiB;
 constexpr std::uint64_t kLeastOfLane = 16 * MiB;
-// Patterns of one transfer (transfer::kMaxRules, kMaxRuleBytes), less the job's own.
-constexpr std::size_t kLinksAtOnce = 1000;
-constexpr std::size_t kLinkBytesAtOnce = 128 * KiB;
-
-std::string directory_of(const std::string& name) {
-    const std::size_t slash = name.rfind('/');
-    return slash == name.npos ? "." : name.substr(0, slash);
-}
-
 std::optional<Standing> stand_here(const std::string& path) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
     return standing_of(status);
-}
-
-void add(mover::Outcome& sum, mover::Outcome next) {
-    const auto join = [](auto& into, auto& from) {
-        into.insert(into.end(), std::make_move_iterator(from.begin()),
-                    std::make_move_iterator(from.end()));
-    };
-    join(next.done, sum.done);
-    join(next.failures, sum.failures);
-    next.failed += sum.failed;
-    next.bytes += sum.bytes;
-    sum = std::move(next);
 }
 
 class ClientCarrier final : public Carrier {
@@ -58,7 +39,9 @@ class ClientCarrier final : public Carrier {
     }
 
     Result<Listing> scan() const override {
-        auto listing = putting() ? scan_here(job_) : scan_there(job_, access_);
+        auto listing = !job_.source_server() ? scan_here(job_)
+                       : job_.source         ? scan_there(job_, source_access(access_, job_))
+                                             : scan_there(job_, access_);
         if (listing) drop_overlaps(*listing, job_.roots);
         return listing;
     }
@@ -92,6 +75,7 @@ class ClientCarrier final : public Carrier {
     }
 
     Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const override {
+        if (job_.source) return carry_between(job_, arguments(load.rate), load, progressed);
         if (load.tidy) return tidy(load, progressed);
         const bool whole = load.tasks.front().piece == Piece::whole;
         return whole ? move_files(load, progressed) : carry_piece(load, progressed);
@@ -135,6 +119,8 @@ class ClientCarrier final : public Carrier {
             job_.settings.memory > kBesideRings ? job_.settings.memory - kBesideRings : 0;
         arguments.settings.memory = kBesideRings + std::max(kLeastOfLane, rings / job_.lanes);
         arguments.password_file = access_.password_file;
+        arguments.source_password_file = job_.source_password_file;
+        arguments.connect = job_.connect;
         arguments.certificate = access_.certificate;
         arguments.key = access_.key;
         arguments.quiet = true;
@@ -157,7 +143,7 @@ class ClientCarrier final : public Carrier {
         Plan plan = plan_of(site);
         const std::string directory = joined(site.path, directory_of(load.tasks.front().name));
         if (putting() && directory.find_first_of("\r\n") != directory.npos)
-            return no_line(directory);
+            return no_line_carries(directory);
         (putting() ? plan.remote_target : plan.local_target.path) = directory;
         std::unordered_map<std::string, std::string> names;  // by what the outcome calls them
         for (const Task& task : load.tasks) {
@@ -181,7 +167,7 @@ class ClientCarrier final : public Carrier {
         const Task& task = load.tasks.front();
         const std::string source = job_.roots[task.root].path_of(task.name);
         const std::string target = joined(site.path, task.name);
-        if (target.find_first_of("\r\n") != target.npos) return no_line(target);
+        if (target.find_first_of("\r\n") != target.npos) return no_line_carries(target);
         const StagedFile file{
             .direction = job_.direction,
             .server = site.server,
@@ -225,16 +211,9 @@ class ClientCarrier final : public Carrier {
                       mover::Outcome& sum) const {
         std::size_t next = 0;
         do {
-            std::vector<std::string> links;
-            for (std::size_t bytes = 0; next < load.tasks.size() && links.size() < kLinksAtOnce &&
-                                        bytes < kLinkBytesAtOnce;
-                 ++next) {
-                const Task& task = load.tasks[next];
-                if (task.standing.kind != Kind::link) continue;
-                if (job_.roots[task.root].contents() != contents) continue;
-                links.push_back(task.name);
-                bytes += links.back().size();
-            }
+            const std::vector<std::string> links = some_links(
+                load.tasks, next,
+                [&](const Task& task) { return job_.roots[task.root].contents() == contents; });
             Plan plan = plan_of(job_.sites[load.site]);
             for (const SourceRoot& root : job_.roots) {
                 if (root.contents() != contents) continue;
@@ -249,14 +228,6 @@ class ClientCarrier final : public Carrier {
             add(sum, *std::move(outcome));
         } while (!sum.cut && next < load.tasks.size());
         return {};
-    }
-
-    static Error no_line(const std::string& directory) {
-        return {.fault = Fault::file,
-                .message = "the name of its directory has a line end, which no command can carry",
-                .path = directory,
-                .side = Side::remote,
-                .remedy = "give the directory another name, or put the tree by itself"};
     }
 
     static bool is_directory_here(const std::string& path) {

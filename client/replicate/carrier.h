@@ -16,8 +16,8 @@
 
 namespace lambda::client::replicate {
 
-// Files of one directory to one site; a piece of one file; or, where `tidy` is set, the site's
-// directories and the links among `tasks`.
+// Files of one directory to one site, from the sources or from a site that has them; a piece of one
+// file; or, where `tidy` is set, the site's directories and the links among `tasks`.
 struct Load {
     std::uint32_t site = 0;
     std::int64_t lease = 0;
@@ -25,6 +25,7 @@ struct Load {
     std::string stage{};  // of a piece: stage_name()
     BitRate rate{};       // 0: no limit
     bool tidy = false;
+    std::optional<std::uint32_t> from{};  // a site that is done; else the sources
 };
 
 using Standings = std::vector<std::optional<Standing>>;

@@ -321,8 +321,10 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
 }  // namespace
 
 void replicate_job(const Arguments& arguments, Report& report) {
-    const auto job = load_job(arguments.operands.front(), arguments.settings);
+    auto job = load_job(arguments.operands.front(), arguments.settings);
     if (!job) return report.error(job.error());
+    if (job->source_password_file.empty())
+        job->source_password_file = arguments.source_password_file;
     const std::string verb = arguments.operands.size() > 1 ? arguments.operands[1] : "run";
     if (auto performed = perform(*job, verb, arguments, report); !performed)
         report.error(performed.error());

@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "client/replicate/plan.h"
-#include "client/retry.h"
+#include "common/dialling/retry.h"
 
 namespace lambda::client::replicate {
 
+using dialling::add_try;
 using std::chrono::milliseconds;
 
 Conductor::Conductor(const Job& job, Store& store, Crew& crew, std::string owner, Say say)
@@ -38,6 +39,7 @@ Result<Ending> Conductor::conduct(const Run& run) {
 Result<void> Conductor::begin(const Run& run) {
     run_ = run.id;
     sites_.resize(job_.sites.size());
+    if (job_.relay) relays_.emplace(job_.sites.size());
     for (SiteWork& site : sites_) site.heard = crew_.now();
     if (auto hoped = store_.hope_again(run_); !hoped) return hoped;
     const auto taken = store_.take_over(run_, owner_);
@@ -57,6 +59,10 @@ Result<void> Conductor::refresh() {
     for (std::size_t i = 0; i < sites_.size(); ++i) {
         SiteWork& site = sites_[i];
         const SiteState before = std::exchange(site.state, view->sites[i]);
+        const auto number = static_cast<std::uint32_t>(i);
+        if (relays_ && site.state == SiteState::done && !relays_->ended(number)) {
+            if (auto offered = offer_relay(number); !offered) return offered;
+        }
         if (before != SiteState::given_up || site.state == before) continue;
         site.left = false;  // another mover has come, and hopes
         site.heard = crew_.now();
@@ -170,8 +176,13 @@ Result<void> Conductor::fill() {
 }
 
 Result<bool> Conductor::start_work(std::uint32_t number) {
-    const SiteWork& site = sites_[number];
+    SiteWork& site = sites_[number];
     if (site.left || site.not_before > crew_.now()) return false;
+    const bool at_work = site.state != SiteState::done && site.state != SiteState::given_up;
+    if (relays_ && at_work && !relays_->served(number)) {
+        if (!relays_->assign(number)) return false;
+        if (!site.troubled) site.heard = crew_.now();
+    }
     switch (site.state) {
         case SiteState::unlisted:
             return start_listing(number);
@@ -248,16 +259,19 @@ Result<bool> Conductor::start_moving(std::uint32_t number) {
         if (!leased) return leased.error();
         if (leased->number == 0) continue;
         const bool check = from == TaskState::uncertain;
-        const Task& first = leased->tasks.front();
-        std::string stage;
-        if (first.piece != Piece::whole)
-            stage = stage_name(store_.epoch(), job_.sites[number], first.name, first.standing);
+        Load load{.site = number,
+                  .lease = leased->number,
+                  .tasks = std::move(leased->tasks),
+                  .rate = rate_};
+        const Task& one = load.tasks.front();
+        if (one.piece != Piece::whole)
+            load.stage = stage_name(store_.epoch(), job_.sites[number], one.name, one.standing);
+        // What failed once is the source's to serve.
+        const bool first = std::all_of(load.tasks.begin(), load.tasks.end(),
+                                       [](const Task& task) { return task.attempts == 0; });
+        if (relays_ && first) load.from = relays_->from(number);
         start({.kind = check ? Work::Kind::check : Work::Kind::carry,
-               .load = {.site = number,
-                        .lease = leased->number,
-                        .tasks = std::move(leased->tasks),
-                        .stage = std::move(stage),
-                        .rate = rate_},
+               .load = std::move(load),
                .source = {}});
         return true;
     }
@@ -335,7 +349,15 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
             say_(job_.sites[number].text + ": " + error.sentence() + "; trying again");
     }
     site.troubled = true;
+    if (relays_) relays_->release(number);
     return store_.set_trouble(run_, number, error.sentence());
+}
+
+Result<void> Conductor::offer_relay(std::uint32_t number) {
+    const auto statuses = store_.sites(run_);
+    if (!statuses) return statuses.error();
+    relays_->end(number, (*statuses)[number].failed == 0);
+    return {};
 }
 
 void Conductor::add_error(Error error) {

@@ -14,6 +14,7 @@
 
 #include "client/replicate/crew.h"
 #include "client/replicate/job.h"
+#include "client/replicate/relays.h"
 #include "client/replicate/store.h"
 
 namespace lambda::client::replicate {
@@ -96,6 +97,7 @@ class Conductor {
 
     Result<void> well(std::uint32_t number);
     Result<void> trouble(std::uint32_t number, const Error& error);
+    Result<void> offer_relay(std::uint32_t number);
     void add_error(Error error);
     void add(const mover::Outcome& outcome);
     bool over() const;
@@ -111,7 +113,8 @@ class Conductor {
     std::uint64_t tickets_ = 0;
     std::set<std::int64_t> held_;  // leases of what is under way
     std::vector<SiteWork> sites_;
-    std::uint32_t first_ = 0;  // the site that is asked first for work
+    std::optional<Relays> relays_;  // where the job wants them
+    std::uint32_t first_ = 0;       // the site that is asked first for work
     std::shared_ptr<const Listing> source_;
     bool scanning_ = false;
     bool open_ = true;  // the hours allow work, and nobody paused it

@@ -3,9 +3,11 @@
 
 #include "client/replicate/conductor.h"
 #include "client/replicate/plan.h"
-#include "client/retry.h"
+#include "common/dialling/retry.h"
 
 namespace lambda::client::replicate {
+
+using dialling::may_pass;
 
 using std::chrono::milliseconds;
 
@@ -64,7 +66,7 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
                                  .refused = reason_of(missed.error),
                                  .side = missed.error.side});
     }
-    const bool cuts = store_.shared();
+    const bool cuts = !job_.source && store_.shared();
     for (const Step& step : plan.steps) {
         const Entry& entry = source.entries[step.entry];
         planned.tasks.push_back(

@@ -24,7 +24,7 @@ constexpr Duration kLongest = std::chrono::hours(24 * 365);
 // What the file says before it is put together.
 struct Words {
     Items sources, destinations, include, exclude;
-    std::string password_file, state;
+    std::string password_file, source_password_file, state;
 };
 
 config::Key key(const char* name, const char* allowed, const char* otherwise, const char* about,
@@ -72,16 +72,24 @@ void add_places(config::Schema& schema, Job& job, Words& words) {
         words.sources, kMostSources);
     list(schema,
          {"destinations",
-          "The directories that become like the sources: at servers, or one or more here where the "
-          "sources are at a server."},
+          "The directories that become like the sources: at servers, or here where the sources are "
+          "at a server."},
          words.destinations, kMostSites);
     list(schema,
          {"include", "Patterns (rsync's) of what is not left out; they come before `exclude`."},
          words.include, transfer::kMaxRules);
     list(schema, {"exclude", "Patterns (rsync's) of what is left out."}, words.exclude,
          transfer::kMaxRules);
-    text(schema, {"password_file", "Its first line is the password at every server of the job."},
+    text(schema,
+         {"password_file",
+          "Its first line is the password at every server of the job, or, where the sources are at "
+          "one and the destinations at others, at every destination."},
          "a path", "as for put and get", words.password_file);
+    text(schema,
+         {"source_password_file",
+          "Its first line is the password at the server of the sources, where the destinations "
+          "are at others."},
+         "a path", "as for copy", words.source_password_file);
     text(schema,
          {"state",
           "The database of the job: what is done, what is left, its history. In PostgreSQL, movers "
@@ -96,6 +104,17 @@ void add_choices(config::Schema& schema, Job& job) {
         {{"keep", ports::Links::keep},
          {"follow", ports::Links::follow},
          {"skip", ports::Links::skip}});
+    schema.choice<Connect>({"connect",
+                            "From servers to servers: which of them dials the other; else the "
+                            "destination's, and the source's where that cannot."},
+                           job.connect,
+                           {{"either", Connect::either},
+                            {"source", Connect::source},
+                            {"destination", Connect::destination}});
+    schema.flag({"relay",
+                 "From servers to servers: a destination that has everything serves the next one, "
+                 "in place of the source."},
+                job.relay);
     schema.flag({"archive", "Owner, group, extended attributes and ACLs too."}, job.archive);
     schema.choice<Which>(
         {"which",
@@ -254,16 +273,21 @@ std::optional<Misplaced> place(const Words& words, Job& job) {
     for (const std::string& text : words.destinations) {
         const auto parsed = parse_place(text);
         if (!parsed) return Misplaced{"destinations", parsed.error().sentence()};
-        if (from && parsed->server)
-            return Misplaced{"destinations", "'" + text +
-                                                 "' is at a server as the sources are: one of "
-                                                 "both must be here"};
+        if (job.sites.empty() && from && parsed->server) {
+            job.source = from;
+            job.direction = session::Direction::put;
+        }
+        if (from && parsed->server.has_value() != job.source.has_value())
+            return Misplaced{"destinations", "'" + text + "' is " +
+                                                 (parsed->server ? "at a server" : "here") +
+                                                 " and the first is not; make it two jobs"};
         if (!from && !parsed->server)
             return Misplaced{"destinations", "'" + text +
                                                  "' is here as the sources are: one of both "
                                                  "must be at a server"};
-        Site site{.text = text, .server = from ? *from : *parsed->server, .path = parsed->path};
-        if (from) site.path = from_file(parsed->path, job);
+        Site site{
+            .text = text, .server = parsed->server ? *parsed->server : *from, .path = parsed->path};
+        if (!parsed->server) site.path = from_file(parsed->path, job);
         if (site.path.empty()) site.path = "/";
         for (const Site& other : job.sites) {
             if (other.server == site.server && other.path == site.path)
@@ -273,6 +297,12 @@ std::optional<Misplaced> place(const Words& words, Job& job) {
     }
     if (from && job.links == ports::Links::follow)
         return Misplaced{"links", "follow is for local sources; allowed: keep, skip"};
+    if (job.relay && !job.source)
+        return Misplaced{"relay", "is for sources at one server and destinations at others"};
+    if (job.relay && (job.which != Which::all || job.conflict != Conflict::replace))
+        return Misplaced{"relay",
+                         "a destination that keeps what differs cannot serve others; it needs "
+                         "which: all and conflict: replace"};
     return std::nullopt;
 }
 
@@ -288,6 +318,7 @@ std::string SourceRoot::path_of(const std::string& below) const {
 
 std::string Job::shape() const {
     std::string all = direction == session::Direction::put ? "put" : "get";
+    if (source) all += '\0' + source->user + '@' + source->endpoint();
     for (const SourceRoot& root : roots) all += '\0' + root.path + '\0' + root.name;
     for (const Site& site : sites) {
         all += '\0' + site.server.user + '@' + site.server.endpoint() + '\0' + site.path;
@@ -298,6 +329,11 @@ std::string Job::shape() const {
            std::to_string(static_cast<int>(archive)) + std::to_string(static_cast<int>(conflict)) +
            std::to_string(static_cast<int>(which));
     return hash_of(all);
+}
+
+std::optional<Server> Job::source_server() const {
+    if (direction == session::Direction::get) return sites.front().server;
+    return source;
 }
 
 BitRate Job::lane_rate(LocalTime now) const {
@@ -329,6 +365,8 @@ Result<Job> parse_job(std::string_view text, const std::string& file,
     if (job.lanes == 0)
         job.lanes = static_cast<std::uint16_t>(std::min<std::size_t>(job.sites.size(), 8));
     if (!words.password_file.empty()) job.password_file = from_file(words.password_file, job);
+    if (!words.source_password_file.empty())
+        job.source_password_file = from_file(words.source_password_file, job);
     job.state = state_of(words.state, job);
     return job;
 }

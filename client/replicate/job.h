@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "client/arguments.h"
 #include "client/place.h"
 #include "client/replicate/calendar.h"
 #include "common/base/result.h"
@@ -45,6 +47,7 @@ struct Job {
     std::string file;  // absolute
     std::string name;
     session::Direction direction = session::Direction::put;
+    std::optional<Server> source;  // put: the sources are there, and servers copy among themselves
     std::vector<SourceRoot> roots;
     std::vector<Site> sites;
 
@@ -66,8 +69,11 @@ struct Job {
     Duration patience = std::chrono::hours(1);  // with a site that cannot be reached
 
     std::string password_file;
-    std::string before, after;  // commands
-    std::string webhook;        // http://...
+    std::string source_password_file;   // of `source`
+    Connect connect = Connect::either;  // of `source` and a site: who dials the other
+    bool relay = false;                 // a site that is done serves others
+    std::string before, after;          // commands
+    std::string webhook;                // http://...
     Duration hook_timeout = std::chrono::hours(1);
     std::string state;  // the file of the SQLite database, or postgresql://...
     // Of a fleet: how long a mover's lease lives without a heartbeat, and from which size on files
@@ -77,6 +83,8 @@ struct Job {
 
     // What must not change while a run is unfinished: sources, destinations, rules.
     std::string shape() const;
+    // Where the sources stand; nothing: here.
+    std::optional<Server> source_server() const;
     // The payload of one lane; 0: no limit.
     BitRate lane_rate(LocalTime now) const;
 };

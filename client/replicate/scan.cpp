@@ -123,7 +123,7 @@ Result<Listing> scan_here(const Job& job) {
 }
 
 Result<Listing> scan_there(const Job& job, const Access& access) {
-    auto tree = RemoteTree::open(job.sites.front().server, access);
+    auto tree = RemoteTree::open(*job.source_server(), access);
     if (!tree) return tree.error();
     std::vector<std::string> paths;
     paths.reserve(job.roots.size());

@@ -1,4 +1,6 @@
 // SendSide: the names that are to be sent, and how they are walked.
+#include <algorithm>
+
 #include "common/engine/send_side.h"
 #include "common/engine/stall.h"
 #include "common/transfer/filter.h"
@@ -18,7 +20,10 @@ bool same(const transfer::WantRecord& one, const transfer::WantRecord& other) {
 
 bool SendSide::handle_want(const transfer::WantRecord& want) {
     if (wants_done_ || names_left_.size() >= kMostWants) return false;
-    if (setup_.only && !same(want, *setup_.only)) {
+    const bool covered = setup_.only.empty() ||
+                         std::any_of(setup_.only.begin(), setup_.only.end(),
+                                     [&](const auto& granted) { return same(want, granted); });
+    if (!covered) {
         cut(beyond_grant("another path was granted"));
         return true;
     }

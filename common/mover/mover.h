@@ -56,7 +56,7 @@ struct Setup {
     transfer::SyncRecord plan;  // client: what is to become of what stands at the target
     Target target;              // receiver
     // What was granted, where it is less than an account's rights; see engine::Setup.
-    std::optional<transfer::WantRecord> only{};
+    std::vector<transfer::WantRecord> only{};
     bool may_follow = true;
     std::optional<std::uint64_t> most_bytes{};
     std::optional<transfer::SyncRecord> only_plan{};

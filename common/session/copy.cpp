@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 #include "common/session/fact_text.h"
 #include "common/session/facts.h"
@@ -10,7 +11,7 @@ namespace lambda::session {
 namespace {
 
 constexpr std::array<std::string_view, 2> kDirections{"put", "get"};
-constexpr std::array<std::string_view, 3> kOrders{"list", "wait", "cancel"};
+constexpr std::array<std::string_view, 4> kOrders{"list", "wait", "cancel", "ahead"};
 constexpr std::array<std::string_view, 5> kStates{"dialling", "moving", "done", "failed", "cut"};
 constexpr std::size_t kTokenBytes = 16;
 constexpr std::size_t kMaxFingerprint = 64;  // "SHA256:" and 43 characters today
@@ -46,17 +47,123 @@ Result<std::string> path_of(const ParsedFacts& parsed, const char* verb) {
     return *parsed.rest;
 }
 
+constexpr std::string_view kAhead = "ahead";
+// Records of up to so many bytes stand in the line itself, in hex; so do two beside all other
+// facts.
+constexpr std::size_t kMaxInLine = 200;
+constexpr std::size_t kPartBytes = 1500;
+
 // A record of the set stream, raw; left out where it is empty.
 void add_record(Facts& facts, std::string_view name, const std::string& bytes) {
-    if (!bytes.empty()) facts.add(name, to_hex(std::as_bytes(std::span(bytes))));
+    if (bytes.size() > kMaxInLine) {
+        facts.add(name, kAhead);
+    } else if (!bytes.empty()) {
+        facts.add(name, to_hex(std::as_bytes(std::span(bytes))));
+    }
 }
 
-std::string read_record(const Facts& facts, FactReader& reader, std::string_view name) {
-    const std::string* const hex = facts.find(name);
-    if (hex == nullptr) return {};
-    std::string bytes(hex->size() / 2, '\0');
-    reader.hex(name, std::as_writable_bytes(std::span(bytes)));
-    return bytes;
+// Gives what went ahead to the one fact that asks for it.
+class AheadReader {
+  public:
+    AheadReader(const Facts& facts, FactReader& reader, std::string_view ahead)
+        : facts_(facts), reader_(reader), ahead_(ahead) {}
+
+    std::string record(std::string_view name) {
+        const std::string* const value = facts_.find(name);
+        if (value == nullptr) return {};
+        if (*value == kAhead) return take(name);
+        std::string bytes(value->size() / 2, '\0');
+        reader_.hex(name, std::as_writable_bytes(std::span(bytes)));
+        return bytes;
+    }
+
+    // Each ended by a NUL.
+    std::vector<std::string> names() {
+        std::vector<std::string> names;
+        const std::string* const value = facts_.find("names");
+        if (value == nullptr) return names;
+        if (*value != kAhead) reader_.refuse("names", kAhead);
+        const std::string all = take("names");
+        for (std::string_view left = all; !left.empty();) {
+            const std::size_t end = left.find('\0');
+            const std::string_view name = left.substr(0, end);
+            const bool good = end != left.npos && is_name(name) && names.size() < kMaxNames;
+            if (!good) {
+                reader_.refuse("names", "up to 1000 names of a directory's entries");
+                break;
+            }
+            names.emplace_back(name);
+            left.remove_prefix(end + 1);
+        }
+        return names;
+    }
+
+  private:
+    static bool is_name(std::string_view name) {
+        return !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
+               name.find('/') == name.npos;
+    }
+
+    std::string take(std::string_view name) {
+        if (ahead_.empty())
+            reader_.refuse(name, "what was sent by COPY do=ahead before, for it alone");
+        return std::string(std::exchange(ahead_, {}));
+    }
+
+    const Facts& facts_;
+    FactReader& reader_;
+    std::string_view ahead_;
+};
+
+void add_names(Facts& facts, const std::vector<std::string>& names) {
+    if (!names.empty()) facts.add("names", kAhead);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string all;
+    for (const std::string& name : names) all += name + '\0';
+    return all;
+}
+
+// As RateTimetable::parse() takes it.
+std::string timetable_text(const RateTimetable& hours) {
+    std::string text;
+    for (const RateTimetable::Stretch& stretch : hours.stretches()) {
+        char times[64];
+        std::snprintf(times, sizeof times, "%02d:%02d-%02d:%02d ", stretch.first / 60,
+                      stretch.first % 60, stretch.last / 60, stretch.last % 60);
+        const auto bits = static_cast<std::uint64_t>(stretch.limit.bits_per_second);
+        text += (text.empty() ? "" : ",") + std::string(times) +
+                (bits > 0 ? std::to_string(bits) + "bit/s" : "max");
+    }
+    return text;
+}
+
+RateTimetable read_timetable(const Facts& facts, FactReader& reader, std::string_view name) {
+    if (facts.find(name) == nullptr) return {};
+    const auto hours = RateTimetable::parse(read_text(facts, reader, name));
+    const bool good = hours && std::all_of(hours->stretches().begin(), hours->stretches().end(),
+                                           [](const auto& s) {
+                                               const double bits = s.limit.bits_per_second;
+                                               return bits == 0 || (bits >= 1 && bits <= kMaxRate);
+                                           });
+    if (!good) reader.refuse(name, "a timetable of rates");
+    return good ? *hours : RateTimetable();
+}
+
+void add_again(Facts& facts, Duration again) {
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(again).count();
+    if (whole > 0) facts.add("again", static_cast<std::uint64_t>(whole));
+}
+
+Duration read_again(const Facts& facts, FactReader& reader) {
+    if (facts.find("again") == nullptr) return Duration{0};
+    constexpr auto kMost = std::chrono::duration_cast<std::chrono::seconds>(kLongestAgain).count();
+    return std::chrono::seconds(reader.number("again", 1, static_cast<std::uint64_t>(kMost)));
+}
+
+std::string longer(const std::string& record) {
+    return record.size() > kMaxInLine ? record : std::string();
 }
 
 std::uint64_t number(FactReader& reader, std::string_view name) {
@@ -76,10 +183,35 @@ std::string format_grant_request(const GrantRequest& request) {
     if (request.several) facts.add("several", 1);
     if (request.follow) facts.add("follow", 1);
     add_record(facts, "sync", request.sync);
+    add_names(facts, request.names);
+    add_again(facts, request.again);
     return facts.text() + " " + request.path;
 }
 
-Result<GrantRequest> parse_grant_request(std::string_view argument) {
+std::string ahead_of(const GrantRequest& request) {
+    return request.names.empty() ? longer(request.sync) : joined(request.names);
+}
+
+std::string ahead_of(const CopyRequest& request) {
+    LAMBDA_ASSERT(request.names.empty() || longer(request.walk).empty());
+    return request.names.empty() ? longer(request.walk) : joined(request.names);
+}
+
+std::vector<std::string> format_ahead(std::string_view bytes) {
+    std::vector<std::string> arguments;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kPartBytes))) {
+        const std::string part(bytes.substr(0, kPartBytes));
+        arguments.push_back(format_copy_order({.what = CopyOrder::What::ahead, .part = part}));
+    }
+    return arguments;
+}
+
+std::string path_in(const std::string& directory, const std::string& name) {
+    return directory.ends_with('/') || directory.empty() ? directory + name
+                                                         : directory + "/" + name;
+}
+
+Result<GrantRequest> parse_grant_request(std::string_view argument, std::string_view ahead) {
     Result<ParsedFacts> parsed = Facts::parse(argument);
     if (!parsed) return parsed.error();
     FactReader reader(parsed->facts);
@@ -93,7 +225,10 @@ Result<GrantRequest> parse_grant_request(std::string_view argument) {
     request.contents = reader.flag("contents", false);
     request.several = reader.flag("several", false);
     request.follow = reader.flag("follow", false);
-    request.sync = read_record(parsed->facts, reader, "sync");
+    AheadReader records(parsed->facts, reader, ahead);
+    request.sync = records.record("sync");
+    request.names = records.names();
+    request.again = read_again(parsed->facts, reader);
     if (reader.error()) return *reader.error();
     auto path = path_of(*parsed, "GRANT");
     if (!path) return path.error();
@@ -127,10 +262,15 @@ std::string format_copy_request(const CopyRequest& request) {
     if (request.detach) facts.add("detach", 1);
     add_record(facts, "walk", request.walk);
     add_record(facts, "sync", request.sync);
+    add_names(facts, request.names);
+    add_again(facts, request.again);
+    if (!request.hours.stretches().empty()) {
+        facts.add("hours", encode_value(timetable_text(request.hours)));
+    }
     return facts.text() + " " + request.path;
 }
 
-Result<CopyRequest> parse_copy_request(std::string_view argument) {
+Result<CopyRequest> parse_copy_request(std::string_view argument, std::string_view ahead) {
     Result<ParsedFacts> parsed = Facts::parse(argument);
     if (!parsed) return parsed.error();
     auto path = path_of(*parsed, "COPY");
@@ -149,8 +289,12 @@ Result<CopyRequest> parse_copy_request(std::string_view argument) {
     request.contents = reader.flag("contents", false);
     request.several = reader.flag("several", false);
     request.detach = reader.flag("detach", false);
-    request.walk = read_record(parsed->facts, reader, "walk");
-    request.sync = read_record(parsed->facts, reader, "sync");
+    request.again = read_again(parsed->facts, reader);
+    request.hours = read_timetable(parsed->facts, reader, "hours");
+    AheadReader records(parsed->facts, reader, ahead);
+    request.walk = records.record("walk");
+    request.sync = records.record("sync");
+    request.names = records.names();
     if (reader.error()) return *reader.error();
     request.path = *std::move(path);
     return request;
@@ -159,7 +303,11 @@ Result<CopyRequest> parse_copy_request(std::string_view argument) {
 std::string format_copy_order(const CopyOrder& order) {
     Facts facts;
     facts.add("do", kOrders[static_cast<std::size_t>(order.what)]);
-    if (order.what != CopyOrder::What::list) facts.add("copy", order.copy);
+    if (order.what == CopyOrder::What::ahead) {
+        facts.add("part", to_hex(std::as_bytes(std::span(order.part))));
+    } else if (order.what != CopyOrder::What::list) {
+        facts.add("copy", order.copy);
+    }
     return facts.text();
 }
 
@@ -170,7 +318,13 @@ Result<std::optional<CopyOrder>> parse_copy_order(std::string_view argument) {
     FactReader reader(parsed->facts);
     CopyOrder order;
     order.what = static_cast<CopyOrder::What>(reader.choice("do", kOrders));
-    if (order.what != CopyOrder::What::list) order.copy = number(reader, "copy");
+    if (order.what == CopyOrder::What::ahead) {
+        const std::string hex = reader.word("part");
+        order.part.resize(hex.size() / 2);
+        reader.hex("part", std::as_writable_bytes(std::span(order.part)));
+    } else if (order.what != CopyOrder::What::list) {
+        order.copy = number(reader, "copy");
+    }
     if (reader.error()) return *reader.error();
     return std::optional(order);
 }

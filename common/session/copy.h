@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/rate_timetable.h"
 #include "common/base/result.h"
 #include "common/session/terms.h"
 
@@ -17,20 +18,32 @@ namespace lambda::session {
 struct GrantRequest {
     Direction direction = Direction::get;  // as the server that presents it sees it
     std::string peer;                      // fingerprint of that server's key, which it must prove
-    std::optional<std::uint64_t> size;     // bytes at most; nothing: any
+    std::optional<std::uint64_t> size{};   // bytes at most; nothing: any
     Duration life = std::chrono::minutes(5);  // until it is presented
     bool contents = false;                    // get: what the directory holds, not itself
     bool several = false;                     // put: names are appended to the path
     bool follow = false;                      // get: links within it may be followed, out of it too
-    std::string sync;                         // put: the one record SYNC that may be said, raw
+    std::string sync{};                       // put: the one record SYNC that may be said, raw
+    std::vector<std::string> names{};         // get: of what lies in the directory; empty: all
+    Duration again{0};  // for so long after each time it may be presented once more
     std::string path;
 
     bool operator==(const GrantRequest&) const = default;
 };
 constexpr Duration kLongestGrant = std::chrono::hours(1);
+constexpr Duration kLongestAgain = std::chrono::hours(24 * 7);
+
+// A record or a list of names may be longer than a line: it goes ahead, in parts, by COPY do=ahead,
+// and the fact's value is "ahead". `ahead`: what went so. At most one of a request.
+constexpr std::size_t kMaxAhead = 512 * 1024;
+constexpr std::size_t kMaxNames = 1000;
+// Of the requests: what must go ahead, or empty.
+std::string ahead_of(const GrantRequest& request);
+// The arguments of the COPYs that carry it.
+std::vector<std::string> format_ahead(std::string_view bytes);
 
 std::string format_grant_request(const GrantRequest& request);  // the argument
-Result<GrantRequest> parse_grant_request(std::string_view argument);
+Result<GrantRequest> parse_grant_request(std::string_view argument, std::string_view ahead = {});
 // The text of the 200 that answers it, and the argument that presents it: "grant=T;".
 std::string format_grant(const std::string& token);
 Result<std::string> parse_grant(std::string_view text);
@@ -48,18 +61,25 @@ struct CopyRequest {
     bool detach = false;    // goes on when the client has left
     std::string walk;       // how the source is walked: the record WALK of §7, raw
     std::string sync;       // what is to become of the target: the record SYNC of §7, raw
-    std::string path;       // here
+    std::vector<std::string> names{};  // of what lies in the source directory; empty: all of it
+    Duration again{0};                 // for so long the other is dialled again after a cut
+    RateTimetable hours{};             // of the rate, by the clock of the server that dials
+    std::string path;                  // here
 
     bool operator==(const CopyRequest&) const = default;
 };
 std::string format_copy_request(const CopyRequest& request);  // the argument
-Result<CopyRequest> parse_copy_request(std::string_view argument);
+std::string ahead_of(const CopyRequest& request);
+Result<CopyRequest> parse_copy_request(std::string_view argument, std::string_view ahead = {});
+// Where such a name stands.
+std::string path_in(const std::string& directory, const std::string& name);
 
-// COPY do=list; do=wait;copy=N; do=cancel;copy=N;
+// COPY do=list; do=wait;copy=N; do=cancel;copy=N; do=ahead;part=HEX;
 struct CopyOrder {
-    enum class What { list, wait, cancel };
+    enum class What { list, wait, cancel, ahead };
     What what = What::list;
     std::uint64_t copy = 0;
+    std::string part{};  // ahead: raw
 
     bool operator==(const CopyOrder&) const = default;
 };

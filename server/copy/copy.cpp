@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "common/dialling/agreement.h"
+#include "common/dialling/retry.h"
 #include "common/io/log.h"
 #include "common/io/machine.h"
 #include "common/transfer/names.h"
@@ -23,6 +24,19 @@ constexpr Duration kRateWindow = std::chrono::seconds(5);
 std::uint64_t bit_rate(std::uint64_t bytes, Duration time) {
     const double s = seconds(time);
     return s > 0 ? static_cast<std::uint64_t>(8 * static_cast<double>(bytes) / s) : 0;
+}
+
+// A refusal does not pass, what the network does may.
+bool comes_back(const Error& error) {
+    return error.fault == Fault::cut ||
+           (error.fault == Fault::session && error.side == Side::network);
+}
+
+int minute_of_day() {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    ::localtime_r(&now, &local);
+    return local.tm_hour * 60 + local.tm_min;
 }
 
 session::CopyStatus first_status(std::uint64_t number, const session::CopyRequest& request) {
@@ -140,12 +154,22 @@ session::CopyStatus Copy::status() const {
 }
 
 void Copy::run() {
-    auto outcome = perform();
-    if (outcome) {
-        result_ = result_of(*outcome);
-    } else {
-        result_.cut = outcome.error();
+    std::uint64_t seed = 0;
+    io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
+    dialling::Retry retry(task_.request.again, seed);
+    mover::Outcome all;
+    for (;;) {
+        const auto outcome = perform();
+        if (outcome) dialling::add_try(all, *outcome);
+        if (!outcome) all.cut = outcome.error();
+        if (!all.cut || !comes_back(*all.cut)) break;
+        if (outcome) retry.stood(dialling::now());
+        const auto time = retry.pause(dialling::now());
+        if (!time || dialling::Interruption(interruption_.get()).raised()) break;
+        note(all.cut->sentence() + "; trying again in " + format_duration(*time));
+        pause(*time);
     }
+    result_ = result_of(all);
     {
         const std::lock_guard lock(mutex_);
         result_.unreached = result_.cut && status_.state == session::CopyState::dialling &&
@@ -163,6 +187,13 @@ void Copy::run() {
         status_.rate = bit_rate(result_.bytes, dialling::now() - began_);
     }
     task_.ended();
+}
+
+void Copy::pause(Duration time) {
+    samples_.clear();
+    enter(session::CopyState::dialling);
+    pollfd ends{.fd = interruption_.get(), .events = POLLIN, .revents = 0};
+    dialling::poll_until({&ends, 1}, dialling::now() + time);
 }
 
 Result<mover::Outcome> Copy::perform() {
@@ -197,7 +228,15 @@ Result<mover::Outcome> Copy::perform() {
 
     std::vector<mover::SourceName> sources;
     std::vector<transfer::WantRecord> wants;
-    if (fetches) {
+    if (!request.names.empty()) {
+        for (const std::string& name : request.names) {
+            if (fetches) {
+                wants.push_back({.name = session::path_in(there, name)});
+            } else {
+                sources.push_back({.path = session::path_in(request.path, name), .name = name});
+            }
+        }
+    } else if (fetches) {
         wants.push_back({.name = there, .pattern = false, .contents = request.contents});
     } else {
         const std::string name = transfer::base_name(request.path);
@@ -212,7 +251,7 @@ Result<mover::Outcome> Copy::perform() {
          .transfer = agreement->transfer,
          .is_client = true,
          .keep_names = false,
-         .root = std::move(task_.root),
+         .root = task_.root.duplicate(),
          .sources = std::move(sources),
          .wants = std::move(wants),
          .walk = task_.walk,
@@ -230,6 +269,9 @@ Result<mover::Outcome> Copy::perform() {
          .finished = {}},
         agreement->token, *this);
     if (!loop) return loop.error();
+    if (!request.hours.stretches().empty()) {
+        (*loop)->follow([&request] { return request.hours.at(minute_of_day()); });
+    }
     enter(session::CopyState::moving);
     return (*loop)->run();
 }

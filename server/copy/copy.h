@@ -65,6 +65,7 @@ class Copy final : private dialling::TransferWatch {
     // The copy's thread.
     void run();
     Result<mover::Outcome> perform();
+    void pause(Duration time);
     void enter(session::CopyState state);
     void note(const std::string& text) override;
     Time next_look() const override { return next_look_; }

@@ -23,6 +23,12 @@ bool same(const std::string& one, const std::string& other) {
     return one.size() == other.size() && CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
 }
 
+std::size_t bytes_of(const Grant& grant) {
+    std::size_t bytes = grant.request.sync.size();
+    for (const std::string& name : grant.request.names) bytes += sizeof name + name.size();
+    return bytes;
+}
+
 }  // namespace
 
 Result<void> GrantBook::add(const std::string& token, Grant grant, Time now) {
@@ -30,9 +36,11 @@ Result<void> GrantBook::add(const std::string& token, Grant grant, Time now) {
     const auto of_account = std::count_if(pages_.begin(), pages_.end(), [&](const auto& page) {
         return page.second.grant.account == grant.account;
     });
-    if (pages_.size() >= kMost || static_cast<std::size_t>(of_account) >= kMostOfAccount) {
+    if (pages_.size() >= kMost || static_cast<std::size_t>(of_account) >= kMostOfAccount ||
+        bytes_ + bytes_of(grant) > kMostBytes) {
         return refused(Fault::cut, "too many grants wait to be presented", "try later");
     }
+    bytes_ += bytes_of(grant);
     const Time expires = now + grant.request.life;
     const bool fresh = pages_.emplace(token, Page{std::move(grant), expires}).second;
     LAMBDA_ASSERT(fresh);
@@ -54,11 +62,31 @@ Result<Grant> GrantBook::claim(const std::string& token, const std::string& peer
                                     : "this grant was given to another key",
                        {});
     }
-    return std::move(pages_.extract(found).mapped().grant);
+    const Grant grant = found->second.grant;
+    if (grant.request.again > Duration{0}) {
+        found->second.expires = now + grant.request.again;
+    } else {
+        erase(found);
+    }
+    return grant;
+}
+
+void GrantBook::forget(const std::string& token) {
+    const auto found = pages_.find(token);
+    if (found != pages_.end()) erase(found);
+}
+
+void GrantBook::erase(Pages::iterator page) {
+    bytes_ -= bytes_of(page->second.grant);
+    pages_.erase(page);
 }
 
 void GrantBook::forget_late(Time now) {
-    std::erase_if(pages_, [now](const auto& page) { return now >= page.second.expires; });
+    std::erase_if(pages_, [&](const auto& page) {
+        const bool late = now >= page.second.expires;
+        if (late) bytes_ -= bytes_of(page.second.grant);
+        return late;
+    });
 }
 
 }  // namespace lambda::server

@@ -1,6 +1,6 @@
 // What accounts have handed to other servers: capabilities, each for one transfer of one path in
-// one direction, for one peer, until it is presented or its time is over (docs/protocol.md §11).
-// Bounded. Pure; loop's thread.
+// one direction, for one peer, until it is presented (or may be no more) or its time is over
+// (docs/protocol.md §11). Bounded. Pure; loop's thread.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "common/base/result.h"
 #include "common/base/time.h"
+#include "common/base/units.h"
 #include "common/session/copy.h"
 
 namespace lambda::server {
@@ -22,13 +23,17 @@ class GrantBook {
   public:
     static constexpr std::size_t kMost = 4096;
     static constexpr std::size_t kMostOfAccount = 256;
+    // Of the records and names that grants hold beside their paths.
+    static constexpr std::size_t kMostBytes = 64 * MiB;
 
-    // `token`: fresh and random. Fault::cut where too many wait to be presented.
+    // `token`: fresh and random. Fault::cut where too many, or too much, wait to be presented.
     Result<void> add(const std::string& token, Grant grant, Time now);
-    // The grant, which is gone then. Fault::session for a token that is not known, used or too old;
-    // all three sound alike. One that another peer presents is refused and stays: a stranger who
-    // saw a token cannot spend it.
+    // The grant, which is gone then, unless it may be presented again. Fault::session for a token
+    // that is not known, used or too old; all three sound alike. One that another peer presents is
+    // refused and stays: a stranger who saw a token cannot spend it.
     Result<Grant> claim(const std::string& token, const std::string& peer, Time now);
+    // What it was for is done.
+    void forget(const std::string& token);
     std::size_t size() const { return pages_.size(); }
 
   private:
@@ -38,7 +43,11 @@ class GrantBook {
     };
     void forget_late(Time now);
 
-    std::map<std::string, Page> pages_;  // by token
+    using Pages = std::map<std::string, Page>;
+    void erase(Pages::iterator page);
+
+    Pages pages_;  // by token
+    std::size_t bytes_ = 0;
 };
 
 }  // namespace lambda::server

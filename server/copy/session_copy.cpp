@@ -57,7 +57,8 @@ constexpr const char* kNoSync = "fact 'sync' is no record SYNC";
 // An account hands what it may do itself to another server.
 void Session::grant(const std::string& argument) {
     if (!service_.settings.allow_copy) return reply(504, "Copies are switched off here");
-    Result<session::GrantRequest> request = session::parse_grant_request(argument);
+    const std::string ahead = std::exchange(ahead_, {});
+    Result<session::GrantRequest> request = session::parse_grant_request(argument, ahead);
     if (!request) return reply(501, request.error().sentence());
     const auto plan = parse_record<transfer::SyncRecord>(request->sync, kNoSync);
     if (!plan) return reply(501, plan.error().sentence());
@@ -98,7 +99,7 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
     }
     user_ = claimed->account;
     log("a grant of " + user_ + " presented by " + claimed->request.peer);
-    granted_.emplace(Granted{std::move(claimed->request), std::move(*root)});
+    granted_.emplace(Granted{*token, std::move(claimed->request), std::move(*root)});
     reply(230, "Granted");
 }
 
@@ -122,9 +123,12 @@ std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offe
         .only = {}, .may_follow = request.follow, .most_bytes = request.size, .plan = {}};
     if (put) {
         bounds.plan = *parse_record<transfer::SyncRecord>(request.sync, kNoSync);
-    } else {
-        bounds.only = transfer::WantRecord{
-            .name = request.path, .pattern = false, .contents = request.contents};
+    } else if (request.names.empty()) {
+        bounds.only.push_back(
+            {.name = request.path, .pattern = false, .contents = request.contents});
+    }
+    for (const std::string& name : request.names) {
+        bounds.only.push_back({.name = session::path_in(request.path, name)});
     }
     return bounds;
 }
@@ -145,7 +149,8 @@ asio::awaitable<void> Session::copy(const std::string& argument) {
 }
 
 asio::awaitable<void> Session::begin_copy(const std::string& argument) {
-    Result<session::CopyRequest> request = session::parse_copy_request(argument);
+    const std::string ahead = std::exchange(ahead_, {});
+    Result<session::CopyRequest> request = session::parse_copy_request(argument, ahead);
     if (!request) {
         reply(501, request.error().sentence());
         co_return;
@@ -202,6 +207,14 @@ void Session::order_copy(const session::CopyOrder& order) {
         }
         answer.lines.emplace_back("End");
         return reply(answer);
+    }
+    if (order.what == What::ahead) {
+        if (ahead_.size() + order.part.size() > session::kMaxAhead) {
+            ahead_.clear();
+            return reply(501, "That is more than 512 KiB to go ahead");
+        }
+        ahead_ += order.part;
+        return reply(200, "Go on");
     }
     if (order.what == What::cancel) {
         const bool known = service_.copies.cancel(order.copy, user_, cancelled());

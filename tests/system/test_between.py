@@ -1,11 +1,15 @@
 """sync between two servers, and what a copy between them tells of itself (docs/copy.md, docs/sync.md)."""
 
+import json
 import os
+import socket
 import subprocess
-import time
+import threading
 
-from harness import DONE, FILE_FAILED, KIB, MIB, USAGE, need_isolation, need_program, wait_for
+from harness import (DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, need_isolation, need_program, parts_below,
+                     wait_for)
 from test_copy import TERMS, CopyCase, Session, fingerprint
+from test_replicate import names_below, tree_of
 from test_sync import outdated, snapshot
 from test_trees import nasty
 
@@ -15,6 +19,53 @@ WHOLE, ERASE, DRY_RUN = 1, 2, 4
 def record_sync(flags, most=2**64 - 1):
     """SYNC of docs/protocol.md §7, without rules, in hex."""
     return "2a00000b" + f"{flags:02x}{most:016x}0000"
+
+
+class Line:
+    """Carries the TCP connections to a server, until they are cut."""
+
+    def __init__(self, case, server):
+        self.to = (server.host, server.port)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.whole, self.sockets = True, []
+        case.addCleanup(self.listener.close)
+        case.addCleanup(self.cut)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near = self.listener.accept()[0]
+                far = socket.create_connection(self.to)
+            except OSError:
+                return
+            self.sockets += [near, far]
+            if not self.whole:
+                self.cut()
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _pump(one, other):
+        try:
+            while piece := one.recv(65536):
+                other.sendall(piece)
+        except OSError:
+            pass
+        for end in (one, other):
+            end.close()
+
+    def cut(self):
+        self.whole = False
+        for end in self.sockets:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def mend(self):
+        self.whole = True
 
 
 class BetweenCase(CopyCase):
@@ -192,3 +243,142 @@ class Told(BetweenCase):
         self.assertRegex(skipped.stderr, r"skipped \S*pipe: ")
         again = self.copy(a.url("tree/"), b.url("tree"))
         self.assertEqual((again.summary["adopted"], again.summary["adopted_bytes"]), (1, 1))
+
+    def test_a_timetable(self):
+        """Kept by the server that dials, whichever that is; here it says the same all day."""
+        servers = [self.server(root=self.folder(name), state=self.folder(name + "-state"),
+                               settings={"copy_hosts": '["127.0.0.1"]'}) for name in ("one", "other")]
+        size, rate = 6 * MIB, 24_000_000
+        self.file_with(servers[0].path("big"), self.random.randbytes(size))
+        for dials in ("source", "destination"):
+            done = self.copy(servers[0].url("big"), servers[1].url(dials), "--connect", dials, "--rate-limit",
+                             f"00:00-12:00 {rate}bit/s, 12:00-24:00 {rate}bit/s")
+            self.assertGreater(done.summary["transfer_seconds"], 0.7 * 8 * size / rate, done.summary)
+
+
+class Replicated(BetweenCase):
+    """A job whose sources are at one server and whose destinations are at others."""
+
+    def setUp(self):
+        super().setUp()
+        dials = {"copy_hosts": '["127.0.0.0/8"]'}
+        self.a = self.server(root=self.folder("a-root"), state=self.folder("a-state"), settings=dials)
+        self.b = self.server(root=self.folder("b-root"), state=self.folder("b-state"), settings=dials)
+        self.c = self.server(root=self.folder("c-root"), state=self.folder("c-state"))  # it is dialled
+        self.source = os.fsdecode(self.a.path("source"))
+        os.mkdir(self.source)
+
+    def job(self, **more):
+        path = os.path.join(self.scratch, "job.yaml")
+        keys = {"sources": self.a.url("source/"), "destinations": [self.b.url("copy"), self.c.url("copy")],
+                "source_password_file": self.client_password, "back_off": "200ms", "state": "job.db", **more}
+        with open(path, "w") as file:
+            file.writelines(f"{key}: {json.dumps(value)}\n" for key, value in keys.items())
+        return path
+
+    def tree(self):
+        for name, size in (*((f"many/{i}", 3 * KIB) for i in range(40)), ("one/large", 2 * MIB), ("zero", 0)):
+            os.makedirs(os.path.dirname(os.path.join(self.source, name)), exist_ok=True)
+            self.file_with(os.path.join(self.source, name), self.random.randbytes(size))
+        os.makedirs(os.path.join(self.source, "empty"))
+        os.symlink("many/7", os.path.join(self.source, "link [1]*"))
+        self.file_with(os.path.join(os.fsencode(self.source), b"odd \xff\n name"), b"x")
+        os.chmod(os.path.join(self.source, "many"), 0o751)
+        os.utime(os.path.join(self.source, "one"), ns=(1, 123456789123456789))
+
+    def run_job(self, job, *words, code=DONE):
+        result = self.client("replicate", job, *words)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def test_servers_among_themselves(self):
+        self.tree()
+        job = self.job(relay=True, batch_files=25)
+        self.run_job(job, "plan")
+        self.assertEqual([os.listdir(server.root) for server in (self.b, self.c)], [[], []])
+        result = self.run_job(job)
+        self.assertEqual((result.summary["files"], result.summary["verified"]), (2 * 43, 2 * 43), str(result))
+        for server in (self.b, self.c):
+            self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
+        # The first destination sent to the second.
+        self.assertIn("begins for tester: put of /copy", self.b.stderr)
+        self.assertEqual([e["event"] for e in self.run_job(job, "plan").events], ["planned"] * 2 + ["summary"])
+        self.assertEqual(self.run_job(job).summary["files"], 0)
+
+    def test_killed_again_and_again(self):
+        """What is done does not move again, whenever the conductor is killed."""
+        for i in range(30):
+            self.file_with(os.path.join(self.source, str(i)), self.random.randbytes(20 * KIB))
+        self.file_with(os.path.join(self.source, "large"), self.random.randbytes(2 * MIB))
+        job = self.job(batch_files=5, rate_limit="40Mbit/s")
+        copies = [os.path.join(server.root, "copy") for server in (self.b, self.c)]
+        seen = [{}, {}]
+        for enough in (5, 20):
+            conductor = self.start("replicate", job)
+            wait_for(lambda: len(names_below(copies[0])) >= enough, f"{enough} files", alive=conductor.running)
+            conductor.kill()
+            for known, copy in zip(seen, copies):
+                known.update({name: inode for name, inode in names_below(copy).items()})
+        self.run_job(job, "run")
+        for known, copy in zip(seen, copies):
+            self.assertEqual(tree_of(copy), tree_of(self.source))
+            now = names_below(copy)
+            self.assertEqual({name for name in known if now[name] != known[name]}, set())
+            self.assertEqual(parts_below(copy), [])
+
+    def test_what_fails_says_at_which_server(self):
+        self.file_with(os.path.join(self.source, "one"), b"1")
+        job = self.job(destinations=[self.c.url("copy")], connect="destination", retries=0)
+        result = self.run_job(job, code=FILE_FAILED)
+        self.assertIn("destination: ", result.stderr)
+        self.assertIn("copy_hosts", result.stderr)
+        wrong = self.secret("wrong", "not the password")
+        self.assertIn("assword", self.run_job(self.job(source_password_file=wrong), code=NO_SESSION).stderr)
+
+
+class Left(CopyCase):
+    def test_the_servers_come_back_to_each_other(self):
+        """Detached with --retry-for: after a cut the one dials the other again, on the same grant."""
+        a, b = self.pair()
+        line = Line(self, a)
+        self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
+        number = self.copy(f"lambda://{USER}@127.0.0.1:{line.port}/big", b.url("big"), "--detach", "--retry-for",
+                           "1min", "--rate-limit", "50Mbit/s").events[0]["copy"]
+        self.wait_for_part(b.root, b, at_least=4 * MIB)
+        line.cut()
+        wait_for(lambda: "trying again in" in b.stderr, "a retry", alive=b.running)
+        line.mend()
+        done = self.client("copies", b.url(), "--wait", str(number))
+        self.assertEqual(done.code, DONE, str(done))
+        self.assertEqual(done.summary["files"], 1)
+        self.assert_same(a.path("big"), b.path("big"))
+        self.assertEqual(a.stderr.count("granted to"), 1)
+        self.assertGreaterEqual(a.stderr.count("presented by"), 2)
+
+    def test_the_client_is_killed_around_its_leave(self):
+        """Once a detached copy has begun it ends well; before, nothing of it is begun."""
+        a, b = self.pair()
+        begun = []
+        for i in range(4):
+            name = f"file{i}"
+            self.file_with(a.path(name), self.random.randbytes(3 * MIB))
+            told = a.stderr.count("granted to") if i % 2 else b.stderr.count(" begins for ")
+            client = self.start("copy", *self.both(), "--detach", a.url(name), b.url(name))
+            wait_for(lambda: (a.stderr.count("granted to") if i % 2 else b.stderr.count(" begins for ")) > told,
+                     "its grant" if i % 2 else "its copy", alive=client.running)
+            client.kill()
+            begun += [] if i % 2 else [name]
+        # Sessions of those killed are over.
+        wait_for(lambda: b.stderr.count("session") and all(
+            f"{line.split('info: ')[1].split(':')[0]}: ended" in b.stderr
+            for line in b.stderr.splitlines() if " connected from " in line), "the end of all sessions", alive=b.running)
+        listed = self.client("copies", b.url()).events
+        for copy in listed:
+            if copy["event"] == "copy":
+                self.assertEqual(self.client("copies", b.url(), "--wait", str(copy["copy"])).code, DONE)
+        copied = {copy["path"][1:] for copy in listed if copy["event"] == "copy"}
+        self.assertGreaterEqual(copied, set(begun))
+        self.assertEqual(set(os.listdir(b.root)), copied)
+        for name in copied:
+            self.assert_same(a.path(name), b.path(name))
+        self.assert_serving(b)

@@ -1,9 +1,9 @@
-#include "client/retry.h"
+#include "common/dialling/retry.h"
 
 #include "tests/support/catch.h"
 
 using namespace lambda;
-using namespace lambda::client;
+using namespace lambda::dialling;
 using namespace std::chrono_literals;
 
 TEST_CASE("a session that never stood is not dialled again") {

@@ -28,6 +28,25 @@ TEST_CASE("a grant serves once") {
     CHECK(book.size() == 0);
 }
 
+TEST_CASE("a grant that may be presented again lives on from each time, until it is done") {
+    GrantBook book;
+    Grant grant = grant_for("peer", std::chrono::seconds(5));
+    grant.request.again = std::chrono::seconds(60);
+    REQUIRE(book.add("token", grant, kStart));
+    REQUIRE(book.add("late", grant, kStart));
+    Time now = kStart;
+    for (int i = 0; i < 3; ++i) {
+        CHECK(book.claim("token", "peer", now));
+        CHECK_FALSE(book.claim("token", "other", now));
+        now += std::chrono::seconds(59);
+    }
+    CHECK_FALSE(book.claim("late", "peer", now));  // nobody came for it
+    book.forget("token");
+    book.forget("token");
+    CHECK_FALSE(book.claim("token", "peer", now));
+    CHECK(book.size() == 0);
+}
+
 TEST_CASE("a grant serves its peer alone, and others do not spend it") {
     GrantBook book;
     REQUIRE(book.add("token", grant_for("peer", std::chrono::seconds(60)), kStart));

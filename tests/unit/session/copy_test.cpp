@@ -21,6 +21,9 @@ CopyRequest example() {
     request.detach = true;
     request.walk = std::string("\x29\x00\x01", 3);
     request.sync = std::string("\x2a\x00", 2);
+    request.again = std::chrono::seconds(3600);
+    request.hours =
+        *RateTimetable::parse("08:00-18:30 200Mbit/s, 18:30-24:00 max, 00:00-00:01 1bit/s");
     request.path = "/here; and there";
     return request;
 }
@@ -42,11 +45,57 @@ TEST_CASE("a request for a grant survives its line") {
                          .several = true,
                          .follow = true,
                          .sync = std::string("\x2a\x00", 2),
+                         .again = kLongestAgain,
                          .path = "/with blanks; and so on"};
     const auto parsed = parse_grant_request(format_grant_request(request));
     REQUIRE(parsed);
     CHECK(*parsed == request);
     CHECK(*parse_grant(format_grant(example().grant)) == example().grant);
+}
+
+TEST_CASE("what is longer than a line goes ahead of it") {
+    CopyRequest request = example();
+    for (int i = 0; i < 1000; ++i) request.names.push_back("a name\n;" + std::to_string(i));
+    std::string ahead;
+    for (const std::string& argument : format_ahead(ahead_of(request))) {
+        CHECK(argument.size() < 4000);
+        const auto order = parse_copy_order(argument);
+        REQUIRE(order);
+        CHECK((*order)->what == CopyOrder::What::ahead);
+        ahead += (*order)->part;
+    }
+    auto parsed = parse_copy_request(format_copy_request(request), ahead);
+    REQUIRE(parsed);
+    CHECK(*parsed == request);
+    CHECK_FALSE(parse_copy_request(format_copy_request(request)));
+
+    request.names.clear();
+    request.walk.assign(100'000, '\x29');
+    parsed = parse_copy_request(format_copy_request(request), ahead_of(request));
+    REQUIRE(parsed);
+    CHECK(*parsed == request);
+    CHECK(ahead_of(example()).empty());
+
+    GrantRequest grant{.direction = Direction::get, .peer = "SHA256:abc", .path = "/x"};
+    grant.names = {"a", "b"};
+    CHECK(*parse_grant_request(format_grant_request(grant), ahead_of(grant)) == grant);
+    for (const std::string& bad :
+         {std::string("a"), std::string("a\0b", 3), std::string("\0", 1), std::string("..\0", 3),
+          std::string(".\0", 2), std::string("a/b\0", 4), std::string(256, 'x') + '\0',
+          std::string()}) {
+        INFO(bad);
+        CHECK_FALSE(parse_grant_request(format_grant_request(grant), bad));
+    }
+    std::string many;
+    for (std::size_t i = 0; i <= kMaxNames; ++i) many += std::string("x\0", 2);
+    CHECK_FALSE(parse_grant_request(format_grant_request(grant), many));
+    // What went ahead is for one fact alone.
+    const std::string both = "direction=put;peer=SHA256:abc;life=9;sync=ahead;names=ahead; /x";
+    CHECK_FALSE(parse_grant_request(both, std::string("a\0", 2)));
+    CHECK_FALSE(parse_copy_order("do=ahead;part=123;"));
+    CHECK_FALSE(parse_copy_order("do=ahead;"));
+    CHECK(path_in("/a", "b") == "/a/b");
+    CHECK(path_in("/", "b") == "/b");
 }
 
 TEST_CASE("each cut of a request is refused") {
@@ -58,9 +107,23 @@ TEST_CASE("each cut of a request is refused") {
     }
 }
 
+TEST_CASE("a timetable that makes no sense is refused") {
+    std::string text = format_copy_request(example());
+    const std::size_t at = text.find("hours=");
+    REQUIRE(at != text.npos);
+    text.erase(at, text.find(';', at) + 1 - at);
+    CHECK(parse_copy_request("hours=00:00-24:00%20max;" + text));
+    for (const char* bad : {"", "x", "%", "00:00-25:00%20max", "00:00-24:00%2099999Tbit/s",
+                            "00:00-24:00%200.5bit/s"}) {
+        INFO(bad);
+        CHECK_FALSE(parse_copy_request(std::string("hours=") + bad + ";" + text));
+    }
+}
+
 TEST_CASE("orders") {
-    for (const CopyOrder order : {CopyOrder{}, CopyOrder{CopyOrder::What::wait, 7},
-                                  CopyOrder{CopyOrder::What::cancel, UINT64_MAX}}) {
+    for (const CopyOrder& order :
+         {CopyOrder{}, CopyOrder{.what = CopyOrder::What::wait, .copy = 7},
+          CopyOrder{.what = CopyOrder::What::cancel, .copy = UINT64_MAX}}) {
         const auto parsed = parse_copy_order(format_copy_order(order));
         REQUIRE(parsed);
         CHECK(**parsed == order);

@@ -225,6 +225,56 @@ TEST_CASE("a source that could not be read is left over at each destination, als
     bench.check_identical();
 }
 
+// Its sources are at a server too.
+struct RelayBench : Bench {
+    explicit RelayBench(std::size_t sites, const std::string& more = {}) : Bench(sites, more) {
+        job.source.emplace().host = "source";
+        job.relay = true;
+    }
+    // How many sites were served by the source and by sites, over all loads.
+    std::map<std::optional<std::uint32_t>, std::set<std::size_t>> servers() const {
+        std::map<std::optional<std::uint32_t>, std::set<std::size_t>> all;
+        for (const auto& [site, from] : world.served) all[from].insert(site);
+        return all;
+    }
+};
+
+TEST_CASE("a destination that is done serves the next, one at a time") {
+    RelayBench bench(4, "batch_files: 20\n");
+    bench.fill(100, 100'000);
+    bench.world.bytes_per_ms = 1000;
+    VirtualCrew crew(bench.world, 4, kMonday);
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->errors.empty());
+    bench.check_identical();
+    const auto servers = bench.servers();
+    CHECK(servers.at(std::nullopt).size() == 2);  // the first, and one beside the relay's
+    std::size_t relayed = 0;
+    for (const auto& [server, sites] : servers) relayed += server ? sites.size() : 0;
+    CHECK(relayed == 2);
+}
+
+TEST_CASE(
+    "a destination that lacks something serves nobody, and one that is down holds up nobody") {
+    RelayBench bench(3, "retries: 1\nback_off: 1s\npatience: 10min\n");
+    bench.fill(30, 1000);
+    bench.world.refused.insert({0, "f7"});
+    bench.world.down = [](std::size_t site, WallTime) { return site == 1; };
+    VirtualCrew crew(bench.world, 3, kMonday);
+    WallTime third_done = kNoTime;
+    crew.at_wait = [&](WallTime at) {
+        if (third_done == kNoTime && bench.world.sites[2].size() == 30) third_done = at;
+    };
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->errors.size() == 1);
+    CHECK(bench.world.sites[0].size() == 29);
+    CHECK(third_done < kMonday + minutes(1));
+    CHECK(crew.now() < kMonday + minutes(15));  // its patience ends
+    CHECK_FALSE(bench.servers().contains(0));
+}
+
 TEST_CASE("what is refused is tried again with back-off, and then left over with its reason") {
     Bench bench(2, "retries: 3\nback_off: 10s\nlongest_back_off: 15s\n");
     bench.fill(20, 1000);

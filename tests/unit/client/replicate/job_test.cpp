@@ -63,12 +63,38 @@ TEST_CASE("everything of a job can be said") {
     CHECK(job.lane_rate({0, 20 * 3600}).bits_per_second == 25e6);  // max is no more than rate_limit
 }
 
+TEST_CASE("servers may copy among themselves") {
+    const Job job = parse(
+        "sources: ann@a:data/\ndestinations: [bob@b:x, 'c:/y']\nsource_password_file: a.pw\n"
+        "password_file: others.pw\nconnect: source\nrelay: true\n");
+    CHECK(job.direction == session::Direction::put);
+    CHECK(job.source->host == "a");
+    CHECK(job.source_server()->user == "ann");
+    CHECK(job.sites[0].server.host == "b");
+    CHECK(job.sites[1].server.host == "c");
+    CHECK(job.sites[1].path == "/y");
+    CHECK(job.source_password_file == "/etc/jobs/a.pw");
+    CHECK(job.connect == Connect::source);
+    CHECK(job.relay);
+    const std::string to = "\ndestinations: [bob@b:x, 'c:/y']\n";
+    CHECK(parse("sources: ann@a:data/" + to).shape() == job.shape());
+    CHECK(parse("sources: ann@other:data/" + to).shape() != job.shape());
+    CHECK_FALSE(parse(kLeast).source_server());
+    CHECK(parse("sources: ann@a:data/\ndestinations: y\n").source_server()->host == "a");
+}
+
 TEST_CASE("a fault is said with its place") {
     CHECK_THAT(refusal("destinations: a:b\n"), Catch::Contains("night.yaml:1: sources: names no"));
     CHECK_THAT(refusal("sources: x\n"), Catch::Contains("destinations: names no destination"));
     CHECK_THAT(refusal("sources: x\n\ndestinations: y\n"),
                Catch::Contains("night.yaml:3: destinations: 'y' is here as the sources are"));
-    CHECK_THAT(refusal("sources: a:x\ndestinations: b:y\n"), Catch::Contains("as the sources are"));
+    CHECK_THAT(refusal("sources: a:x\ndestinations: [b:y, y]\n"),
+               Catch::Contains("'y' is here and the first is not"));
+    CHECK_THAT(refusal("sources: a:x\ndestinations: [y, b:y]\n"),
+               Catch::Contains("'b:y' is at a server and the first is not"));
+    CHECK_THAT(refusal(std::string(kLeast) + "relay: true\n"), Catch::Contains("one server"));
+    CHECK_THAT(refusal("sources: a:x\ndestinations: b:y\nrelay: true\nconflict: keep\n"),
+               Catch::Contains("cannot serve others"));
     CHECK_THAT(refusal("sources: [a:x, b:x]\ndestinations: y\n"),
                Catch::Contains("another place than the first"));
     CHECK_THAT(refusal("sources: [a/x, b/x]\ndestinations: h:y\n"), Catch::Contains("would land"));

@@ -27,7 +27,8 @@ struct World {
     WallTime now{};              // also the store's
     milliseconds session{100};   // that any work takes
     double bytes_per_ms = 1e6;
-    std::map<std::pair<std::size_t, std::string>, int> moved;  // how often
+    std::map<std::pair<std::size_t, std::string>, int> moved;                  // how often
+    std::vector<std::pair<std::size_t, std::optional<std::uint32_t>>> served;  // a load, by whom
     std::vector<std::pair<WallTime, BitRate>> carried;  // when a load began, and at what rate
 
     void add(const std::string& name, std::uint64_t size) {
@@ -168,6 +169,7 @@ class VirtualCrew final : public Crew {
             }
             return outcome;
         }
+        world_.served.emplace_back(load.site, load.from);
         if (world_.deaf.contains(load.site)) {
             outcome.cut = lost(Fault::cut);
             return outcome;
@@ -175,7 +177,8 @@ class VirtualCrew final : public Crew {
         const std::size_t count = load.tasks.size() / (down || stopped ? 2 : 1);
         for (std::size_t i = 0; i < count; ++i) {
             const std::string& name = load.tasks[i].name;
-            if (world_.refused.contains({load.site, name})) {
+            const bool missing = load.from && !there(*load.from, name);
+            if (missing || world_.refused.contains({load.site, name})) {
                 outcome.add_failure(name, {.fault = Fault::file,
                                            .message = "no leave",
                                            .path = {},

@@ -9,7 +9,7 @@
 #include "common/base/time.h"
 #include "common/mover/mover.h"
 
-namespace lambda::client {
+namespace lambda::dialling {
 
 class Retry {
   public:
@@ -37,4 +37,4 @@ bool may_pass(const Error& error);
 // The outcome of several tries as one: what moved is summed, what stands is that of the last.
 void add_try(mover::Outcome& sum, const mover::Outcome& next);
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

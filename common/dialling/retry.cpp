@@ -1,8 +1,8 @@
-#include "client/retry.h"
+#include "common/dialling/retry.h"
 
 #include <algorithm>
 
-namespace lambda::client {
+namespace lambda::dialling {
 
 void Retry::stood(Time now) {
     give_up_ = now + patience_;
@@ -47,4 +47,4 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     sum = std::move(all);
 }
 
-}  // namespace lambda::client
+}  // namespace lambda::dialling

@@ -1,0 +1,136 @@
+#include "client/replicate/between.h"
+
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "client/copy/conduct.h"
+#include "client/replicate/load.h"
+#include "client/replicate/plan.h"
+#include "client/replicate/remote_tree.h"
+#include "client/report.h"
+#include "client/waiting.h"
+#include "common/transfer/names.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+// With the side of the two servers that it is of.
+Error told_of(const CopyError& error) {
+    Error told = error.error;
+    if (error.role) told.message = std::string(to_string(*error.role)) + ": " + told.message;
+    return told;
+}
+
+CopyPlan::End end_of(const Server& server, const std::string& path) {
+    return {.server = server, .argument = path, .path = path.empty() ? std::string("/") : path};
+}
+
+Result<mover::Outcome> copy_once(const CopyPlan& plan, const Arguments& arguments,
+                                 const Progressed& progressed) {
+    Report report({.json = false, .quiet = true, .progressed = progressed}, now());
+    Conductor conductor(plan, arguments, report);
+    const auto done = conductor.run();
+    if (!done) return told_of(conductor.error());
+    mover::Outcome outcome = outcome_of(done->result);
+    if (outcome.cut) outcome.cut = told_of({*outcome.cut, role_of(*outcome.cut, done->dialler)});
+    for (mover::FileFailure& failure : outcome.failures)
+        failure.error = told_of({failure.error, role_of(failure.error, done->dialler)});
+    return outcome;
+}
+
+// The result of a copy tells of failures, not of what was done: that is the rest, where all of them
+// were told. `tasks`: their names, by those at the source.
+void name_done(mover::Outcome& outcome, const std::map<std::string, std::string>& tasks) {
+    std::set<std::string_view> undone;
+    const auto name = [&](std::string& told) {
+        const auto known = tasks.find(transfer::base_name(told));
+        if (known == tasks.end()) return;
+        told = known->second;
+        undone.insert(known->second);
+    };
+    for (mover::FileFailure& failure : outcome.failures) name(failure.name);
+    for (mover::Skipped& skipped : outcome.skips) name(skipped.name);
+    const bool all_told =
+        outcome.failed == outcome.failures.size() && outcome.skipped == outcome.skips.size();
+    if (outcome.cut || !all_told) return;
+    for (const auto& [there, task] : tasks) {
+        if (!undone.contains(task)) outcome.done.push_back(task);
+    }
+}
+
+Result<mover::Outcome> move_files(const Job& job, const Arguments& arguments, const Load& load,
+                                  const Progressed& progressed) {
+    const Site& site = job.sites[load.site];
+    const Site* const relay = load.from ? &job.sites[*load.from] : nullptr;
+    // Sources of several directories may land in one.
+    std::map<std::string, std::map<std::string, std::string>> directories;
+    for (const Task& task : load.tasks) {
+        const std::string path = relay != nullptr ? joined(relay->path, task.name)
+                                                  : job.roots[task.root].path_of(task.name);
+        const std::string name = transfer::base_name(path);
+        directories[path.substr(0, path.size() - name.size())].emplace(name, task.name);
+    }
+    const std::string target = joined(site.path, directory_of(load.tasks.front().name));
+    mover::Outcome sum;
+    for (const auto& [directory, tasks] : directories) {
+        for (const std::string* const path : {&directory, &target}) {
+            if (path->find_first_of("\r\n") != path->npos) return no_line_carries(*path);
+        }
+        CopyPlan plan{.source = end_of(relay != nullptr ? relay->server : *job.source, directory),
+                      .destination = end_of(site.server, target),
+                      .one_password = relay != nullptr};
+        for (const auto& [name, task] : tasks) plan.names.push_back(name);
+        auto outcome = copy_once(plan, arguments, progressed);
+        if (!outcome) return outcome;
+        name_done(*outcome, tasks);
+        const bool cut = outcome->cut.has_value();
+        add(sum, *std::move(outcome));
+        if (cut) break;
+    }
+    return sum;
+}
+
+// From the sources themselves: a relay may have directories of its own. Those that have a name come
+// first, since the attributes of their directories count (overlap.h).
+Result<mover::Outcome> tidy(const Job& job, Arguments arguments, const Load& load,
+                            const Progressed& progressed) {
+    const Site& site = job.sites[load.site];
+    mover::Outcome sum;
+    for (const bool contents : {false, true}) {
+        for (std::uint32_t number = 0; number < job.roots.size(); ++number) {
+            const SourceRoot& root = job.roots[number];
+            if (root.contents() != contents) continue;
+            const CopyPlan plan{.source = end_of(*job.source, root.path),
+                                .destination = end_of(site.server, site.path + "/"),
+                                .contents = contents};
+            std::size_t next = 0;
+            do {
+                arguments.walk.rules = rules_of_tidying(
+                    job.rules, some_links(load.tasks, next,
+                                          [&](const Task& task) { return task.root == number; }));
+                auto outcome = copy_once(plan, arguments, progressed);
+                if (!outcome) return outcome;
+                add(sum, *std::move(outcome));
+                if (sum.cut) return sum;
+            } while (next < load.tasks.size());
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+Access source_access(Access access, const Job& job) {
+    access.password_file = job.source_password_file;
+    access.password_variable = "LAMBDA_FTP_SOURCE_PASSWORD";
+    return access;
+}
+
+Result<mover::Outcome> carry_between(const Job& job, Arguments arguments, const Load& load,
+                                     const Progressed& progressed) {
+    return load.tidy ? tidy(job, std::move(arguments), load, progressed)
+                     : move_files(job, arguments, load, progressed);
+}
+
+}  // namespace lambda::client::replicate

@@ -1,0 +1,26 @@
+// What loads have in common, whoever carries them. Pure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/replicate/carrier.h"
+
+namespace lambda::client::replicate {
+
+// Of an entry below a destination; "." for what lies there itself.
+std::string directory_of(const std::string& name);
+
+// The names of the links that are `wanted` among the tasks from `next` on, as many as the patterns
+// of one transfer take beside the job's own; `next` moves on.
+std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t& next,
+                                    const std::function<bool(const Task&)>& wanted);
+
+// The refusal of a load whose directory has a line end in its name.
+Error no_line_carries(const std::string& directory);
+
+// The sum of two transfers of one load.
+void add(mover::Outcome& sum, mover::Outcome next);
+
+}  // namespace lambda::client::replicate
