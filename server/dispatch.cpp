@@ -1,5 +1,6 @@
 // Which command is answered by what.
 #include "common/base/units.h"
+#include "common/dialling/waiting.h"
 #include "common/session/facts.h"
 #include "common/session/terms.h"
 #include "server/listing.h"
@@ -142,11 +143,21 @@ asio::awaitable<void> Session::pass(const std::string& password) {
         co_return;
     }
     const std::shared_ptr<const Accounts> accounts = service_.accounts;
-    auto work = [&] { return log_in(*accounts, service_.settings, user_, password); };
-    root_ = co_await offload(service_.passwords, work);
+    const auto account = accounts->find(user_);
+    const bool known =
+        account != accounts->end() &&
+        service_.known_logins.knows(account->second.password, password, dialling::now());
+    auto work = [&] {
+        return known ? open_root(*accounts, service_.settings, user_)
+                     : log_in(*accounts, service_.settings, user_, password);
+    };
+    root_ = co_await offload(known ? service_.files : service_.passwords, work);
     if (!root_) {
         failed_try(530, "Wrong user or password");
         co_return;
+    }
+    if (!known) {
+        service_.known_logins.add(account->second.password, password, dialling::now());
     }
     log("logged in as " + user_);
     reply(230, root_->read_only() ? "Logged in; this account may only read" : "Logged in");

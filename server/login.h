@@ -16,7 +16,7 @@ namespace lambda::server {
 // Nothing: refused; the log tells why.
 std::optional<io::Root> log_in(const Accounts& accounts, const config::ServerSettings& settings,
                                const std::string& name, const std::string& password);
-// For whom a client certificate has proved already.
+// For who has proved it already, by a client certificate or a known login.
 std::optional<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,
                                   const std::string& name);
 

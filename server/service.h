@@ -13,6 +13,7 @@
 #include "server/admission.h"
 #include "server/copy/copies.h"
 #include "server/copy/grant_book.h"
+#include "server/known_logins.h"
 #include "server/transfers.h"
 
 namespace lambda::server {
@@ -26,6 +27,7 @@ struct Service {
     std::shared_ptr<const Accounts> accounts;
     Admission admission{settings.sessions_max, settings.sessions_per_address};
     GrantBook grants{};
+    KnownLogins known_logins{};
     bool stopping = false;
 
     // scrypt takes 32 MiB and a tenth of a second for each: one at a time, so that strangers cannot

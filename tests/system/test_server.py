@@ -102,6 +102,12 @@ class Life(Case):
         server.signal(signal.SIGHUP)
         wait_for(lambda: self.client("put", source, url).code == DONE, "the new account")
         self.transfer("put", source, server.url("y"))
+        # A password that was known lately is of no use once the account has another.
+        self.assertEqual(self.daemon_command("user", "add", "late", "--state", server.state, "--root", server.root,
+                                             "--password-file", self.secret("new", "another one")).wait(), DONE)
+        self.assertEqual(self.client("put", source, url).code, DONE)
+        server.signal(signal.SIGHUP)
+        wait_for(lambda: self.client("put", source, url).code == NO_SESSION, "the new password")
 
     def test_a_port_that_is_taken(self):
         server = self.server()
