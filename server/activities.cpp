@@ -1,6 +1,7 @@
 // What runs while commands wait: transfers and checksums, and the stripes that join.
 #include <atomic>
 
+#include "common/dialling/waiting.h"
 #include "server/checksum.h"
 #include "server/offload.h"
 #include "server/session.h"
@@ -77,6 +78,8 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
         reply(450, "The server stops");
         co_return;
     }
+    if (granted_ && !takes_turn()) co_return;
+    const bool again = granted_ && granted_->request.again > Duration{0};
     const std::weak_ptr<Session> weak = weak_from_this();
     const std::variant<OpenedTransfer, session::Reply> opened = service_.transfers.open(
         {.offer = std::move(*offer),
@@ -92,7 +95,9 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
                  return connection_.tls().export_key(kExporterLabel, context);
              },
          .ended =
-             [weak](const mover::Outcome& outcome) {
+             [weak, &grants = service_.grants,
+              token = again ? granted_->token : std::string()](const mover::Outcome& outcome) {
+                 if (!token.empty()) grants.end(token, !outcome.cut, dialling::now());
                  if (const auto self = weak.lock()) self->transfer_ended(outcome);
              }});
     if (const auto* refused = std::get_if<session::Reply>(&opened)) {
@@ -111,6 +116,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
                      .transfer = number};
     }
     if (granted_) granted_->used = true;
+    if (again) service_.grants.begin(granted_->token, number);
     log("transfer " + std::to_string(number) +
         " begins: " + to_string(started.agreement.terms.direction) + ", " +
         std::to_string(started.agreement.terms.stripes) + " stripes, " + target);
@@ -134,7 +140,6 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
 #pragma GCC diagnostic pop
 
 void Session::transfer_ended(const mover::Outcome& outcome) {
-    if (granted_ && !outcome.cut) service_.grants.forget(granted_->token);
     if (outcome.cut) {
         signable_.reset();
         finish({.code = 426, .lines = {outcome.cut->sentence()}});

@@ -93,6 +93,7 @@ class Session : public std::enable_shared_from_this<Session> {
     void grant(const std::string& argument);
     boost::asio::awaitable<void> present_grant(const std::string& argument);
     std::optional<TransferBounds> granted_bounds(const session::Offer& offer);
+    bool takes_turn();
     boost::asio::awaitable<void> copy(const std::string& argument);
     boost::asio::awaitable<void> begin_copy(const std::string& argument);
     void order_copy(const session::CopyOrder& order);

@@ -42,7 +42,8 @@ Result<void> GrantBook::add(const std::string& token, Grant grant, Time now) {
     }
     bytes_ += bytes_of(grant);
     const Time expires = now + grant.request.life;
-    const bool fresh = pages_.emplace(token, Page{std::move(grant), expires}).second;
+    const bool fresh =
+        pages_.emplace(token, Page{.grant = std::move(grant), .expires = expires}).second;
     LAMBDA_ASSERT(fresh);
     return {};
 }
@@ -71,9 +72,29 @@ Result<Grant> GrantBook::claim(const std::string& token, const std::string& peer
     return grant;
 }
 
-void GrantBook::forget(const std::string& token) {
+GrantBook::Turn GrantBook::turn(const std::string& token) const {
     const auto found = pages_.find(token);
-    if (found != pages_.end()) erase(found);
+    if (found == pages_.end()) return Turn::over;
+    return found->second.transfer ? Turn::taken : Turn::free;
+}
+
+std::optional<std::uint64_t> GrantBook::running(const std::string& token) const {
+    const auto found = pages_.find(token);
+    return found == pages_.end() ? std::nullopt : found->second.transfer;
+}
+
+void GrantBook::begin(const std::string& token, std::uint64_t transfer) {
+    LAMBDA_ASSERT(turn(token) == Turn::free);
+    pages_.at(token).transfer = transfer;
+}
+
+void GrantBook::end(const std::string& token, bool well, Time now) {
+    const auto found = pages_.find(token);
+    if (found == pages_.end()) return;
+    if (well) return erase(found);
+    Page& page = found->second;
+    page.transfer.reset();
+    page.expires = now + page.grant.request.again;
 }
 
 void GrantBook::erase(Pages::iterator page) {
@@ -83,7 +104,7 @@ void GrantBook::erase(Pages::iterator page) {
 
 void GrantBook::forget_late(Time now) {
     std::erase_if(pages_, [&](const auto& page) {
-        const bool late = now >= page.second.expires;
+        const bool late = !page.second.transfer && now >= page.second.expires;
         if (late) bytes_ -= bytes_of(page.second.grant);
         return late;
     });

@@ -1,10 +1,13 @@
 // What accounts have handed to other servers: capabilities, each for one transfer of one path in
-// one direction, for one peer, until it is presented (or may be no more) or its time is over
-// (docs/protocol.md §11). Bounded. Pure; loop's thread.
+// one direction, for one peer, until it is presented (or may be no more) or its time is over; what
+// may be presented again is for one transfer at a time (docs/protocol.md §11). Bounded. Pure;
+// loop's thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "common/base/result.h"
@@ -32,14 +35,24 @@ class GrantBook {
     // that is not known, used or too old; all three sound alike. One that another peer presents is
     // refused and stays: a stranger who saw a token cannot spend it.
     Result<Grant> claim(const std::string& token, const std::string& peer, Time now);
-    // What it was for is done.
-    void forget(const std::string& token);
+
+    // Of a grant that may be presented again, by the sessions that did so:
+    enum class Turn { free, taken, over };  // over: what it was for is done, or it is too old
+    Turn turn(const std::string& token) const;
+    // Which transfer of it runs.
+    std::optional<std::uint64_t> running(const std::string& token) const;
+    // Its turn is free. Until end(), it does not grow old.
+    void begin(const std::string& token, std::uint64_t transfer);
+    // `well`: what it was for is done; else it may be presented again, from now on for so long.
+    void end(const std::string& token, bool well, Time now);
+
     std::size_t size() const { return pages_.size(); }
 
   private:
     struct Page {
         Grant grant;
         Time expires;
+        std::optional<std::uint64_t> transfer{};  // that runs
     };
     void forget_late(Time now);
 

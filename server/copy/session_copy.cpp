@@ -25,6 +25,14 @@ Error cancelled() {
                  .remedy = "run the same command again to go on with it"};
 }
 
+Error presented_again() {
+    return Error{.fault = Fault::cut,
+                 .message = "its grant was presented again, by another session",
+                 .path = {},
+                 .side = Side::remote,
+                 .remedy = {}};
+}
+
 std::string fresh_token() {
     std::array<std::byte, 16> token{};
     io::fill_random(token);
@@ -90,6 +98,9 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
         failed_try(530, claimed.error().sentence());
         co_return;
     }
+    // The peer has given its older session up, of which nobody may have heard here.
+    if (const auto older = service_.grants.running(*token))
+        service_.transfers.stop(*older, presented_again());
     const std::shared_ptr<const Accounts> accounts = service_.accounts;
     auto work = [&] { return open_root(*accounts, service_.settings, claimed->account); };
     std::optional<io::Root> root = co_await offload(service_.files, work);
@@ -131,6 +142,23 @@ std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offe
         bounds.only.push_back({.name = session::path_in(request.path, name)});
     }
     return bounds;
+}
+
+// False: it was refused, and answered. Several sessions may have presented what may be presented
+// again: one transfer runs at a time. The caller begins it before it waits for anything.
+bool Session::takes_turn() {
+    if (granted_->request.again == Duration{0}) return true;
+    switch (service_.grants.turn(granted_->token)) {
+        case GrantBook::Turn::free:
+            return true;
+        case GrantBook::Turn::taken:
+            reply(450, "Another transfer of this grant still runs; try later");
+            return false;
+        case GrantBook::Turn::over:
+            reply(530, "What was granted is done");
+            return false;
+    }
+    LAMBDA_ASSERT(false);
 }
 
 asio::awaitable<void> Session::copy(const std::string& argument) {

@@ -355,6 +355,35 @@ class Left(CopyCase):
         self.assertEqual(a.stderr.count("granted to"), 1)
         self.assertGreaterEqual(a.stderr.count("presented by"), 2)
 
+    def test_one_transfer_at_a_time(self):
+        """Who presents a grant again, while a transfer of it runs, ends that one; and what is done is done."""
+        a, b = self.pair()
+        grant = Session(self, a).grant(self, f"direction=put;peer={fingerprint(b)};life=300;again=300;", "/in")
+        xfer = f"XFER direction=put;{TERMS}nonce={'00' * 16}; /in"
+
+        def presented():
+            peer = Session(self, a, key_of=b, login=False)
+            self.assertEqual(peer.ask(f"GRANT grant={grant};")[0], 230)
+            return peer
+
+        first, idle = presented(), presented()
+        self.assertEqual(first.ask(xfer)[0], 150)
+        self.assertEqual(idle.ask(xfer)[0], 450)
+        self.assertEqual(first.ask("STAT")[0], 211)
+        second = presented()
+        code, lines = first.hear()
+        self.assertEqual((code, "presented again" in "".join(lines)), (426, True), lines)
+        self.assertEqual(second.ask(xfer)[0], 150)
+        self.assertEqual(first.ask(xfer)[0], 530)
+        # A session that goes without a word makes room as well.
+        second.stream.close()
+        second.file.close()
+        wait_for(lambda: a.stderr.count("cut: ") == 2, "the end of its transfer", alive=a.running)
+        self.assertEqual(idle.ask(xfer)[0], 150)
+        self.assertEqual(idle.ask("ABOR")[0], 426)
+        self.assertEqual(idle.hear()[0], 226)
+        self.assertEqual(idle.ask(xfer)[0], 530)
+
     def test_the_client_is_killed_around_its_leave(self):
         """Once a detached copy has begun it ends well; before, nothing of it is begun."""
         a, b = self.pair()

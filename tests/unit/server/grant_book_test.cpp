@@ -41,9 +41,39 @@ TEST_CASE("a grant that may be presented again lives on from each time, until it
         now += std::chrono::seconds(59);
     }
     CHECK_FALSE(book.claim("late", "peer", now));  // nobody came for it
-    book.forget("token");
-    book.forget("token");
+    book.begin("token", 1);
+    book.end("token", true, now);
+    book.end("token", true, now);
     CHECK_FALSE(book.claim("token", "peer", now));
+    CHECK(book.size() == 0);
+}
+
+TEST_CASE("of a grant that may be presented again one transfer runs at a time") {
+    using Turn = GrantBook::Turn;
+    GrantBook book;
+    constexpr auto kAgain = std::chrono::seconds(60);
+    Grant grant = grant_for("peer", std::chrono::seconds(5));
+    grant.request.again = kAgain;
+    REQUIRE(book.add("token", grant, kStart));
+    REQUIRE(book.claim("token", "peer", kStart));
+    REQUIRE(book.claim("token", "peer", kStart));  // two sessions hold it
+    CHECK(book.turn("token") == Turn::free);
+    book.begin("token", 7);
+    CHECK(book.turn("token") == Turn::taken);
+    CHECK(book.running("token") == 7U);
+    // However long it runs: the peer may come back after a cut.
+    Time now = kStart + 10 * kAgain;
+    REQUIRE(book.claim("token", "peer", now));
+    CHECK(book.turn("token") == Turn::taken);
+    now += 10 * kAgain;
+    book.end("token", false, now);
+    CHECK(book.turn("token") == Turn::free);
+    CHECK_FALSE(book.running("token"));
+    now += kAgain - Duration{1};
+    REQUIRE(book.claim("token", "peer", now));
+    book.begin("token", 8);
+    book.end("token", true, now);
+    CHECK(book.turn("token") == Turn::over);  // also for those that hold it
     CHECK(book.size() == 0);
 }
 
