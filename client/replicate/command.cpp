@@ -156,7 +156,10 @@ struct Conclusion {
 };
 Result<Conclusion> conclude(const Job& job, const Ending& ending, Store& store, const Run& run,
                             const std::string& left_over_file, Report& report) {
-    if (ending.session_stood) report.session_stands();
+    // What has begun and is ended from outside is cut, whatever it had reached.
+    const bool stopped =
+        ending.how == Ending::How::interrupted || ending.how == Ending::How::cancelled;
+    if (ending.session_stood || stopped) report.session_stands();
     const auto failures = store.failures(run.id, mover::Outcome::kMaxFailures);
     if (!failures) return failures.error();
     const auto statuses = store.sites(run.id);

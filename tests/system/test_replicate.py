@@ -238,6 +238,16 @@ class Replicate(Jobs):
         self.assertEqual({name: now[name] for name in had}, had, "moved again")
         self.assertEqual(tree_of(copy), tree_of(self.source))
 
+    def test_interrupted_before_anybody_answers(self):
+        self.files(1, KIB)
+        server = self.server()
+        job = self.job([server.url("copy")])
+        server.kill()
+        run = self.start("replicate", job)
+        wait_for(lambda: "trying again" in run.stderr, "a try in vain", alive=run.running)
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(), CUT, run.stdout + run.stderr)
+
     def test_a_source_that_is_gone(self):
         """It is left over and said, also by a run that goes on."""
         self.files(30, 32 * KIB)
