@@ -145,7 +145,8 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
         std::make_unique<io::ContentReader>(state->setup.root.duplicate(), *state->reactor);
     if (state->setup.plan.whole) state->changes = std::make_unique<ChangeLog>(*state->reactor);
     if (state->setup.terms.receipt)
-        state->account = std::make_unique<receipt::Account>(state->setup.receipt_lines);
+        state->account =
+            std::make_unique<receipt::Account>(!sends(state->setup), state->setup.receipt_lines);
     auto ciphers = make_ciphers(state->setup);
     if (!ciphers) return ciphers.error();
     state->ciphers = std::move(*ciphers);

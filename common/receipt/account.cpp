@@ -12,7 +12,7 @@ constexpr std::size_t kPortion = 64 * 1024;
 
 }  // namespace
 
-Account::Account(Take take) : take_(std::move(take)) {
+Account::Account(bool receives, Take take) : receives_(receives), take_(std::move(take)) {
     put(kFirstLine);
 }
 
@@ -47,10 +47,11 @@ void Account::pass(const transfer::CloseRecord& record) {
     at->second.line.xxh3 = record.digest;
 }
 
-// Of one that is closed the receiver may have said DONE already.
+// Of one that is closed the receiver may have said DONE already; once it has heard this, it never
+// does, and counts on no bound of the sender's.
 void Account::pass(const transfer::VoidRecord& record) {
     const auto at = announced_.find(record.file);
-    if (at != announced_.end() && !at->second.closed) announced_.erase(at);
+    if (at != announced_.end() && (receives_ || !at->second.closed)) announced_.erase(at);
 }
 
 void Account::pass(const transfer::RefuseRecord& record) {
@@ -94,8 +95,8 @@ void Account::pass(const transfer::VerdictsRecord& record) {
         offered_.pop_front();
         const std::uint32_t number = first_offered_++;
         const auto verdict = static_cast<Verdict>(code);
-        const bool later = verdict == Verdict::similar || verdict == Verdict::blocked;
-        if (later && offered.is_file) {
+        // One that is blocked moves, once it may: it never turns out to stand there.
+        if (verdict == Verdict::similar && offered.is_file) {
             unsettled_.emplace(number, std::move(offered));
         } else {
             judge(std::move(offered), code);

@@ -23,8 +23,8 @@ class Account final : public transfer::RecordWatch {
   public:
     // Whole lines with their ends, some 64 KiB at a time, beginning with the receipt's first.
     using Take = std::function<void(std::string_view lines)>;
-    // `take`: nothing at an end that keeps no more than the tally.
-    explicit Account(Take take);
+    // `take`: nothing at an end that keeps no more than the tally. `receives`: at the receiver.
+    Account(bool receives, Take take);
 
     void passes(const transfer::Record& record) override;
     // Once, at the end.
@@ -61,6 +61,7 @@ class Account final : public transfer::RecordWatch {
     void put(std::string_view line);
     void flush();
 
+    const bool receives_;
     const Take take_;
     transfer::Sha256State lines_;
     std::string waiting_;  // lines
@@ -69,7 +70,7 @@ class Account final : public transfer::RecordWatch {
     std::vector<std::string> entered_;  // names of the directories that offers are in
     std::deque<Offered> offered_;       // without a verdict
     std::uint32_t first_offered_ = 0;   // number of its front
-    std::unordered_map<std::uint32_t, Offered> unsettled_;  // by offer
+    std::unordered_map<std::uint32_t, Offered> unsettled_;  // those that are similar, by offer
 };
 
 }  // namespace lambda::receipt

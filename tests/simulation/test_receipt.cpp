@@ -16,8 +16,10 @@ constexpr auto kBoth = {session::Direction::put, session::Direction::get};
 
 struct Accounts {
     std::string lines;  // of the client
-    receipt::Account client{[this](std::string_view some) { lines += some; }};
-    receipt::Account server{nullptr};
+    const bool put;
+    explicit Accounts(session::Direction direction) : put(direction == session::Direction::put) {}
+    receipt::Account client{!put, [this](std::string_view some) { lines += some; }};
+    receipt::Account server{put, nullptr};
     receipt::Tally there;
 
     void keep(Options& options) {
@@ -66,7 +68,7 @@ std::string tree_of(const std::vector<std::byte>& content) {
 TEST_CASE("receipt: both ends agree over loss and lost connections, in SHA-256 too") {
     for (const auto direction : kBoth) {
         Options with = rough(direction);
-        Accounts accounts;
+        Accounts accounts(direction);
         accounts.keep(with);
         Run run(7, with,
                 {{"large", "large"}, {"small", "small"}, {"gone", "gone"}, {"empty", "empty"}},
@@ -95,7 +97,7 @@ TEST_CASE("receipt: both ends agree over loss and lost connections, in SHA-256 t
 TEST_CASE("receipt: what is read back, and what is all hole, has its SHA-256") {
     Options with = rough(session::Direction::put);
     with.terms.read_back = true;
-    Accounts accounts;
+    Accounts accounts(with.terms.direction);
     accounts.keep(with);
     Run run(8, with, {{"large", "large"}, {"zeros", "zeros"}}, {"into", true});
     run.source.files["large"] = {random_bytes(3 * kMiB + 5, 1), 5, 0644};
@@ -110,7 +112,7 @@ TEST_CASE("receipt: what stood there is adopted, with its digest where both ends
     for (const auto direction : kBoth) {
         for (const bool checksum : {false, true}) {
             Options with = rough(direction);
-            Accounts accounts;
+            Accounts accounts(direction);
             with.adjust = [&](bool, engine::Setup& setup) {
                 setup.records = setup.is_client ? &accounts.client : &accounts.server;
                 if (setup.is_client) setup.plan = {.whole = true, .checksum = checksum};

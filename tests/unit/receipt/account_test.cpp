@@ -17,8 +17,8 @@ struct Kept {
     std::string lines;
     Tally tally;
 
-    explicit Kept(std::initializer_list<Record> records) {
-        Account account([this](std::string_view some) { lines += some; });
+    explicit Kept(std::initializer_list<Record> records, bool receives = false) {
+        Account account(receives, [this](std::string_view some) { lines += some; });
         for (const Record& record : records) account.passes(record);
         tally = account.finish();
         CHECK(tally.lines == sha256(std::as_bytes(std::span(lines))));
@@ -90,9 +90,19 @@ TEST_CASE("a file whose digests differ is not done") {
 }
 
 TEST_CASE("a source that fails after its CLOSE may be done at the receiver all the same") {
-    CHECK(Kept({file(0, "a"), closed(0), VoidRecord{0, {0, 10}, Fault::file, "gone"}, done(0)})
-              .files()
-              .size() == 1);
+    const std::initializer_list<Record> records = {
+        file(0, "a"), closed(0), VoidRecord{0, {0, 10}, Fault::file, "gone"}, done(0)};
+    CHECK(Kept(records).files().size() == 1);
+    // Who hears VOID before it said DONE never says it, and keeps nothing.
+    CHECK(Kept(records, true).files().empty());
+}
+
+TEST_CASE("nothing is kept of what is blocked") {
+    const Kept kept({offer(Kind::file, "a"), offer(Kind::file, "b"),
+                     VerdictsRecord{0, {code(Verdict::blocked), code(Verdict::stands)}},
+                     SettledRecord{0, code(Verdict::stands)}});
+    REQUIRE(kept.files().size() == 1);
+    CHECK(kept.files()[0].path == "b");
 }
 
 TEST_CASE("a strong digest stands in the line") {
