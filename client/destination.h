@@ -36,9 +36,9 @@ struct Plan {
     std::string remote_target;   // put: what XFER names
     mover::Target local_target;  // get
     std::optional<PlannedRange> range{};
-    bool asks_kind = false;  // sync: whether the source is a directory is not known
-    bool tells_all = false;  // what stands at the target is told, too: for the receipt
-    bool trial = false;      // /.zero and /.null stand here too, and what stripes carry is kept
+    bool asks_kind = false;           // sync: whether the source is a directory is not known
+    std::vector<std::string> done{};  // by earlier tries, for the receipt to tell of them, too
+    bool trial = false;  // /.zero and /.null stand here too, and what stripes carry is kept
 };
 
 // Whether both operands of a sync are places at servers.

@@ -26,9 +26,9 @@
 namespace lambda::client {
 namespace {
 
-using dialling::add_try;
 using dialling::may_pass;
 using dialling::Retry;
+using dialling::Tries;
 
 // What stands at the server under a name with wildcards is meant by it; else it is a pattern, and
 // what it finds lands in DESTINATION.
@@ -109,7 +109,7 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
         }
     }
     transfer::SyncRecord what = arguments.plan;
-    what.whole = what.whole || plan.tells_all;
+    what.tells = !what.whole && plan.direction == session::Direction::get && !plan.done.empty();
     return mover::Setup{.terms = agreement.terms,
                         .secret = {},
                         .transfer = agreement.transfer,
@@ -120,6 +120,7 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .wants = std::move(wants),
                         .walk = arguments.walk,
                         .plan = std::move(what),
+                        .done_before = plan.done,
                         .target = plan.local_target,
                         .keep_series = plan.trial,
                         .local = connection.local(),
@@ -218,10 +219,14 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
         dialling::TransferLoop::make(**connection, std::move(setup), agreement->token, progress);
     if (!loop) return loop.error();
     if (schedule.moves()) (*loop)->follow([&] { return limit_now(schedule, report); });
-    const mover::Outcome& outcome = (*loop)->run();
+    mover::Outcome outcome = (*loop)->run();
     if (receipt && !outcome.cut) {
         const auto made = sign_receipt(**connection, plan, outcome.receipt.value(), *receipt);
-        if (!made) report.error(made.error());
+        if (!made && may_pass(made.error())) {
+            outcome.cut = made.error();  // the next try finds all of it, and gets one
+        } else if (!made) {
+            report.error(made.error());
+        }
     }
     return outcome;
 }
@@ -254,18 +259,32 @@ std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome)
 
 // What a next try has to do: what is neither done nor failed. What came out of a tree tells nothing
 // of an item that has the same name, nor of the tree as a whole: such are tried again from the
-// beginning.
-void drop_settled(Plan& plan, const mover::Outcome& outcome) {
+// beginning. False: all are.
+bool drop_settled(Plan& plan, const mover::Outcome& outcome) {
     std::set<std::string> settled(outcome.done.begin(), outcome.done.end());
     for (const mover::FileFailure& failure : outcome.failures) settled.insert(failure.name);
     const auto of_tree = [](const std::string& name) { return name.find('/') != name.npos; };
     if (std::any_of(plan.items.begin(), plan.items.end(),
                     [](const Item& item) { return item.name == "." || item.pattern; }) ||
         std::any_of(settled.begin(), settled.end(), of_tree))
-        return;
+        return false;
     std::erase_if(plan.items, [&](const Item& item) {
         return settled.contains(item.name) || settled.contains(item.path);
     });
+    return true;
+}
+
+// Makes of `plan` what the next try does. A receipt has all of it: what is done by now, as what
+// stood there already. False: it goes over what failed, too.
+bool go_on(Plan& plan, const mover::Outcome& outcome, bool receipt) {
+    if (!receipt) return drop_settled(plan, outcome);
+    plan.done.insert(plan.done.end(), outcome.done.begin(), outcome.done.end());
+    return false;
+}
+
+mover::Outcome cut_by(mover::Outcome outcome, const Error& why) {
+    outcome.cut = why;
+    return outcome;
 }
 
 // Dials again where the session is lost, for as long as the user wants it.
@@ -274,35 +293,30 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
     std::uint64_t seed = 0;
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
     Retry retry(arguments.settings.retry_for, seed);
-    std::optional<mover::Outcome> all;
+    Tries tries;
     std::string token;
     while (true) {
         const auto outcome = transfer(plan, arguments, token, report);
         if (outcome) {
-            if (!all) all.emplace();
-            add_try(*all, *outcome);
-            if (!outcome->cut) return *all;
+            tries.add(*outcome);
+            if (!outcome->cut) return tries.all();
             retry.stood(now());
-            // A receipt has all of them: those that are done by now, as what stood there already.
-            plan.tells_all = !arguments.receipt.empty();
-            if (!plan.tells_all) drop_settled(plan, *outcome);
+            if (!go_on(plan, *outcome, !arguments.receipt.empty())) tries.repeat();
             if (plan.items.empty()) {
-                all->cut.reset();
-                return *all;
+                mover::Outcome all = tries.all();
+                all.cut.reset();
+                return all;
             }
-        } else if (!all) {
+        } else if (!tries.any()) {
             return outcome.error();
         }
         const Error lost = outcome ? *outcome->cut : outcome.error();
         const auto pause = may_pass(lost) && !interrupted() ? retry.pause(now()) : std::nullopt;
-        all->cut = lost;
-        if (!pause) return *all;
+        if (!pause) return cut_by(tries.all(), lost);
         report.note(lost.sentence() + "; trying again in " + format_duration(*pause));
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, now() + *pause);
-        if (!interrupted()) continue;
-        all->cut = interruption_error();
-        return *all;
+        if (interrupted()) return cut_by(tries.all(), interruption_error());
     }
 }
 

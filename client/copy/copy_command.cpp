@@ -14,9 +14,9 @@
 namespace lambda::client {
 namespace {
 
-using dialling::add_try;
 using dialling::may_pass;
 using dialling::Retry;
+using dialling::Tries;
 
 void report_error(const Error& error, std::optional<Role> role, Report& report) {
     if (!role) return report.error(error);
@@ -69,7 +69,7 @@ bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
     std::uint64_t seed = 0;
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
     Retry retry(arguments.settings.retry_for, seed);
-    std::optional<mover::Outcome> all;
+    Tries tries;
     Conductor conductor(plan, arguments, report);
     bool began = false;
     for (;;) {
@@ -85,11 +85,11 @@ bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
         if (done || first || conductor.moved()) retry.stood(now());
         CopyError cut;
         if (done) {
-            if (!all) all.emplace();
-            add_try(*all, outcome_of(done->result));
+            tries.add(outcome_of(done->result));
+            tries.repeat();
             if (!done->result.cut) {
                 report_result(done->result, done->dialler, report);
-                report.moved(*all);
+                report.moved(tries.all());
                 return done->result.failed == 0;
             }
             cut = {*done->result.cut, role_of(*done->result.cut, done->dialler)};
@@ -111,7 +111,7 @@ bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
             report_result(told, done->dialler, report);
         }
         report_error(cut.error, cut.role, report);
-        if (all) report.moved(*all);
+        if (tries.any()) report.moved(tries.all());
         return false;
     }
 }

@@ -1,6 +1,7 @@
 #include "common/dialling/retry.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lambda::dialling {
 
@@ -45,6 +46,21 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     if (sum.evidence.sender[Figure::elapsed] > next.evidence.sender[Figure::elapsed])
         all.evidence = sum.evidence;
     sum = std::move(all);
+}
+
+void Tries::add(mover::Outcome next) {
+    if (last_ && std::exchange(repeats_, false)) {
+        last_->failed = 0;
+        last_->failures.clear();
+    }
+    if (last_) add_try(before_, *last_);
+    last_ = std::move(next);
+}
+
+mover::Outcome Tries::all() const {
+    mover::Outcome all = before_;
+    if (last_) add_try(all, *last_);
+    return all;
 }
 
 }  // namespace lambda::dialling

@@ -37,4 +37,19 @@ bool may_pass(const Error& error);
 // The outcome of several tries as one: what moved is summed, what stands is that of the last.
 void add_try(mover::Outcome& sum, const mover::Outcome& next);
 
+// Tries as they are made, of which one may go over what the one before failed at.
+class Tries {
+  public:
+    bool any() const { return last_.has_value(); }
+    void add(mover::Outcome next);
+    // What failed in the last one is tried again by the next, which tells of it anew.
+    void repeat() { repeats_ = true; }
+    mover::Outcome all() const;
+
+  private:
+    mover::Outcome before_;  // of all but the last
+    std::optional<mover::Outcome> last_;
+    bool repeats_ = false;
+};
+
 }  // namespace lambda::dialling

@@ -70,6 +70,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
     if (setup_.terms.read_back) sink_.set_read_back();
     if (setup_.terms.sha256) sink_.set_strong();
     set_.watch(setup_.records);
+    comparison_.set_done_before(setup_.done_before);
     if (!setup_.plan.is_default()) LAMBDA_ASSERT(set_plan(setup_.plan));
     if (setup_.keep_series) outcome_.series = Series(stripes_.size(), setup_.terms.syn);
 }

@@ -37,6 +37,7 @@ bool SendSide::handle_want(const transfer::WantRecord& want) {
 
 void SendSide::set_plan() {
     offering_.set_plan(setup_.plan);
+    offering_.set_done_before(setup_.done_before);
     if (!setup_.plan.is_default()) set_.out().put(setup_.plan);
 }
 

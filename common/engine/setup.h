@@ -43,7 +43,10 @@ struct Setup {
     std::vector<transfer::WantRecord> wants;    // receiver at the client
     transfer::WalkRecord walk;                  // client: how sources and wants are walked
     transfer::SyncRecord plan;                  // client: what is to become of what stands there
-    transfer::Target target;                    // receiver
+    // Client, where an account goes over several tries: names of files that lie in no tree, and
+    // were done. They are compared. (A get needs SyncRecord::tells for it.)
+    std::vector<std::string> done_before{};
+    transfer::Target target;  // receiver
     // What the peer may have at most, where it was granted this transfer alone (docs/protocol.md
     // §11); asking for more cuts it.
     std::vector<transfer::WantRecord> only{};   // sender at the server: none: anything may be asked

@@ -95,6 +95,7 @@ engine::Setup Mover::State::engine_setup() {
     given.wants = setup.wants;
     given.walk = setup.walk;
     given.plan = setup.plan;
+    given.done_before = setup.done_before;
     given.target = setup.target;
     given.only = setup.only;
     given.may_follow = setup.may_follow;

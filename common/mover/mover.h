@@ -54,7 +54,8 @@ struct Setup {
     std::vector<transfer::WantRecord> wants;
     transfer::WalkRecord walk;  // client: how the one or the other are walked
     transfer::SyncRecord plan;  // client: what is to become of what stands at the target
-    Target target;              // receiver
+    std::vector<std::string> done_before{};  // client: see engine::Setup
+    Target target;                           // receiver
     // What was granted, where it is less than an account's rights; see engine::Setup.
     std::vector<transfer::WantRecord> only{};
     bool may_follow = true;

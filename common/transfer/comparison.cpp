@@ -99,7 +99,8 @@ bool Comparison::handle_offer(const OfferRecord& record) {
     Asked asked{.offer = 0,
                 .offered = {record.kind, record.shared, record.metadata, name, record.text},
                 .target = look.target,
-                .bytes = offer_bytes(name, record.text, record.metadata)};
+                .bytes = offer_bytes(name, record.text, record.metadata),
+                .alone = entered_.empty()};
     if (directory) entered_.push_back(name);
     looks_bytes_ += name.size();
     looks_.push_back(std::move(look));
@@ -241,11 +242,18 @@ Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
         offered.kind = OfferKind::file;
     Verdict verdict = judge(offered, standing, plan_, tree_->privileged());
     if (offered.kind == OfferKind::same) verdict = judge_further(asked, verdict);
+    if (moves_anyway(asked) && !wanted(verdict)) verdict = Verdict::changed;
     if (verdict == Verdict::left && standing.error) miss(offered.name, *standing.error);
     // It is announced then, and fails.
     if (verdict == Verdict::blocked && blocked_.size() >= kMostOffered) verdict = asked.once_clear;
     note_shared(offered, verdict);
     return verdict;
+}
+
+// What was named by itself is not taken over by size and time, unless an earlier try did it.
+bool Comparison::moves_anyway(const Asked& asked) const {
+    return plan_.tells && !plan_.whole && asked.alone && asked.offered.kind == OfferKind::file &&
+           !done_before_.contains(asked.offered.name);
 }
 
 // It goes the way of the first name.

@@ -46,6 +46,11 @@ class Comparison {
 
     // False: a second time, or after an offer.
     bool set_plan(const SyncRecord& plan);
+    // Names of files that lie in no tree and were done by an earlier try: of all that are offered,
+    // others move in any case. Before the first offer.
+    void set_done_before(const std::vector<std::string>& names) {
+        done_before_.insert(names.begin(), names.end());
+    }
 
     // Whether it is for handle().
     static bool takes(const Record& record);
@@ -82,6 +87,7 @@ class Comparison {
         ports::TargetName target;
         std::size_t bytes = 0;
         Verdict once_clear = Verdict::changed;  // of what is blocked
+        bool alone = false;                     // it lies in no tree
     };
     struct Blocked {
         std::uint32_t offer = 0;
@@ -97,6 +103,7 @@ class Comparison {
     void handle_looked(const ports::TargetEvent& event);
     void handle_extraneous(const ports::TargetEvent& event);
     Verdict judge_one(Asked& asked, const ports::Standing& standing);
+    bool moves_anyway(const Asked& asked) const;
     Verdict judge_further(Asked& asked, Verdict verdict);
     void note_shared(const Offered& offered, Verdict verdict);
     void act(Asked& asked, Verdict verdict);
@@ -124,6 +131,7 @@ class Comparison {
     const OnFailure on_failure_;
     SyncRecord plan_;
     bool plan_set_ = false;
+    std::unordered_set<std::string> done_before_;
 
     std::vector<std::string> entered_;  // names of directories, outermost first
     std::deque<ports::Look> looks_;     // to be asked for

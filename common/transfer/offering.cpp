@@ -92,9 +92,15 @@ bool Offering::may_admit(const ports::Found& found) const {
     return plan_.whole || holds_ || (!inside_ && found.kind != Kind::directory);
 }
 
+// Of a file that lies in no tree: it moves in any case, but for one that is known to be done.
+bool Offering::tells_of(const ports::Found& found) const {
+    return !inside_ && found.kind == Kind::file &&
+           (plan_.tells || done_before_.contains(found.name));
+}
+
 // Of what is in a new directory nothing stands there.
 bool Offering::needs_offer(const ports::Found& found) const {
-    if (plan_.whole) return true;
+    if (plan_.whole || tells_of(found)) return true;
     if (!holds_.value_or(false)) return false;
     if (found.kind == Kind::leave) return inside_->offered;
     if (found.kind == Kind::skipped || found.kind == Kind::failed) return false;

@@ -38,6 +38,11 @@ class Offering final : public ports::Walker {
 
     // Before the first take(); else nothing is asked for but what every tree gets.
     void set_plan(const SyncRecord& plan) { plan_ = plan; }
+    // Names of files that lie in no tree and were done by an earlier try: they are offered, too.
+    // Likewise.
+    void set_done_before(const std::vector<std::string>& names) {
+        done_before_.insert(names.begin(), names.end());
+    }
 
     void set_options(ports::WalkOptions options) override;
     bool add(ports::WalkRoot root) override { return walker_.add(std::move(root)); }
@@ -79,6 +84,7 @@ class Offering final : public ports::Walker {
     bool may_admit(const ports::Found& found) const;
     void admit(ports::Found found);
     bool needs_offer(const ports::Found& found) const;
+    bool tells_of(const ports::Found& found) const;
     void offer(Item& item);
     void note_verdict(Item& item, Verdict verdict);
     void give(Item item, std::vector<ports::Found>& out);
@@ -93,6 +99,7 @@ class Offering final : public ports::Walker {
     Changes* const changes_;
     ContentDigests digests_;
     SyncRecord plan_;
+    std::unordered_set<std::string> done_before_;
     std::optional<bool> holds_;  // something stands at the target
 
     std::deque<ports::Found> found_;  // not looked at

@@ -44,8 +44,8 @@ void write_rules(ByteWriter& out, const std::vector<Rule>& rules) {
 }
 
 std::uint8_t sync_flags(const SyncRecord& r) {
-    const bool flags[] = {r.whole,    r.erase,           r.dry_run, r.update,
-                          r.existing, r.ignore_existing, r.checksum};
+    const bool flags[] = {r.whole,    r.erase,           r.dry_run,  r.update,
+                          r.existing, r.ignore_existing, r.checksum, r.tells};
     std::uint8_t bits = 0;
     for (unsigned i = 0; i < std::size(flags); ++i) {
         if (flags[i]) bits = static_cast<std::uint8_t>(bits | 1u << i);

@@ -145,11 +145,12 @@ struct SyncRecord {
     bool existing = false;         // what the target does not have is not made
     bool ignore_existing = false;  // what the target has stays
     bool checksum = false;         // content is compared by digest
+    bool tells = false;            // files that lie in no tree are offered, too
     std::uint64_t max_delete = UINT64_MAX;
     std::vector<Rule> rules{};  // what they leave out is not deleted
 
     // Nothing is asked for but what every transfer gets.
-    bool is_default() const { return !whole && !checksum; }
+    bool is_default() const { return !whole && !checksum && !tells; }
     bool operator==(const SyncRecord&) const = default;
 };
 // An entry before it is opened, so that the receiver can say whether it wants it. Those that have a

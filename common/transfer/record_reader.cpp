@@ -150,8 +150,8 @@ std::optional<Record> parse_walk(ByteReader& reader) {
 std::optional<Record> parse_sync(ByteReader& reader) {
     SyncRecord r;
     const std::uint8_t flags = reader.u8();
-    bool* const into[] = {&r.whole,    &r.erase,           &r.dry_run, &r.update,
-                          &r.existing, &r.ignore_existing, &r.checksum};
+    bool* const into[] = {&r.whole,    &r.erase,           &r.dry_run,  &r.update,
+                          &r.existing, &r.ignore_existing, &r.checksum, &r.tells};
     for (unsigned i = 0; i < std::size(into); ++i) *into[i] = (flags >> i & 1) != 0;
     r.max_delete = reader.u64();
     if (!read_rules(reader, r.rules)) return std::nullopt;

@@ -157,10 +157,13 @@ void Copy::run() {
     std::uint64_t seed = 0;
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
     dialling::Retry retry(task_.request.again, seed);
+    dialling::Tries tries;
     mover::Outcome all;
     for (;;) {
         const auto outcome = perform();
-        if (outcome) dialling::add_try(all, *outcome);
+        if (outcome) tries.add(*outcome);
+        tries.repeat();
+        all = tries.all();
         if (!outcome) all.cut = outcome.error();
         if (!all.cut || !comes_back(*all.cut)) break;
         if (outcome) retry.stood(dialling::now());

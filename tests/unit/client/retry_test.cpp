@@ -40,6 +40,30 @@ TEST_CASE("pauses double, differ by chance, and end with the time") {
     CHECK(one.pause(Time{}) != other.pause(Time{}));
 }
 
+TEST_CASE("what fails in each of several tries is told once, and what the last one mended, never") {
+    const auto failed = [](const char* name) {
+        mover::Outcome outcome;
+        outcome.files = 1;
+        outcome.add_failure(name, Error{});
+        return outcome;
+    };
+    Tries tries;
+    CHECK_FALSE(tries.any());
+    tries.add(failed("dropped"));  // the next does not go over that again
+    tries.add(failed("mended"));
+    tries.repeat();
+    CHECK(tries.all().failed == 2);  // in case that there is no next
+    tries.add(failed("each time"));
+    tries.repeat();
+    tries.add(failed("each time"));
+    const mover::Outcome all = tries.all();
+    CHECK(all.files == 4);
+    CHECK(all.failed == 2);
+    REQUIRE(all.failures.size() == 2);
+    CHECK(all.failures[0].name == "dropped");
+    CHECK(all.failures[1].name == "each time");
+}
+
 TEST_CASE("tries are one outcome") {
     mover::Outcome sum, first, second;
     first.files = 2;

@@ -42,6 +42,34 @@ TEST_CASE("offers: an entry with more extended attributes than a record carries 
     }
 }
 
+TEST_CASE("offers: of what lies in no tree, what an earlier try did stands, and nothing else") {
+    for (const bool get : {false, true}) {
+        for (const bool checksum : {false, true}) {
+            INFO((get ? "get" : "put") << ", by digest " << checksum);
+            Ends ends({.checksum = checksum, .tells = get},
+                      {found(FoundKind::file, "in a tree"), kLeave, found(FoundKind::file, "a"),
+                       found(FoundKind::file, "b"), found(FoundKind::file, "gone"),
+                       found(FoundKind::directory, "d")});
+            if (get) {
+                ends.comparison.set_done_before({"a", "gone"});
+            } else {
+                ends.offering.set_done_before({"a", "gone"});
+            }
+            for (const char* name : {"in a tree", "a", "b"}) {
+                ends.tree.standing[name] = {.kind = StandingKind::file, .metadata = {0, 5, 0644}};
+            }
+            ends.tree.standing["d"] = {.kind = StandingKind::file};
+            ends.run();
+            CHECK(ends.sound);
+            CHECK(ends.comparison.over());
+            CHECK(ends.sent(FoundKind::file) == Names{"b", "gone"});
+            CHECK(ends.offering.totals().adopted == 2);
+            CHECK(ends.comparison.totals().adopted == 2);
+            CHECK(ends.changes.lines.empty());
+        }
+    }
+}
+
 TEST_CASE("offers: such an entry keeps what is extraneous from being deleted") {
     Ends ends({.whole = true, .erase = true}, {heavy(FoundKind::file, "f", 1, 200'000)});
     ends.tree.surplus = {"extra"};
