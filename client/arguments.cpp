@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "client/known_hosts.h"
 #include "client/sources.h"
 #include "common/transfer/filter.h"
 #include "config/schema.h"
@@ -172,6 +173,17 @@ void add_receipt_options(CLI::App& app, Arguments& into) {
                    "audit: where the files are, here or at a server; else where the transfer left "
                    "them.")
         ->type_name("PLACE");
+    app.add_option_function<std::string>(
+           "--signer",
+           [&into](const std::string& text) {
+               if (!is_fingerprint(text))
+                   throw CLI::ValidationError("--signer", "a key is SHA256: and 43 characters");
+               into.signer = text;
+           },
+           "audit: the key that must have signed; else the one that is known of the server.")
+        ->type_name("SHA256:...");
+    app.add_flag("--any-signer", into.any_signer,
+                 "audit: a receipt will do whose signer is not known.");
 }
 
 void add_number(CLI::App& app, const char* option, std::optional<std::uint64_t>& into,
@@ -325,7 +337,11 @@ Result<void> take_operands(std::vector<std::string> left, std::vector<std::strin
         return usage("--receipt and --digest go with put, get and sync");
     if (!into.receipt.empty() && into.plan.dry_run)
         return usage("a dry run moves nothing that a receipt could tell of");
-    if (!into.at.empty() && into.action != Action::audit) return usage("--at goes with audit");
+    const bool audits = !into.at.empty() || !into.signer.empty() || into.any_signer;
+    if (audits && into.action != Action::audit)
+        return usage("--at, --signer and --any-signer go with audit");
+    if (!into.signer.empty() && into.any_signer)
+        return usage("--signer and --any-signer exclude each other");
     if (!into.receipt.empty() && into.range.any())
         return usage("a receipt tells of whole files, not of ranges");
     if (into.action != Action::trial && !into.trial.swept.empty()) {

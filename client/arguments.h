@@ -54,6 +54,9 @@ struct Arguments {
     std::string receipt;    // put, get, sync: where it is written; empty: none is wanted
     bool sha256 = false;    // put, get, sync: files are digested by SHA-256 too
     std::string at;         // audit: where the files are; empty: where the transfer left them
+    std::string
+        signer;  // audit: the key that must have signed; empty: the server's, as it is known
+    bool any_signer = false;  // audit: also one of which nothing is known
     verify::Algorithm algorithm = verify::Algorithm::xxh3_128;  // checksum
     std::string source_password_file;  // copy: of the source; password_file is the destination's
     Connect connect = Connect::either;

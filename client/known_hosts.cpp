@@ -27,7 +27,9 @@ Result<std::string> read(const std::string& file) {
     return content;
 }
 
-bool looks_like_fingerprint(std::string_view text) {
+}  // namespace
+
+bool is_fingerprint(std::string_view text) {
     constexpr std::string_view kPrefix = "SHA256:";
     constexpr std::size_t kDigits = 43;  // 32 bytes in base64 without padding
     return text.starts_with(kPrefix) && text.size() == kPrefix.size() + kDigits &&
@@ -35,8 +37,6 @@ bool looks_like_fingerprint(std::string_view text) {
                return std::isalnum(c) != 0 || c == '+' || c == '/';
            });
 }
-
-}  // namespace
 
 KnownHosts KnownHosts::of_user() {
     return KnownHosts(config_directory() + "/known_hosts");
@@ -52,7 +52,7 @@ Result<std::optional<io::Fingerprint>> KnownHosts::find(const Server& server) co
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         if (!line.starts_with(key)) continue;
         line.remove_prefix(key.size());
-        if (line.starts_with(' ') && looks_like_fingerprint(line.substr(1))) {
+        if (line.starts_with(' ') && is_fingerprint(line.substr(1))) {
             return std::optional<io::Fingerprint>(line.substr(1));
         }
         if (line.empty() || line.starts_with(' ')) {

@@ -7,12 +7,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "client/place.h"
 #include "common/base/result.h"
 #include "common/io/tls.h"
 
 namespace lambda::client {
+
+// "SHA256:" and the base64 of 32 bytes.
+bool is_fingerprint(std::string_view text);
 
 class KnownHosts {
   public:

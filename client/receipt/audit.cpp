@@ -9,8 +9,9 @@
 #include "client/receipt/findings.h"
 #include "client/receipt/receipt_reader.h"
 #include "client/receipt/remote_audit.h"
+#include "client/receipt/replica.h"
+#include "client/receipt/signer.h"
 #include "client/waiting.h"
-#include "common/transfer/names.h"
 
 namespace lambda::client {
 namespace {
@@ -30,30 +31,6 @@ Result<Server> server_of(const receipt::Statement& statement) {
                  .remedy = {}};
 }
 
-// A key that is known for that server must be the one that signed; whose an unknown one is, the
-// user must see.
-Result<void> check_signer(const ReceiptReader& receipt, const Server& server, Report& report) {
-    const KnownHosts known = KnownHosts::of_user();
-    const auto pinned = known.find(server);
-    if (!pinned) return pinned.error();
-    if (!pinned->has_value()) {
-        report.say("the receipt is signed by the key " + receipt.key() + ", said to be that of " +
-                   server.endpoint() +
-                   ", which is not in known_hosts: compare it with the server's own");
-        return {};
-    }
-    if (**pinned == receipt.key()) {
-        report.note("the receipt is signed by " + server.endpoint() + ", key " + receipt.key());
-        return {};
-    }
-    return Error{.fault = Fault::integrity,
-                 .message = "the receipt is signed by another key than that of " +
-                            server.endpoint() + ": " + receipt.key() + ", known is " + **pinned,
-                 .path = {},
-                 .side = Side::local,
-                 .remedy = "it is forged, or the server has a new key"};
-}
-
 // Where the files should be.
 Result<Place> place_of(const Arguments& arguments, const receipt::Statement& statement,
                        const Server& server) {
@@ -66,13 +43,18 @@ Result<Place> place_of(const Arguments& arguments, const receipt::Statement& sta
     return Place{{}, statement.destination};
 }
 
-void audit_here(ReceiptReader& receipt, const transfer::Target& target, Findings& findings) {
+bool is_local_directory(const Place& place) {
+    struct stat status {};
+    return !place.server && ::stat(place.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void audit_here(ReceiptReader& receipt, const Replica& replica, Findings& findings) {
     while (!interrupted()) {
         const auto line = receipt.next();
         if (!line) return findings.stop(line.error());
         if (!*line) return;
         const receipt::FileLine& file = **line;
-        const std::string path = target.of(file.path).text();
+        const std::string path = replica.path_of(file.path);
         struct stat status {};
         if (::stat(path.c_str(), &status) != 0) {
             if (errno == ENOENT || errno == ENOTDIR) {
@@ -109,17 +91,32 @@ void audit(const Arguments& arguments, Report& report) {
     const receipt::Statement& statement = receipt->statement();
     const auto server = server_of(statement);
     if (!server) return report.error(server.error());
-    if (const auto checked = check_signer(*receipt, *server, report); !checked)
-        return report.error(checked.error());
     const auto place = place_of(arguments, statement, *server);
     if (!place) return report.error(place.error());
-    const transfer::Target target{.path = place->path, .into_directory = statement.into_directory};
-    Findings findings(report);
-    if (place->server) {
-        audit_there(*receipt, *place->server, target, arguments, findings, report);
-    } else {
-        audit_here(*receipt, target, findings);
+    const auto signer = signer_of(receipt->key(), *server, KnownHosts::of_user(), arguments.signer);
+    if (!signer) return report.error(signer.error());
+    // The server itself shows its key.
+    const bool shown = *signer != Signer::given && place->server &&
+                       place->server->endpoint() == server->endpoint();
+    if (*signer == Signer::unknown && !shown) {
+        const Error unknown = unknown_signer(receipt->key(), *server);
+        if (!arguments.any_signer) return report.error(unknown);
+        report.say(unknown.message);
     }
+    const bool named = !arguments.at.empty() && !statement.into_directory;
+    Replica replica{
+        .target = {.path = place->path, .into_directory = statement.into_directory},
+        .is_directory = named && (arguments.at.back() == '/' || is_local_directory(*place))};
+    Findings findings(report, *signer);
+    if (place->server) {
+        const bool looks = named && statement.tally.files == 1 && !replica.is_directory;
+        audit_there(*receipt, *place->server, {.replica = replica, .looks = looks, .shown = shown},
+                    arguments, findings, report);
+    } else {
+        audit_here(*receipt, replica, findings);
+    }
+    if (findings.signer() == Signer::known)
+        report.note("the receipt is signed by " + server->endpoint() + ", key " + receipt->key());
     findings.tell(statement);
 }
 

@@ -82,7 +82,8 @@ void Findings::tell(const receipt::Statement& statement) {
                      .number("missing", missing_)
                      .number("different", different_)
                      .number("unread", unread_)
-                     .text("key", statement.key),
+                     .text("key", statement.key)
+                     .text("signer", to_string(signer_)),
                  text);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "client/receipt/signer.h"
 #include "client/report.h"
 #include "common/receipt/lines.h"
 #include "common/verify/hash.h"
@@ -17,7 +18,11 @@ std::optional<verify::Algorithm> algorithm_of(const receipt::FileLine& line);
 
 class Findings {
   public:
-    explicit Findings(Report& report) : report_(report) {}
+    Findings(Report& report, Signer signer) : report_(report), signer_(signer) {}
+
+    // The server that signed shows the key by which it did.
+    void shown() { signer_ = Signer::known; }
+    Signer signer() const { return signer_; }
 
     void missing(const std::string& path, Side side);
     void unread(const Error& error);
@@ -38,6 +43,7 @@ class Findings {
     void differs(const std::string& path, Side side, std::string message);
 
     Report& report_;
+    Signer signer_;
     std::uint64_t good_ = 0, of_size_alone_ = 0, missing_ = 0, different_ = 0, unread_ = 0;
     bool stopped_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include "client/checksum.h"
 #include "client/connection.h"
+#include "common/session/entry.h"
 #include "common/session/facts.h"
 
 namespace lambda::client {
@@ -11,6 +12,20 @@ namespace {
 
 // Files asked for: the server takes 64 commands in hand, a file has two, and so has the login.
 constexpr std::size_t kInHand = 24;
+
+// The server says it in words alone, those of strerror(3).
+bool says_missing(const session::Reply& refusal) {
+    const std::string text = refusal.text();
+    return text.find("No such file or directory") != std::string::npos ||
+           text.find("Not a directory") != std::string::npos;
+}
+
+std::optional<session::EntryType> type_in(const session::Reply& facts) {
+    if (!facts.positive() || facts.lines.size() < 2) return std::nullopt;
+    const auto entry = session::parse_entry(facts.lines[1]);
+    if (!entry) return std::nullopt;
+    return entry->type;
+}
 
 class Questions {
   public:
@@ -20,14 +35,10 @@ class Questions {
     bool full() const { return asked_.size() == kInHand; }
     bool empty() const { return asked_.empty(); }
 
-    Result<void> ask(receipt::FileLine line, std::string path) {
+    void ask(receipt::FileLine line, std::string path) {
         Asked asked{.line = std::move(line), .path = std::move(path)};
         asked.algorithm = algorithm_of(asked.line);
-        auto sent = connection_.send("SIZE", asked.path);
-        if (!sent) {
-            findings_.unread(sent.error());  // no line can carry its name
-            return {};
-        }
+        Result<void> sent;
         if (asked.algorithm) {
             sent = connection_.send(
                 "CKSM", session::format_checksum({.algorithm = to_string(*asked.algorithm),
@@ -35,21 +46,38 @@ class Questions {
                                                   .length = std::nullopt,
                                                   .path = asked.path}));
         }
-        if (sent) asked_.push_back(std::move(asked));
-        return sent;
+        // The shorter of the two.
+        if (sent) sent = connection_.send("SIZE", asked.path);
+        if (sent) {
+            asked_.push_back(std::move(asked));
+        } else {
+            findings_.unread(unspeakable(asked.path, sent.error()));
+        }
     }
 
     // The answers about one file. An error: the session is lost.
     Result<void> hear() {
-        const Asked asked = std::move(asked_.front());
+        Asked asked = std::move(asked_.front());
         asked_.pop_front();
-        const auto size = receive(Connection::kReplyTimeout);
-        if (!size) return size.error();
+        if (asked.refused) {
+            const auto facts = receive(Connection::kReplyTimeout);
+            if (!facts) return facts.error();
+            judge_refused(asked, *facts);
+            return {};
+        }
         std::optional<session::Reply> digits;
         if (asked.algorithm) {
             auto answer = receive(kDigestTimeout);
             if (!answer) return answer.error();
             digits = *std::move(answer);
+        }
+        auto size = receive(Connection::kReplyTimeout);
+        if (!size) return size.error();
+        if (size->code == 550) {
+            auto sent = connection_.send("MLST", asked.path);
+            asked.refused = *std::move(size);
+            if (sent) asked_.push_back(std::move(asked));
+            return sent;
         }
         judge(asked, *size, digits);
         return {};
@@ -60,7 +88,14 @@ class Questions {
         receipt::FileLine line;
         std::string path;
         std::optional<verify::Algorithm> algorithm{};
+        std::optional<session::Reply> refused{};  // SIZE was: what stands there is asked
     };
+
+    static Error unspeakable(const std::string& path, Error error) {
+        error.fault = Fault::file;
+        error.path = path;
+        return error;
+    }
 
     Result<session::Reply> receive(Duration timeout) {
         auto reply = connection_.receive(timeout);
@@ -86,6 +121,20 @@ class Questions {
                              digits->text());
     }
 
+    void judge_refused(const Asked& asked, const session::Reply& facts) {
+        using session::EntryType;
+        const auto type = type_in(facts);
+        // A link that leads nowhere: SIZE follows it, MLST does not.
+        const bool dangles = type == EntryType::link && says_missing(*asked.refused);
+        if (dangles || (!facts.positive() && says_missing(facts)))
+            return findings_.missing(asked.path, Side::remote);
+        if (type == EntryType::directory || type == EntryType::special) {
+            findings_.has_size(asked.line, asked.path, Side::remote, false, 0);
+            return;
+        }
+        findings_.unread(refusal(*asked.refused, Fault::file, asked.path));
+    }
+
     Connection& connection_;
     Findings& findings_;
     Report& report_;
@@ -94,11 +143,22 @@ class Questions {
 
 }  // namespace
 
-void audit_there(ReceiptReader& receipt, const Server& server, const transfer::Target& target,
+void audit_there(ReceiptReader& receipt, const Server& server, RemoteReplica place,
                  const Arguments& arguments, Findings& findings, Report& report) {
     auto connection = open_connection(server, arguments.access(),
                                       [&](const std::string& text) { report.note(text); });
     if (!connection) return findings.stop(connection.error());
+    if (place.shown) {
+        const auto checked = check_shown(receipt.key(), server, (*connection)->peer_fingerprint());
+        if (!checked) return findings.stop(checked.error());
+        findings.shown();
+    }
+    if (place.looks) {
+        const auto facts = (*connection)->exchange("MLST", place.replica.target.path);
+        if ((*connection)->logged_in()) report.session_stands();
+        if (!facts) return findings.stop(facts.error());
+        place.replica.is_directory = type_in(*facts) == session::EntryType::directory;
+    }
     Questions questions(**connection, findings, report);
     bool more = true;
     while (more || !questions.empty()) {
@@ -107,7 +167,7 @@ void audit_there(ReceiptReader& receipt, const Server& server, const transfer::T
             auto line = receipt.next();
             if (!line) return findings.stop(line.error());
             more = line->has_value();
-            if (more) went = questions.ask(**line, target.of((*line)->path).text());
+            if (more) questions.ask(**line, place.replica.path_of((*line)->path));
         } else {
             went = questions.hear();
         }

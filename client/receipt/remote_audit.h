@@ -6,11 +6,17 @@
 #include "client/place.h"
 #include "client/receipt/findings.h"
 #include "client/receipt/receipt_reader.h"
-#include "common/transfer/names.h"
+#include "client/receipt/replica.h"
 
 namespace lambda::client {
 
-void audit_there(ReceiptReader& receipt, const Server& server, const transfer::Target& target,
+struct RemoteReplica {
+    Replica replica;
+    bool looks = false;  // whether its target is a directory, is to be found out
+    bool shown = false;  // the server is the one that signed: it shows its key
+};
+
+void audit_there(ReceiptReader& receipt, const Server& server, RemoteReplica place,
                  const Arguments& arguments, Findings& findings, Report& report);
 
 }  // namespace lambda::client

@@ -49,6 +49,14 @@ class Receipts(Case):
             self.random_file(os.path.join(name, path), size, folder=folder)
         return top
 
+    def certificate(self, state, *kind):
+        """A server's own, with its key: settings."""
+        files = {name: os.path.join(state, name) for name in ("certificate", "key")}
+        subprocess.run([need_program("openssl"), "req", "-x509", "-newkey", *kind, "-nodes", "-subj", "/CN=localhost",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", files["key"], "-out",
+                        files["certificate"]], check=True, capture_output=True)
+        return files
+
     def lines(self, receipt=None):
         with open(receipt or self.receipt) as file:
             return [json.loads(line) for line in file]
@@ -106,11 +114,7 @@ class Receipts(Case):
     def test_keys_of_other_kinds_sign_too(self):
         for kind in (["rsa:2048"], ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]):
             state = self.folder(kind[0][:2])
-            files = {name: os.path.join(state, name) for name in ("certificate", "key")}
-            subprocess.run([need_program("openssl"), "req", "-x509", "-newkey", *kind, "-nodes", "-subj", "/CN=localhost",
-                            "-days", "2", "-keyout", files["key"], "-out", files["certificate"]], check=True,
-                           capture_output=True)
-            server = self.server(settings=files, state=state)
+            server = self.server(settings=self.certificate(state, *kind), state=state)
             source = self.random_file("file", 1000)
             self.transfer("put", "--receipt", self.receipt, source, server.url("file"))
             self.assert_good(self.audit(), 1)
@@ -186,12 +190,54 @@ class Receipts(Case):
             told = {os.path.basename(error["path"]): error for error in result.errors}
             self.assertEqual(set(told), {"large", "small"}, str(result))
             self.assertEqual((told["large"]["code"], told["small"]["code"]), ("file", "integrity"))
+            self.assertEqual(self.found(result)["missing"], 1, str(result))
             self.assertIn("1004 bytes", told["small"]["message"])
             self.assertEqual(self.found(result)["good"], 2)
+        os.mkdir(large)
+        os.unlink(os.path.join(replica, b"small"))
+        os.symlink("nothing", os.path.join(replica, b"small"))
+        for places in ((), ("--at", replica)):
+            result = self.audit(*places)
+            self.assert_failed(result, INTEGRITY)
+            told = {os.path.basename(error["path"]): error for error in result.errors}
+            self.assertIn("no regular file", told["large"]["message"])
+            self.assertIn("is missing", told["small"]["message"])
         shutil.rmtree(replica)
-        result = self.audit("--at", replica)
+        for places in ((), ("--at", replica)):
+            result = self.audit(*places)
+            self.assert_failed(result, FILE_FAILED)
+            self.assertEqual(self.found(result)["missing"], 4, str(result))
+
+    def test_a_name_that_fits_no_command_is_that_file_alone(self):
+        below = "/".join(["n" * 200] * 15)
+        os.makedirs(os.path.join(self.scratch, "local/tree", below))
+        self.random_file(f"tree/{below}/first", 10)
+        self.random_file("tree/second", 10)
+        self.transfer("put", "--receipt", self.receipt, os.path.join(self.scratch, "local/tree"),
+                      self.daemon.url("tree"), files=2)
+        # SIZE is a line for it, CKSM is none.
+        longest = 4096 - len("SIZE \r\n")
+        folder = ("x" * 200 + "/") * 6
+        folder = folder[:longest - len(f"/{below}/first") - 1]
+        result = self.audit("--at", self.daemon.url(folder))
         self.assert_failed(result, FILE_FAILED)
-        self.assertEqual(self.found(result)["missing"], 4)
+        found = self.found(result)
+        self.assertEqual((found["unread"], found["missing"]), (1, 1), str(result))
+
+    def test_one_file_in_a_directory_that_is_named(self):
+        source = self.random_file("file", 1000)
+        self.transfer("put", "--receipt", self.receipt, source, self.daemon.url("renamed"))
+        os.mkdir(self.daemon.path("in"))
+        folder = os.path.dirname(os.fsdecode(source))
+        for place in (self.daemon.url("renamed"), folder, folder + "/", source):
+            self.assert_good(self.audit("--at", place), 1)
+        for place in ("in", "in/"):
+            result = self.audit("--at", self.daemon.url(place))
+            self.assert_failed(result, FILE_FAILED)
+            self.assertEqual(self.found(result)["missing"], 1, str(result))
+        shutil.copy(source, self.daemon.path("in"))
+        for place in ("in", "in/"):
+            self.assert_good(self.audit("--at", self.daemon.url(place)), 1)
 
     # What is refused
 
@@ -224,10 +270,38 @@ class Receipts(Case):
         result = self.audit("--at", source)
         self.assert_failed(result, INTEGRITY)
         self.assertIn(keys[here], result.said())
+        signer = ("--at", source, "--signer", keys[here])
+        self.assert_good(self.audit(*signer), 1)  # an old key of the server
         self.file_with(known_hosts, b"")  # not known: whose key it is, is said
         result = self.audit("--at", source)
-        self.assert_good(result, 1)
+        self.assert_failed(result, INTEGRITY)
         self.assertIn(keys[here], result.said())
+        for known, arguments in (("given", signer), ("unknown", ("--at", source, "--any-signer")),
+                                 ("known", ()), ("known", ("--at", source))):  # the server shows it
+            result = self.audit(*arguments)
+            self.assert_good(result, 1)
+            self.assertEqual((self.found(result)["signer"], self.found(result)["key"]), (known, keys[here]))
+        self.assert_failed(self.audit("--at", source, "--signer", keys[there]), INTEGRITY)
+
+    def test_a_receipt_by_the_key_of_another_is_refused_where_the_server_shows_its_own(self):
+        """Whoever got into the archive writes there, and a receipt for it by a key of his own."""
+        forger = self.server(root=self.daemon.root, state=self.folder("another state"))
+        source = self.random_file("file", 1000)
+        self.transfer("put", "--receipt", self.receipt, source, forger.url("file"))
+        forger.kill()
+        state = self.folder("honest state")
+        own = self.certificate(state, "ed25519")
+        honest = self.server(root=forger.root, state=state, settings=own, listen=f"{forger.host}:{forger.port}")
+        os.unlink(os.path.join(self.home, ".config/lambda-ftp/known_hosts"))
+        authority = ("--ca", own["certificate"])
+        for arguments in (authority, (), ("--any-signer", *authority)):
+            result = self.audit(*arguments)
+            self.assert_failed(result, INTEGRITY)
+            self.assertIn("another key", result.said())
+        self.transfer("put", "--receipt", self.receipt, *authority, source, honest.url("file"))
+        result = self.audit(*authority)
+        self.assert_good(result, 1)
+        self.assertEqual(self.found(result)["signer"], "known")
 
     def test_what_makes_no_sense_is_usage(self):
         source = self.random_file("file", 10)
@@ -237,7 +311,9 @@ class Receipts(Case):
                       ["sync", "--digest", "sha256", self.daemon.url("a"), self.daemon.url("b")],
                       ["put", "--receipt", self.receipt, "--range", "0-", "--stage", "s", source,
                        self.daemon.url("file")],
-                      ["audit"], ["put", "--at", source, source, self.daemon.url("file")]):
+                      ["audit"], ["put", "--at", source, source, self.daemon.url("file")],
+                      ["audit", "--signer", "SHA256:short", source], ["ls", "--any-signer", self.daemon.url()],
+                      ["audit", "--any-signer", "--signer", "SHA256:" + "a" * 43, source]):
             self.assert_failed(self.client(*wrong), USAGE)
         self.assertFalse(os.path.exists(self.receipt))
 
