@@ -367,6 +367,26 @@ class Receipts(Case):
         self.assert_same(sources[2], rotten)
         self.assertEqual(self.audit().code, DONE)
 
+    def test_a_get_that_is_tried_again_leaves_a_whole_receipt(self):
+        sources = [self.random_file(name, size, folder="root")
+                   for name, size in (("small", 1000), ("file", 30 * MIB), ("rotten", 2 * MIB))]
+        back = self.folder("back")
+        rotten = self.random_file("rotten", 2 * MIB, folder="back")
+        times = os.stat(sources[2])
+        os.utime(rotten, ns=(times.st_atime_ns, times.st_mtime_ns))
+        client = self.start("get", *self.SLOWLY, "--retry-for", "1min", "--receipt", self.receipt,
+                            *(self.daemon.url(os.path.basename(source)) for source in sources), back)
+        wait_for(lambda: os.path.exists(os.path.join(back, "small")), "the small file", alive=client.running)
+        self.wait_for_part(back, client, 4 * MIB)
+        self.daemon.kill()
+        self.daemon = self.again(self.daemon)
+        self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+        files = self.files()
+        self.assertEqual({name for name, line in files.items() if line.get("adopted")}, {"small"})
+        self.assertEqual(set(files), {"small", "file", "rotten"})
+        self.assert_same(sources[2], rotten)
+        self.assertEqual(self.audit().code, DONE)
+
     def test_a_session_that_is_lost_before_the_server_signed(self):
         for retried in (False, True):
             name = f"file{retried}"
