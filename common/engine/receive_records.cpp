@@ -29,7 +29,7 @@ void ReceiveSide::handle_records() {
                   .side = Side::remote,
                   .remedy = "use the same version at both ends"});
     }
-    if (setup_.most_bytes && sink_.totals().bytes_known > *setup_.most_bytes) {
+    if (setup_.most_bytes && sink_.totals().bytes_announced > *setup_.most_bytes) {
         cut(beyond_grant("more was announced than was granted"));
     }
 }

@@ -123,6 +123,7 @@ bool Sink::handle_file(const FileRecord& record) {
     }
     ++totals_.files_known;
     totals_.bytes_known += file.to_write;
+    totals_.bytes_announced += file.to_write;
     current_name_ = record.name;
     if (!record.data.empty()) by_place_.emplace(record.place, record.file);
     file.directory = tree_.begin_file();

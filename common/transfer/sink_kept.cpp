@@ -46,11 +46,11 @@ bool Sink::handle_leaf(const LeafRecord& record) {
     File& file = at->second;
     const Range leaf{record.offset, std::min(record.offset + kLeafBytes, file.record.size)};
     if (leaf.empty() || to_compare_.size() == kMaxLeavesTold) return false;
-    if (file.changed && file.missing.intersects(leaf)) {
-        stream_.put(ComparedRecord{});  // it was asked for, and comes with its digest
+    if (!file.kept.contains(leaf)) {
+        if (!file.changed) return false;
+        stream_.put(ComparedRecord{});  // it was asked for, and comes or came with its digest
         return true;
     }
-    if (!file.kept.contains(leaf)) return false;
     file.kept.erase(leaf);  // once
     ++file.compares_in_hand;
     to_compare_.push_back(record);

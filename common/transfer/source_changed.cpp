@@ -28,6 +28,9 @@ void Source::go_over_changed() {
                 continue;
             }
             ++file.looks;
+            // Its last block may be described by nothing that was said so far, and what the
+            // receiver has not put away by now it does not compare.
+            if (!finish_sent_) stream_.put(FrontierRecord{next_place_});
             stream_.put(ChangedRecord{*next});
             file.digest = FileDigest(file.size, strong_);
             file.kept = {{0, file.size}};

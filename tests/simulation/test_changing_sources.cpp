@@ -1,5 +1,6 @@
 // A source that is written to while it is sent, and keeps its size: it is gone over, and what
 // changed moves again, alone.
+#include "common/transfer/sink.h"
 #include "tests/support/catch.h"
 #include "tools/sim/run.h"
 
@@ -79,6 +80,35 @@ struct Changing {
     std::unique_ptr<Run> run;
 };
 
+// Gives one entry, and the others once it is let.
+struct Withholding final : ports::Walker {
+    ListWalker all;
+    bool one_given = false, let = false;
+
+    void set_options(ports::WalkOptions) override {}
+    bool add(ports::WalkRoot root) override { return all.add(std::move(root)); }
+    void no_more() override { all.no_more(); }
+    void take(std::vector<ports::Found>& out, std::size_t most) override {
+        if (!let && one_given) return;
+        all.take(out, let ? most : 1);
+        one_given = one_given || !out.empty();
+    }
+    bool ended() const override { return let && all.ended(); }
+};
+
+// Hears what passes one end.
+struct Hearing final : transfer::RecordWatch {
+    std::function<void(const transfer::Record&)> hear;
+    void passes(const transfer::Record& record) override {
+        if (hear) hear(record);
+    }
+};
+
+template <class Record>
+bool is(const transfer::Record& record) {
+    return std::holds_alternative<Record>(record);
+}
+
 }  // namespace
 
 TEST_CASE("a byte that changes behind the reader moves its leaf again, alone") {
@@ -152,4 +182,95 @@ TEST_CASE("a disk that is slow to write what came before the change") {
     REQUIRE(changing.run->run());
     CHECK((changing.run->target.files.at("dir/big").bytes ==
            changing.run->source.files["big"].bytes));
+}
+
+TEST_CASE("a file whose last block nothing described yet is compared all the same") {
+    // The next file is found when the sender says CHANGED, when the receiver hears it, or when that
+    // hears of the leaf.
+    const auto when = GENERATE(0, 1, 2);
+    INFO(when);
+    Options options;
+    options.terms.initial_rate = options.terms.highest_rate = BitRate{200e6};
+    Withholding walker;
+    Hearing sender, receiver;
+    sender.hear = [&](const transfer::Record& record) {
+        walker.let = walker.let || (when == 0 && is<transfer::ChangedRecord>(record));
+    };
+    receiver.hear = [&](const transfer::Record& record) {
+        walker.let = walker.let || (when == 1 && is<transfer::ChangedRecord>(record)) ||
+                     (when == 2 && is<transfer::LeafRecord>(record));
+    };
+    options.adjust = [&](bool sends, engine::Setup& setup) {
+        setup.records = sends ? &sender : &receiver;
+        if (sends) setup.walker = &walker;
+    };
+    Run run(12, options, {{"hot", "hot"}, {"next", "next"}}, {"dir", true});
+    run.source.files["hot"] = {random_bytes(700'000, 1), 5, 0644};
+    run.source.files["next"] = {random_bytes(1000, 2), 6, 0644};
+    run.source.on_read = [&](const std::string& path, std::uint64_t at) {
+        MemoryFile& hot = run.source.files["hot"];
+        if (path != "hot" || at == 0 || hot.ctime_ns > 1) return;
+        hot.bytes[9] ^= std::byte{1};
+        hot.ctime_ns = 2;
+    };
+    REQUIRE(run.run());
+    for (const char* name : {"hot", "next"}) {
+        CHECK((run.target.files[std::string("dir/") + name].bytes == run.source.files[name].bytes));
+    }
+    for (const engine::Outcome* outcome : {&run.sender->outcome(), &run.receiver->outcome()}) {
+        CHECK_FALSE(outcome->cut);
+        CHECK(outcome->failed == 0);
+        CHECK(outcome->verified == 2);
+        CHECK(outcome->leaves_again == 1);
+    }
+}
+
+TEST_CASE("a leaf that came between CHANGED and its LEAF is not compared") {
+    World world(1);
+    Alarm alarm(world, [] {});
+    MemoryDisk disk(world, alarm, 32, kMiB);
+    unsigned compared = 0;
+    Hearing hearing;
+    hearing.hear = [&](const transfer::Record& record) {
+        compared += is<transfer::ComparedRecord>(record) ? 1 : 0;
+    };
+    transfer::StreamSender stream;
+    stream.watch(&hearing);
+    transfer::Sink sink(disk, stream, {"to", true}, kMiB,
+                        {[](transfer::Sink::Failure) {}, [](const transfer::SkipRecord&) {}});
+    const auto content = random_bytes(kMiB, 1);
+    transfer::Digest right = transfer::leaf_digest(content), wrong = right;
+    wrong[0] ^= std::byte{1};
+    transfer::FileRecord file;
+    file.name = "f";
+    file.size = kMiB;
+    file.data = {{0, kMiB}};
+    REQUIRE(sink.handle(file));
+    sink.accept(0, content, &wrong);
+    REQUIRE(sink.totals().leaves_again == 1);
+    REQUIRE(sink.handle(transfer::ChangedRecord{0}));
+    sink.accept(0, content, &right);
+    CHECK(sink.handle(transfer::LeafRecord{0, 0, right}));
+    CHECK(compared == 1);
+}
+
+TEST_CASE("a file that was granted and is written to is no more than was granted") {
+    Changing changing(session::Direction::put, 32, 0);
+    std::uint64_t granted = kHoleFirst - kHoleLast;  // it does not count
+    for (const auto& [name, file] : changing.run->source.files) granted += file.bytes.size();
+    changing.run->options.adjust = [&](bool sends, engine::Setup& setup) {
+        if (!sends) setup.most_bytes = granted;
+    };
+    changing.when_read(12 * kMiB, [](MemoryFile& big) {
+        big.bytes[2 * kMiB + 9] ^= std::byte{1};
+        big.ctime_ns = 2;
+    });
+    changing.expect_all_there(1);
+    // But a byte more is.
+    Changing more(session::Direction::put, 32, 0);
+    more.run->options.adjust = [&](bool sends, engine::Setup& setup) {
+        if (!sends) setup.most_bytes = granted - 1;
+    };
+    REQUIRE(more.run->run());
+    CHECK(more.run->receiver->outcome().cut);
 }
