@@ -131,7 +131,7 @@ void FileDisk::check_source(DiskTag tag, DiskFile file) {
     name_workers_.post([this, tag, source = entry(file).file] {
         NameDone result;
         result.event.tag = tag;
-        const auto look = look_again(*source);
+        const auto look = look_again(root_, *source);
         if (look) {
             result.event.size = look->size;
             result.event.mtime_ns = look->mtime_ns;

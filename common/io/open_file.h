@@ -29,6 +29,7 @@ struct OpenFile {
     };
     Kind kind = Kind::source;
     std::string path;        // as it was asked for
+    bool follow = true;      // source: links at the end of it
     Descriptor plain;        // through the page cache
     Descriptor direct;       // O_DIRECT on the same file, where it pays
     std::uint64_t size = 0;  // of a source when it was opened, of a target as it was announced
@@ -59,13 +60,13 @@ struct OpenedSource {
 // nothing else were there; one that begins behind the file's end is an error.
 Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& source,
                                  std::uint64_t grain, const std::optional<FileRange>& range = {});
-// What an open source is now; as ports::DiskEvent says.
+// What an open source is now, and whether its name still shows it; as ports::DiskEvent says.
 struct SecondLook {
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0, ctime_ns = 0;
     bool removed = false;
 };
-Result<SecondLook> look_again(const OpenFile& source);
+Result<SecondLook> look_again(const Root& root, const OpenFile& source);
 
 struct CreatedTarget {
     std::shared_ptr<OpenFile> file;

@@ -124,6 +124,14 @@ Error range_error(const std::string& path, std::string message, std::string reme
                  .remedy = std::move(remedy)};
 }
 
+// What is open is no longer what its name shows.
+Result<bool> moved_away(const Root& root, const OpenFile& source, const struct stat& opened) {
+    const auto now = root.stat(source.path, source.follow);
+    if (now) return !same_file(*now, opened);
+    if (root.absent(source.path)) return true;
+    return now.error();
+}
+
 Error changed_error(const std::string& path) {
     return range_error(path, "the file changed since its ranges were planned",
                        "look at it again, and begin anew");
@@ -192,6 +200,7 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     if (!let_wait(fd)) return file_error("cannot open", path, errno);
     source.file = std::make_shared<OpenFile>();
     source.file->path = path;
+    source.file->follow = wanted.follow;
     source.file->plain = std::move(*opened);
     source.file->size = static_cast<std::uint64_t>(status.st_size);
     if (range) source.file->bytes = bytes;
@@ -205,7 +214,7 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     return source;
 }
 
-Result<SecondLook> look_again(const OpenFile& source) {
+Result<SecondLook> look_again(const Root& root, const OpenFile& source) {
     if (source.kind == OpenFile::Kind::zeros) return SecondLook{.size = source.size};
     struct stat status {};
     if (::fstat(source.plain.get(), &status) != 0) {
@@ -216,10 +225,12 @@ Result<SecondLook> look_again(const OpenFile& source) {
         if (size != source.size) return changed_error(source.path);
         size = source.bytes.length();
     }
+    const auto removed = moved_away(root, source, status);
+    if (!removed) return removed.error();
     return SecondLook{.size = size,
                       .mtime_ns = nanoseconds_of(status.st_mtim),
                       .ctime_ns = nanoseconds_of(status.st_ctim),
-                      .removed = status.st_nlink == 0};
+                      .removed = *removed};
 }
 
 bool direct_pays(const Descriptor& file) {

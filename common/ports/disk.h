@@ -43,7 +43,7 @@ struct DiskEvent {
     std::int64_t mtime_ns = 0;     // open_source, check_source; since 1970, may be negative
     std::int64_t ctime_ns =
         0;                   // likewise: when anything of the file was changed, which nobody sets
-    bool removed = false;    // check_source: no name shows it any more
+    bool removed = false;    // check_source: its name shows it no more
     std::uint32_t mode = 0;  // open_source: permission bits
     std::uint64_t id = 0;    // open_source: tells the file from others, for its whole life
     bool found = false;      // find_partials

@@ -179,6 +179,36 @@ TEST_CASE("disk: a second look sees what changed") {
     disk.disk->close(opened.file);
 }
 
+TEST_CASE("disk: a second look sees that the name shows another file, or none") {
+    const Folder folder;
+    const auto path = folder / "file", aside = folder / "aside", link = folder / "link";
+    write_file(path, random_text(100'000, 1));
+    const auto removed = [&](const auto& name, const auto& change) {
+        Harness disk(true);
+        const DiskEvent opened = disk.open(name);
+        change();
+        disk.disk->check_source(disk.next_tag, opened.file);
+        const DiskEvent again = disk.one();
+        CHECK_FALSE(again.error);
+        disk.disk->close(opened.file);
+        return again.removed;
+    };
+    CHECK_FALSE(removed(path, [] {}));
+    CHECK(removed(path, [&] { std::filesystem::rename(path, aside); }));
+    CHECK(removed(aside, [&] {
+        std::filesystem::rename(aside, path);
+        write_file(aside, random_text(100'000, 1));
+    }));
+    std::filesystem::create_symlink("aside", link);
+    CHECK_FALSE(removed(link, [] {}));
+    CHECK(removed(link, [&] {
+        std::filesystem::remove(link);
+        std::filesystem::create_symlink("file", link);
+    }));
+    CHECK(removed(link, [&] { std::filesystem::remove(path); }));
+    CHECK(removed(aside, [&] { std::filesystem::remove_all(folder.path()); }));
+}
+
 TEST_CASE("disk: a full file system is an error that says so") {
     if (::geteuid() != 0) {
         WARN("skipped: a small file system takes root to mount");
