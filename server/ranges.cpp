@@ -48,13 +48,16 @@ Reply perform(const StageRequest& request, const std::string& path, const io::Ro
 asio::awaitable<std::shared_ptr<io::RangeClaim>> Session::claim_range(
     const session::RangeOffer& offer, const std::string& target) {
     const Stage stage{.name = offer.stage, .source = *offer.range.version};
-    auto find = [&] { return io::stage_key(*root_, target, stage); };
+    auto find = [&] {
+        return io::claim_key(*root_, target, stage, offer.range.bytes, offer.fence);
+    };
     const Result<std::string> key = co_await offload(service_.files, find);
     if (!key) {
         reply(refused(key.error()));
         co_return nullptr;
     }
-    // Whoever has an older lease of these bytes is gone, or is to be.
+    // Whoever has an older lease of these bytes is gone, or is to be; but a claim that would be
+    // refused ends nobody.
     service_.transfers.supersede(*key, offer.range.bytes, offer.fence);
     auto take = [&] {
         return io::claim_range(*root_, target, stage, offer.range.bytes, offer.fence);

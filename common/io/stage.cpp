@@ -68,6 +68,10 @@ Result<void> empty_range(int fd, Range bytes, const std::string& path) {
     return file_error("cannot empty the range", path, errno);
 }
 
+Error stands_there(const std::string& path) {
+    return stage_error(path, "it stands there already, as long and as old as its source");
+}
+
 Error not_done(const std::string& path, const std::string& what) {
     return stage_error(path, "cannot be finished: " + what, "carry them first");
 }
@@ -81,14 +85,28 @@ struct Claiming {
     const Range bytes;
     const std::uint64_t fence;
 
+    // What refuses it for good, while nothing changes.
+    Result<void> look() const {
+        if (stands_finished(at, stage.source)) return stands_there(at.path);
+        const auto log = StageLog::open(at, false);
+        if (!log) return log.error();
+        const auto file = open_staged(at, at.parts, false);
+        if (!file) return file.error();
+        if (!*log || (*log)->fresh() || !*file) return {};
+        const auto size = size_of((*file)->get(), at.path);
+        if (!size) return size.error();
+        if (*size == 0) return {};
+        const RangeLog& said = (*log)->said();
+        return said.source()->same_as(stage.source) ? may_claim(said) : other_source(at.path);
+    }
+
     // Nothing: another holds the range.
     Result<std::shared_ptr<RangeClaim>> attempt() {
         auto log = StageLog::open(at, true);
         if (!log) return log.error();
         if (stands_finished(at, stage.source)) {
             if ((*log)->fresh()) ::unlinkat(at.place.directory.get(), at.log.c_str(), 0);
-            return stage_error(at.path,
-                               "it stands there already, as long and as old as its source");
+            return stands_there(at.path);
         }
         auto file = open_staged(at, at.parts, true);
         if (!file) return file.error();
@@ -164,28 +182,40 @@ struct Claiming {
     }
 };
 
-Result<std::shared_ptr<RangeClaim>> claim_range(const Root& root, const std::string& target,
-                                                const Stage& stage, Range bytes,
-                                                std::uint64_t fence) {
+namespace {
+
+Result<Claiming> claiming_of(const Root& root, const std::string& target, const Stage& stage,
+                             Range bytes, std::uint64_t fence) {
     if (!fits_stage(bytes, stage.source.size) || fence == 0)
         return stage_error(target, "these bytes are no range of the file that can be carried",
                            "begin and end it at multiples of 1 MiB within the file, or at its end");
     auto at = stage_place(root, target, stage, true);
     if (!at) return at.error();
     if (const auto replaceable = may_replace(*at); !replaceable) return replaceable.error();
-    Claiming claiming{*std::move(at), stage, bytes, fence};
+    return Claiming{*std::move(at), stage, bytes, fence};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RangeClaim>> claim_range(const Root& root, const std::string& target,
+                                                const Stage& stage, Range bytes,
+                                                std::uint64_t fence) {
+    auto claiming = claiming_of(root, target, stage, bytes, fence);
+    if (!claiming) return claiming.error();
     for (auto waited = kStagePause; waited <= kStageWait; waited += kStagePause) {
-        auto claim = claiming.attempt();
+        auto claim = claiming->attempt();
         if (!claim || *claim) return claim;
         std::this_thread::sleep_for(kStagePause);
     }
     return range_busy(target);
 }
 
-Result<std::string> stage_key(const Root& root, const std::string& target, const Stage& stage) {
-    const auto at = stage_place(root, target, stage, true);
-    if (!at) return at.error();
-    return key_of(*at);
+Result<std::string> claim_key(const Root& root, const std::string& target, const Stage& stage,
+                              Range bytes, std::uint64_t fence) {
+    const auto claiming = claiming_of(root, target, stage, bytes, fence);
+    if (!claiming) return claiming.error();
+    if (auto looked = claiming->look(); !looked) return looked.error();
+    return key_of(claiming->at);
 }
 
 Result<std::shared_ptr<OpenFile>> RangeClaim::open(std::uint64_t size) const {

@@ -63,8 +63,10 @@ class RangeClaim {
 Result<std::shared_ptr<RangeClaim>> claim_range(const Root& root, const std::string& target,
                                                 const Stage& stage, Range bytes,
                                                 std::uint64_t fence);
-// The key that a claim would have; missing directories are made.
-Result<std::string> stage_key(const Root& root, const std::string& target, const Stage& stage);
+// The key that such a claim would have, where nothing but another's lock would refuse it. Missing
+// directories are made.
+Result<std::string> claim_key(const Root& root, const std::string& target, const Stage& stage,
+                              Range bytes, std::uint64_t fence);
 
 // What is done; all of it where a file of that size and time has the final name. Missing
 // directories are made.

@@ -41,6 +41,12 @@ DiskEvent fill(bool uring, std::shared_ptr<RangeClaim> held, const std::string& 
     return disk.one();
 }
 
+// Empty: such a claim would be refused.
+std::string key(const std::string& target, std::uint64_t size, Range bytes, std::uint64_t fence) {
+    const auto found = claim_key(Root::machine(), target, stage_of(size), bytes, fence);
+    return found ? *found : std::string();
+}
+
 std::vector<Range> done(const std::string& target, std::uint64_t size) {
     return staged_ranges(Root::machine(), target, stage_of(size)).value().ranges();
 }
@@ -131,7 +137,14 @@ TEST_CASE("stage: only a newer lease takes a range over, and the older one can't
     }
     auto held = claim(target, 2 * MiB, {0, MiB}, 8);
     REQUIRE(held.ok());
+    // Who would be refused ends nobody.
+    CHECK(key(target, 2 * MiB, {0, MiB}, 9) == (*held)->key());
+    CHECK(key(target, 2 * MiB, {MiB, 2 * MiB}, 1) == (*held)->key());
+    CHECK(key(target, 2 * MiB, {0, MiB}, 8).empty());
+    CHECK(key(target, 3 * MiB, {0, MiB}, 9).empty());
+    CHECK(key(target, 2 * MiB, {1, MiB}, 9).empty());
     REQUIRE_FALSE(fill(true, *std::move(held), content).error);
+    CHECK(key(target, 2 * MiB, {0, MiB}, 9).empty());
     // It is done: nobody may write it again.
     CHECK_FALSE(claim(target, 2 * MiB, {0, MiB}, 9).ok());
     CHECK(done(target, 2 * MiB) == std::vector<Range>{{0, MiB}});
@@ -288,7 +301,7 @@ TEST_CASE("stage: a jail holds, and a reader writes nothing") {
     for (const std::string& target : {std::string("../file"), std::string("out/file"),
                                       std::string("/../file"), std::string("a/../../file")}) {
         CHECK_FALSE(claim_range(jail, target, stage_of(MiB), {0, MiB}, 1).ok());
-        CHECK_FALSE(stage_key(jail, target, stage_of(MiB)).ok());
+        CHECK_FALSE(claim_key(jail, target, stage_of(MiB), {0, MiB}, 1).ok());
         CHECK_FALSE(finish_stage(jail, target, stage_of(MiB)).ok());
         CHECK_FALSE(discard_stage(jail, target, stage_of(MiB)).ok());
     }
