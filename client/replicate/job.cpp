@@ -316,13 +316,15 @@ std::string SourceRoot::path_of(const std::string& below) const {
     return path + below.substr(name.size());  // `below` begins with the name
 }
 
+std::string Site::place() const {
+    return server.user + '@' + server.endpoint() + '\0' + path;
+}
+
 std::string Job::shape() const {
     std::string all = direction == session::Direction::put ? "put" : "get";
     if (source) all += '\0' + source->user + '@' + source->endpoint();
     for (const SourceRoot& root : roots) all += '\0' + root.path + '\0' + root.name;
-    for (const Site& site : sites) {
-        all += '\0' + site.server.user + '@' + site.server.endpoint() + '\0' + site.path;
-    }
+    for (const Site& site : sites) all += '\0' + site.place();
     for (const transfer::Rule& rule : rules)
         all += '\0' + ((rule.include ? "+" : "-") + rule.pattern);
     all += '\0' + std::to_string(static_cast<int>(links)) +

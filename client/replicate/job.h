@@ -41,6 +41,8 @@ struct Site {
     std::string text;  // as the job has it
     Server server;     // the other end: of the destination (put), or of the sources (get)
     std::string path;  // the directory at the destination
+
+    std::string place() const;  // the same for all movers, however their jobs spell it
 };
 
 struct Job {

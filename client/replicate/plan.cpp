@@ -134,7 +134,7 @@ std::vector<Range> ranges_of(std::uint64_t size, std::uint64_t most) {
 
 std::string stage_name(const std::string& epoch, const Site& site, const std::string& name,
                        const Standing& standing) {
-    const std::string all = epoch + '\0' + site.text + '\0' + name + '\0' +
+    const std::string all = epoch + '\0' + site.place() + '\0' + name + '\0' +
                             std::to_string(standing.size) + '\0' +
                             std::to_string(standing.mtime_ns);
     return transfer::to_hex(transfer::leaf_digest(std::as_bytes(std::span(all))));

@@ -132,5 +132,23 @@ TEST_CASE(
     CHECK(name != stage_name("1-2", site, "a/b", standing));
 }
 
+TEST_CASE("movers whose jobs spell a destination differently meet on one stage") {
+    const auto job_with = [](const std::string& place) {
+        const auto job =
+            parse_job("sources: /data/\ndestinations: '" + place + "'\n", "/j.yaml", {});
+        REQUIRE(job.ok());
+        return *job;
+    };
+    const Job one = job_with("ann@store:/data");
+    const Job other = job_with("lambda://ann@store/data");
+    REQUIRE(one.sites[0].text != other.sites[0].text);
+    REQUIRE(one.shape() == other.shape());
+    const Standing standing{.size = 5, .mtime_ns = 7};
+    CHECK(stage_name("1-2", one.sites[0], "f", standing) ==
+          stage_name("1-2", other.sites[0], "f", standing));
+    CHECK(stage_name("1-2", one.sites[0], "f", standing) !=
+          stage_name("1-2", job_with("bob@store:/data").sites[0], "f", standing));
+}
+
 }  // namespace
 }  // namespace lambda::client::replicate
