@@ -322,9 +322,14 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
 
 }  // namespace
 
+Error failure_of(Error error) {
+    if (error.fault == Fault::cut) error.fault = Fault::file;
+    return error;
+}
+
 void report_outcome(const mover::Outcome& outcome, Report& report) {
     for (const mover::FileFailure& failure : outcome.failures) {
-        Error error = failure.error;
+        Error error = failure_of(failure.error);
         if (error.path.empty()) error.path = failure.name;
         report.error(error);
     }

@@ -6,6 +6,7 @@
 #include "client/copy/conduct.h"
 #include "client/left_over.h"
 #include "client/remote_session.h"
+#include "client/transfers.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
 #include "common/dialling/retry.h"
@@ -27,7 +28,7 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
     const auto tell = [&](const Error& error) {
         report_error(error, dialler ? role_of(error, *dialler) : std::nullopt, report);
     };
-    for (const Error& failure : result.failures) tell(failure);
+    for (const Error& failure : result.failures) tell(failure_of(failure));
     if (result.failed > result.failures.size()) {
         report.error({.fault = Fault::file,
                       .message = std::to_string(result.failed - result.failures.size()) +

@@ -288,7 +288,10 @@ Result<void> cancel(Store& store, Report& report) {
     const auto last = store.last_run();
     if (!last) return last.error();
     const bool under_way = *last && (*last)->state == RunState::running;
-    if (under_way && !*alone) return store.set_request(Request::cancel);
+    const auto movers = store.shared() ? store.movers() : std::vector<Mover>();
+    if (!movers) return movers.error();
+    // Who hears it ends the run, and tells its webhook.
+    if (under_way && (!*alone || !movers->empty())) return store.set_request(Request::cancel);
     if (!under_way) {
         report.note("no run is under way");
     } else if (auto ended = store.end_run((*last)->id, RunState::cancelled); !ended) {

@@ -29,6 +29,9 @@ Result<Ending> Conductor::conduct(const Run& run) {
         return going.error();
     }
     if (auto left = store_.leave(owner_); !left) return left.error();
+    if (result_.how == Ending::How::finished) {
+        if (auto given_up = give_up_left(); !given_up) return given_up.error();
+    }
     const bool others_go_on = std::any_of(sites_.begin(), sites_.end(), [](const SiteWork& site) {
         return site.left && site.state != SiteState::done && site.state != SiteState::given_up;
     });
@@ -36,11 +39,24 @@ Result<Ending> Conductor::conduct(const Run& run) {
     return std::move(result_);
 }
 
+// Of several who leave the same site, each saw the others until it had left itself: the last one
+// sees nobody.
+Result<void> Conductor::give_up_left() {
+    for (std::uint32_t i = 0; i < sites_.size(); ++i) {
+        SiteWork& site = sites_[i];
+        if (!site.left || site.state == SiteState::done || site.state == SiteState::given_up)
+            continue;
+        const auto alone = store_.give_up(run_, i, owner_, site.why);
+        if (!alone) return alone.error();
+        if (*alone) site.state = SiteState::given_up;
+    }
+    return {};
+}
+
 Result<void> Conductor::begin(const Run& run) {
     run_ = run.id;
     sites_.resize(job_.sites.size());
     if (job_.relay) relays_.emplace(job_.sites.size());
-    for (SiteWork& site : sites_) site.heard = crew_.now();
     if (auto hoped = store_.hope_again(run_); !hoped) return hoped;
     const auto taken = store_.take_over(run_, owner_);
     return taken ? refresh() : taken.error();
@@ -65,7 +81,7 @@ Result<void> Conductor::refresh() {
         }
         if (before != SiteState::given_up || site.state == before) continue;
         site.left = false;  // another mover has come, and hopes
-        site.heard = crew_.now();
+        excuse(site);
     }
     return {};
 }
@@ -124,7 +140,7 @@ void Conductor::keep_hours() {
     const bool open = window && !paused_;
     const BitRate rate = job_.lane_rate(local);
     if (open && !open_) {
-        for (SiteWork& site : sites_) site.heard = crew_.now();  // nobody spoke to it
+        for (SiteWork& site : sites_) excuse(site);  // nobody spoke to it
     }
     if (crew_.busy() > 0 && (!open || rate != rate_)) crew_.stop();
     open_ = open && (crew_.busy() == 0 || rate == rate_);
@@ -153,6 +169,14 @@ Result<void> Conductor::beat() {
         if (!mine->contains(site.lead)) site.lead = 0;
     }
     if (!store_.shared()) return {};
+    // A lease that came through although its commit was called off would live as long as we.
+    for (const std::int64_t lease : *mine) {
+        const bool ours = held_.contains(lease) ||
+                          std::any_of(sites_.begin(), sites_.end(),
+                                      [&](const SiteWork& site) { return site.lead == lease; });
+        if (ours) continue;
+        if (auto dropped = store_.drop(lease); !dropped) return dropped;
+    }
     const auto taken = store_.take_over(run_, owner_);
     if (taken && *taken > 0)
         say_("took over what a mover that is gone had in hand: " + std::to_string(*taken) +
@@ -181,7 +205,6 @@ Result<bool> Conductor::start_work(std::uint32_t number) {
     const bool at_work = site.state != SiteState::done && site.state != SiteState::given_up;
     if (relays_ && at_work && !relays_->served(number)) {
         if (!relays_->assign(number)) return false;
-        if (!site.troubled) site.heard = crew_.now();
     }
     switch (site.state) {
         case SiteState::unlisted:
@@ -310,7 +333,7 @@ Result<bool> Conductor::start_tidying(std::uint32_t number) {
 
 Result<void> Conductor::well(std::uint32_t number) {
     SiteWork& site = sites_[number];
-    site.heard = crew_.now();
+    site.held_since = kNoTime;
     site.pause = milliseconds(0);
     if (!std::exchange(site.troubled, false)) return {};
     say_(job_.sites[number].text + ": goes on");
@@ -332,10 +355,12 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
     const WallTime now = crew_.now();
     if (site.left || site.state == SiteState::done || site.state == SiteState::given_up) return {};
     if (auto ended = end_lead(number); !ended) return ended;
-    if (!unreachable(error) || now - site.heard >= job_.patience) {
+    if (!site.troubled) site.since = now;
+    if (!unreachable(error) || now - site.since >= job_.patience) {
         const auto alone = store_.give_up(run_, number, owner_, error.sentence());
         if (!alone) return alone.error();
         site.left = true;
+        site.why = error.sentence();
         if (*alone) site.state = SiteState::given_up;
         Error said = error;
         said.message = job_.sites[number].text + ": given up: " + error.message;
@@ -351,6 +376,22 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
     site.troubled = true;
     if (relays_) relays_->release(number);
     return store_.set_trouble(run_, number, error.sentence());
+}
+
+// It could be spoken to, and took nothing, since other sessions write what it should take.
+Result<void> Conductor::held(std::uint32_t number, const Error& error) {
+    SiteWork& site = sites_[number];
+    if (site.held_since == kNoTime) site.held_since = crew_.now();
+    if (crew_.now() - site.held_since < job_.patience) return {};
+    site.troubled = true;
+    site.since = site.held_since;
+    return trouble(number, error);
+}
+
+// Its patience begins anew.
+void Conductor::excuse(SiteWork& site) const {
+    site.since = crew_.now();
+    if (site.held_since != kNoTime) site.held_since = site.since;
 }
 
 Result<void> Conductor::offer_relay(std::uint32_t number) {

@@ -38,8 +38,10 @@ class Conductor {
     // Heartbeats in the life of a lease, and the most between two.
     static constexpr int kBeats = 4;
     static constexpr std::chrono::milliseconds kBeat{2000};
-    // Before a range is tried again that a session writes which is not yet known to be dead.
+    // Before a range, and a file, is tried again that a session writes which is not yet known to be
+    // dead.
     static constexpr std::chrono::milliseconds kBusyPause{1000};
+    static constexpr std::chrono::milliseconds kHeldPause{10'000};
     // Pauses before a site is dialled again double between these.
     static constexpr std::chrono::milliseconds kFirstPause{500};
     static constexpr std::chrono::milliseconds kLongestPause{60'000};
@@ -57,11 +59,15 @@ class Conductor {
         SiteState state = SiteState::unlisted;
         std::size_t in_hand = 0;
         std::int64_t lead = 0;  // the lease by which we list or tidy it
-        bool left = false;      // given up by us alone
+        bool left = false;      // given up by us alone, and why
+        std::string why{};
         WallTime not_before = kNoTime;
-        WallTime heard;  // when it was last well
         std::chrono::milliseconds pause{0};
         bool troubled = false;
+        // What its patience is counted from: since when it is in trouble, and since when all that
+        // it would take is held by other sessions (kNoTime: it is not so).
+        WallTime since = kNoTime;
+        WallTime held_since = kNoTime;
     };
 
     Result<void> begin(const Run& run);
@@ -88,15 +94,18 @@ class Conductor {
     Result<void> handle_check(const Done& done, const Result<Standings>& result);
     Result<void> handle_carried(const Done& done, const Result<mover::Outcome>& result);
     Result<void> handle_tidied(const Done& done, const mover::Outcome& outcome);
-    std::vector<Settled> settled_by(const std::vector<Task>& tasks,
-                                    const mover::Outcome& outcome) const;
+    std::vector<Settled> settled_by(const Load& load, const mover::Outcome& outcome) const;
     Settled failed(const Task& task, const Error& error) const;
+    std::optional<Settled> later(std::uint32_t number, const Task& task, const Error& error) const;
     Result<void> settle(const Load& load, const std::vector<Settled>& settled);
     Result<void> release(const Done& done, TaskState state, std::chrono::milliseconds pause = {});
     void say_lost(const Load& load) const;
 
     Result<void> well(std::uint32_t number);
     Result<void> trouble(std::uint32_t number, const Error& error);
+    Result<void> held(std::uint32_t number, const Error& error);
+    void excuse(SiteWork& site) const;
+    Result<void> give_up_left();
     Result<void> offer_relay(std::uint32_t number);
     void add_error(Error error);
     void add(const mover::Outcome& outcome);

@@ -3,6 +3,7 @@
 
 #include "client/replicate/conductor.h"
 #include "client/replicate/plan.h"
+#include "client/transfers.h"
 #include "common/dialling/retry.h"
 
 namespace lambda::client::replicate {
@@ -80,9 +81,9 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
                            : std::vector<Range>()});
     }
     result_.session_stood = true;
-    sites_[number].lead = 0;
-    const auto kept = store_.plan(done.work.load.lease, planned);
+    const auto kept = store_.plan(done.work.load.lease, planned, [this] { return beat(); });
     if (!kept) return kept.error();
+    sites_[number].lead = 0;
     if (!*kept) {
         say_lost(done.work.load);
     } else {
@@ -144,6 +145,14 @@ const Error* busy_piece(const Load& load, const Result<mover::Outcome>& result) 
     return busy ? error : nullptr;
 }
 
+// Why a file cannot be written now, where one of the load is: as of a range.
+const Error* busy_file(const mover::Outcome& outcome) {
+    for (const mover::FileFailure& failure : outcome.failures) {
+        if (failure.error.fault == Fault::cut) return &failure.error;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Outcome>& result) {
@@ -151,15 +160,21 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
     if (const Error* busy = done.stopped ? nullptr : busy_piece(load, result)) {
         result_.session_stood = true;
         say_(job_.sites[load.site].text + ": " + load.tasks.front().name + ": " + busy->message);
-        return release(done, TaskState::waiting, kBusyPause);
+        if (auto released = release(done, TaskState::waiting, kBusyPause); !released)
+            return released;
+        return held(load.site, *busy);
     }
     if (result) {
         result_.session_stood = true;
         add(*result);
         if (load.tidy) return handle_tidied(done, *result);
-        if (auto kept = settle(load, settled_by(load.tasks, *result)); !kept) return kept;
-        if (!result->cut || result->bytes > 0 || !result->done.empty()) {
+        if (auto kept = settle(load, settled_by(load, *result)); !kept) return kept;
+        const Error* const busy = busy_file(*result);
+        if (result->bytes > 0 || !result->done.empty() || (!result->cut && busy == nullptr)) {
             if (auto said = well(load.site); !said) return said;
+        } else if (WallTime& since = sites_[load.site].held_since; since == kNoTime && busy) {
+            since = crew_.now();  // it, not the site, is left over in the end
+            say_(job_.sites[load.site].text + ": " + busy->sentence() + "; trying again");
         }
         return result->cut && !done.stopped ? trouble(load.site, *result->cut) : Result<void>();
     }
@@ -209,6 +224,19 @@ Result<void> Conductor::handle_tidied(const Done& done, const mover::Outcome& ou
     return {};
 }
 
+// Of what another session has in hand, which may be one that is dead and not yet known to be: no
+// attempt, within the patience of a site that does nothing else.
+std::optional<Settled> Conductor::later(std::uint32_t number, const Task& task,
+                                        const Error& error) const {
+    const WallTime since = sites_[number].held_since;
+    if (error.fault != Fault::cut) return std::nullopt;
+    if (since != kNoTime && crew_.now() - since >= job_.patience) return std::nullopt;
+    return Settled{.id = task.id,
+                   .state = TaskState::waiting,
+                   .attempts = task.attempts,
+                   .pause = std::max(std::chrono::ceil<milliseconds>(job_.back_off), kHeldPause)};
+}
+
 Settled Conductor::failed(const Task& task, const Error& error) const {
     const bool again = task.attempts < job_.retries;
     const auto back_off = std::chrono::ceil<milliseconds>(job_.back_off);
@@ -220,13 +248,12 @@ Settled Conductor::failed(const Task& task, const Error& error) const {
             .moved = false,
             .attempts = task.attempts + 1,
             .pause = again ? pause : milliseconds(0),
-            .fault = error.fault,
+            .fault = failure_of(error).fault,
             .side = error.side,
             .reason = reason_of(error)};
 }
 
-std::vector<Settled> Conductor::settled_by(const std::vector<Task>& tasks,
-                                           const mover::Outcome& outcome) const {
+std::vector<Settled> Conductor::settled_by(const Load& load, const mover::Outcome& outcome) const {
     const std::set<std::string_view> done(outcome.done.begin(), outcome.done.end());
     std::map<std::string_view, Error> errors;
     for (const mover::FileFailure& failure : outcome.failures)
@@ -243,11 +270,15 @@ std::vector<Settled> Conductor::settled_by(const std::vector<Task>& tasks,
                        .side = Side::network,
                        .remedy = {}};
     std::vector<Settled> settled;
-    settled.reserve(tasks.size());
-    for (const Task& task : tasks) {
+    settled.reserve(load.tasks.size());
+    for (const Task& task : load.tasks) {
         const auto error = errors.find(task.name);
+        const auto again =
+            error == errors.end() ? std::nullopt : later(load.site, task, error->second);
         if (done.contains(task.name)) {
             settled.push_back({.id = task.id, .state = TaskState::done, .moved = true});
+        } else if (again) {
+            settled.push_back(*again);
         } else if (error != errors.end() || !outcome.cut) {
             settled.push_back(failed(task, error != errors.end() ? error->second : unsaid));
         } else {

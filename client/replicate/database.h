@@ -1,8 +1,8 @@
 // A database that keeps a job's state, as far as the store needs it: one statement at a time, and
 // transactions. The SQL is the same for all: values stand as $1, $2, ...; the statements that make
 // tables take what differs from `Dialect`. Every database has the functions now_ms(), the time by
-// which leases end, in milliseconds since 1970, and since_ms(), when it began to answer. One
-// thread.
+// which leases end, in milliseconds since 1970, and since_ms(), since when it
+// answers here without a break. One thread.
 #pragma once
 
 #include <cstdint>

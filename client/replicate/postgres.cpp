@@ -38,7 +38,9 @@ constexpr const char* kSchema =
     "CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE SQL VOLATILE AS "
     "$$ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) $$; "
     "CREATE FUNCTION since_ms() RETURNS BIGINT LANGUAGE SQL STABLE AS "
-    "$$ SELECT CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000 AS BIGINT) $$; ";
+    "$$ SELECT CAST(extract(epoch FROM greatest(pg_postmaster_start_time(), "
+    "(SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()))) * 1000 "
+    "AS BIGINT) $$; ";
 
 void put_big_endian(std::int64_t number, char* into) {
     auto rest = static_cast<std::uint64_t>(number);

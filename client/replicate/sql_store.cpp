@@ -8,8 +8,9 @@ namespace lambda::client::replicate {
 namespace {
 
 constexpr std::int64_t kVersion = 3;
-// Of which history tells, over all jobs of a database.
+// Of a job, of which history tells.
 constexpr std::int64_t kMostRuns = 1000;
+constexpr Milliseconds kLongGone = std::chrono::hours(24);
 
 // KEY stands for what Dialect::key says.
 constexpr const char* kTables = R"(
@@ -146,18 +147,22 @@ Result<Store::Joined> SqlStore::join(const std::string& shape,
                                      const std::vector<std::string>& sites,
                                      const std::string& owner) {
     return keep<Joined>([&](bool) -> Result<Joined> {
+        Request request = Request::none;
         const auto alone = database_->run(
-            std::string("SELECT id FROM job WHERE id = $1") + database_->dialect().for_update,
-            {job_});
+            std::string("SELECT request FROM job WHERE id = $1") + database_->dialect().for_update,
+            {job_}, [&](const Row& row) { request = static_cast<Request>(row.integer(0)); });
         if (!alone) return alone.error();
         auto last = runs_of("WHERE job = $1 ORDER BY id DESC LIMIT 1", {job_});
         if (!last) return last.error();
         Joined joined;
         if (!last->empty() && last->front().state == RunState::running) {
-            if (last->front().shape == shape)
-                return Joined{.run = last->front(), .joined = true, .replaced = {}};
             const auto others = others_work(owner);
             if (!others) return others.error();
+            const bool same = last->front().shape == shape;
+            // Who should have heard it is gone.
+            const bool cancelled = request == Request::cancel && !*others;
+            if (same && !cancelled)
+                return Joined{.run = last->front(), .joined = true, .replaced = {}};
             if (*others) {
                 return Error{.fault = Fault::usage,
                              .message =
@@ -171,7 +176,7 @@ Result<Store::Joined> SqlStore::join(const std::string& shape,
             }
             if (auto ended = end(last->front().id, RunState::cancelled); !ended)
                 return ended.error();
-            joined.replaced = last->front();
+            if (!same) joined.replaced = last->front();
         }
         auto begun = begin_run(shape, sites);
         if (!begun) return begun.error();
@@ -208,8 +213,14 @@ Result<Run> SqlStore::begin_run(const std::string& shape, const std::vector<std:
     }
     done = database_->run("UPDATE job SET request = 0 WHERE id = $1 AND request = 2", {job_});
     if (!done) return done.error();
-    done =
-        database_->run("DELETE FROM run WHERE job = $1 AND id <= $2", {job_, run.id - kMostRuns});
+    done = database_->run(
+        "DELETE FROM run WHERE job = $1 AND id < (SELECT min(id) FROM "
+        "(SELECT id FROM run WHERE job = $1 ORDER BY id DESC LIMIT $2) AS kept)",
+        {job_, kMostRuns});
+    if (!done) return done.error();
+    // Those that died.
+    done = database_->run("DELETE FROM mover WHERE job = $1 AND until < now_ms() - $2",
+                          {job_, std::int64_t{kLongGone.count()}});
     if (!done) return done.error();
     const auto made = database_->run_many("INSERT INTO site(run, number, place) VALUES($1, $2, $3)",
                                           sites.size(), [&](std::size_t i, Values& values) {

@@ -15,6 +15,9 @@ namespace lambda::client::replicate {
 
 class SqlStore final : public Store {
   public:
+    // Rows of a plan that are written at once: they take far less than the shortest lease.
+    static constexpr std::size_t kPlannedAtOnce = 5'000;
+
     // `job` tells the jobs of one database apart. Errors: Fault::file; also where it is no state,
     // or one of another version.
     static Result<std::unique_ptr<SqlStore>> open(std::unique_ptr<Database> database,
@@ -32,7 +35,7 @@ class SqlStore final : public Store {
     Result<View> view(std::int64_t run) override;
     Result<std::vector<SiteStatus>> sites(std::int64_t run) override;
     Result<std::int64_t> lead(const LeaseRequest& request) override;
-    Result<bool> plan(std::int64_t lead, const Planned& planned) override;
+    Result<bool> plan(std::int64_t lead, const Planned& planned, const Between& between) override;
     Result<bool> tidied(std::int64_t lead, const std::vector<Settled>& settled) override;
     Result<bool> moved_all(std::int64_t run, std::uint32_t site) override;
     Result<void> set_trouble(std::int64_t run, std::uint32_t site,
@@ -47,6 +50,7 @@ class SqlStore final : public Store {
     Result<std::vector<Failure>> failures(std::int64_t run, std::size_t most) override;
     Result<std::vector<Task>> left_over(std::int64_t run) override;
     Result<std::set<std::int64_t>> beat(const Mover& mover, Milliseconds lives) override;
+    Result<void> drop(std::int64_t lease) override;
     Result<void> leave(const std::string& owner) override;
     Result<std::vector<Mover>> movers() override;
     Result<std::vector<MoverTally>> tallies(std::int64_t run) override;
@@ -102,6 +106,11 @@ class SqlStore final : public Store {
     };
     Result<std::optional<Led>> still_led(std::int64_t lease);
     Result<bool> came_through(std::int64_t lease);
+    struct PlannedRow;  // of the table
+    static std::vector<PlannedRow> rows_of(const Planned& planned);
+    struct PlannedPart;
+    Result<bool> plan_part(std::int64_t lead, const PlannedPart& part, bool again);
+    Result<std::size_t> planned_rows(const Led& led);
     Result<void> set_tasks(const std::vector<Settled>& settled, std::int64_t lease);
     Result<void> fail_files(const std::vector<Settled>& settled);
     Result<void> end_lease(std::int64_t lease);

@@ -1,5 +1,6 @@
 // The work of a run: leads, plans, leases, and what became of them.
 #include <algorithm>
+#include <span>
 
 #include "client/replicate/sql_store.h"
 #include "client/replicate/sql_words.h"
@@ -48,30 +49,6 @@ class Load {
     std::uint64_t bytes_ = 0;
     bool full_ = false;
 };
-
-// One row of the table.
-struct PlannedRow {
-    const PlannedTask* task;
-    Piece piece = Piece::whole;
-    std::int64_t part = 0;  // the same for all pieces of a file
-    Range bytes{};
-};
-std::vector<PlannedRow> rows_of(const Planned& planned) {
-    std::vector<PlannedRow> rows;
-    rows.reserve(planned.tasks.size());
-    std::int64_t part = 0;
-    for (const PlannedTask& task : planned.tasks) {
-        if (task.ranges.empty() || !task.refused.empty()) {
-            rows.push_back({.task = &task});
-            continue;
-        }
-        ++part;
-        for (const Range range : task.ranges)
-            rows.push_back({.task = &task, .piece = Piece::range, .part = part, .bytes = range});
-        rows.push_back({.task = &task, .piece = Piece::finish, .part = part});
-    }
-    return rows;
-}
 
 }  // namespace
 
@@ -150,51 +127,113 @@ Result<bool> SqlStore::came_through(std::int64_t lease) {
     return *read > 0;
 }
 
-Result<bool> SqlStore::plan(std::int64_t lead, const Planned& planned) {
-    return keep<bool>([&](bool again) -> Result<bool> {
-        const auto led = still_led(lead);
-        if (!led) return led.error();
-        if (!*led) return again ? came_through(lead) : Result<bool>(false);
-        const auto [run, site] = **led;
-        auto done = database_->run("DELETE FROM task WHERE run = $1 AND site = $2", {run, site});
-        if (!done) return done.error();
-        const std::vector<PlannedRow> rows = rows_of(planned);
-        const auto inserted = database_->run_many(
-            "INSERT INTO task(run, site, state, kind, root, name, size, mtime, mode, reason, "
-            "fault, side, piece, part, first, last) VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, "
-            "$10, "
-            "$11, $12, $13, $14, $15, $16)",
-            rows.size(), [&, run = run, site = site](std::size_t i, Values& values) {
-                const PlannedRow& row = rows[i];
-                const PlannedTask& task = *row.task;
-                const TaskState state =
-                    task.refused.empty() ? TaskState::waiting : TaskState::failed;
-                values = {run,
-                          site,
-                          number(state),
-                          number(task.standing.kind),
-                          std::int64_t{task.root},
-                          task.name,
-                          number(task.standing.size),
-                          task.standing.mtime_ns,
-                          std::int64_t{task.standing.mode},
-                          task.refused,
-                          number(Fault::file),
-                          number(task.side),
-                          number(row.piece),
-                          row.part,
-                          number(row.bytes.first),
-                          number(row.bytes.last)};
-            });
-        if (!inserted) return inserted.error();
-        done = database_->run(
-            "UPDATE site SET state = 1, trouble = $5, same_files = $3, same_bytes = $4 "
-            "WHERE run = $1 AND number = $2",
-            {run, site, number(planned.same.files), number(planned.same.bytes), ""});
-        if (!done) return done.error();
-        if (auto ended = end_lease(lead); !ended) return ended.error();
-        return true;
-    });
+// ---- plans
+
+struct SqlStore::PlannedRow {
+    const PlannedTask* task;
+    Piece piece = Piece::whole;
+    std::int64_t part = 0;  // the same for all pieces of a file
+    Range bytes{};
+};
+
+std::vector<SqlStore::PlannedRow> SqlStore::rows_of(const Planned& planned) {
+    std::vector<PlannedRow> rows;
+    rows.reserve(planned.tasks.size());
+    std::int64_t part = 0;
+    for (const PlannedTask& task : planned.tasks) {
+        if (task.ranges.empty() || !task.refused.empty()) {
+            rows.push_back({.task = &task});
+            continue;
+        }
+        ++part;
+        for (const Range range : task.ranges)
+            rows.push_back({.task = &task, .piece = Piece::range, .part = part, .bytes = range});
+        rows.push_back({.task = &task, .piece = Piece::finish, .part = part});
+    }
+    return rows;
+}
+
+struct SqlStore::PlannedPart {
+    std::span<const PlannedRow> rows;
+    std::size_t before = 0;  // rows of the parts before it
+    bool last = false;
+    Tally same{};
+};
+
+Result<bool> SqlStore::plan(std::int64_t lead, const Planned& planned, const Between& between) {
+    const std::vector<PlannedRow> rows = rows_of(planned);
+    for (std::size_t at = 0;;) {
+        const std::size_t count = std::min(kPlannedAtOnce, rows.size() - at);
+        const PlannedPart part{.rows = std::span(rows).subspan(at, count),
+                               .before = at,
+                               .last = at + count == rows.size(),
+                               .same = planned.same};
+        const auto kept = keep<bool>([&](bool again) { return plan_part(lead, part, again); });
+        if (!kept || !*kept || part.last) return kept;
+        at += count;
+        if (!between) continue;
+        if (auto gone = between(); !gone) return gone.error();
+    }
+}
+
+// The site stays unlisted until the last part: whoever lists it then begins with the first.
+Result<bool> SqlStore::plan_part(std::int64_t lead, const PlannedPart& part, bool again) {
+    const auto led = still_led(lead);
+    if (!led) return led.error();
+    if (!*led) return again ? came_through(lead) : Result<bool>(false);
+    const auto [run, site] = **led;
+    if (part.before == 0) {
+        const auto cleared =
+            database_->run("DELETE FROM task WHERE run = $1 AND site = $2", {run, site});
+        if (!cleared) return cleared.error();
+    } else if (again) {
+        const auto there = planned_rows(**led);
+        if (!there) return there.error();
+        if (*there > part.before) return true;
+    }
+    const auto inserted = database_->run_many(
+        "INSERT INTO task(run, site, state, kind, root, name, size, mtime, mode, reason, "
+        "fault, side, piece, part, first, last) VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+        "$11, $12, $13, $14, $15, $16)",
+        part.rows.size(), [&, run = run, site = site](std::size_t i, Values& values) {
+            const PlannedRow& row = part.rows[i];
+            const PlannedTask& task = *row.task;
+            const TaskState state = task.refused.empty() ? TaskState::waiting : TaskState::failed;
+            values = {run,
+                      site,
+                      number(state),
+                      number(task.standing.kind),
+                      std::int64_t{task.root},
+                      task.name,
+                      number(task.standing.size),
+                      task.standing.mtime_ns,
+                      std::int64_t{task.standing.mode},
+                      task.refused,
+                      number(Fault::file),
+                      number(task.side),
+                      number(row.piece),
+                      row.part,
+                      number(row.bytes.first),
+                      number(row.bytes.last)};
+        });
+    if (!inserted) return inserted.error();
+    if (!part.last) return true;
+    const auto listed = database_->run(
+        "UPDATE site SET state = 1, trouble = $5, same_files = $3, same_bytes = $4 "
+        "WHERE run = $1 AND number = $2",
+        {run, site, number(part.same.files), number(part.same.bytes), ""});
+    if (!listed) return listed.error();
+    if (auto ended = end_lease(lead); !ended) return ended.error();
+    return true;
+}
+
+Result<std::size_t> SqlStore::planned_rows(const Led& led) {
+    std::size_t rows = 0;
+    const auto read = database_->run(
+        "SELECT count(*) FROM task WHERE run = $1 AND site = $2", {led.run, led.site},
+        [&](const Row& row) { rows = static_cast<std::size_t>(unsigned_of(row.integer(0))); });
+    if (!read) return read;
+    return rows;
 }
 
 Result<bool> SqlStore::tidied(std::int64_t lead, const std::vector<Settled>& settled) {
@@ -332,6 +371,11 @@ Result<std::size_t> SqlStore::take_over(std::int64_t run, const std::string& own
     return keep<std::size_t>([&](bool) {
         return take("run = $1 AND owner != $2" + gone, {run, owner}, true);
     });
+}
+
+Result<void> SqlStore::drop(std::int64_t lease) {
+    const auto dropped = keep<std::size_t>([&](bool) { return take("id = $1", {lease}, false); });
+    return dropped ? Result<void>() : dropped.error();
 }
 
 Result<void> SqlStore::leave(const std::string& owner) {

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -185,8 +186,11 @@ class Store {
     // The right to list or to tidy a site, which one owner has at a time: a lease's number; 0:
     // somebody else has it, or it needs neither.
     virtual Result<std::int64_t> lead(const LeaseRequest& request) = 0;
-    // Both end the lead. False: it was lost, and nothing happened.
-    virtual Result<bool> plan(std::int64_t lead, const Planned& planned) = 0;
+    // Both end the lead. False: it was lost, and nothing happened. A long plan is written in parts,
+    // which count once all are there; `between` them its owner may beat.
+    using Between = std::function<Result<void>()>;
+    virtual Result<bool> plan(std::int64_t lead, const Planned& planned,
+                              const Between& between) = 0;
     virtual Result<bool> tidied(std::int64_t lead, const std::vector<Settled>& settled) = 0;
     // Moving ends where no file of the site is left: tidying follows, or nothing. Returns whether
     // it did.
@@ -220,6 +224,8 @@ class Store {
 
     // The owner lives: so do his leases, for so long. Returns those that he still has.
     virtual Result<std::set<std::int64_t>> beat(const Mover& mover, Milliseconds lives) = 0;
+    // A lease ends, and what it held becomes uncertain.
+    virtual Result<void> drop(std::int64_t lease) = 0;
     // He leaves; his leases end, and what they held becomes uncertain.
     virtual Result<void> leave(const std::string& owner) = 0;
     // Who conducts now, and what all who did have done in a run.

@@ -32,8 +32,10 @@ Error target_error(const std::string& path, std::string message, std::string rem
 }
 
 Error being_written(const std::string& path) {
-    return target_error(path, "another transfer is writing this file",
-                        "wait for its end, or stop it");
+    Error error =
+        target_error(path, "another transfer is writing this file", "wait for its end, or stop it");
+    error.fault = Fault::cut;  // it may pass
+    return error;
 }
 
 // Finds target.place below what the user named. Returns what stands there now: S_IFMT bits, or 0

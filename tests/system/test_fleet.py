@@ -81,7 +81,7 @@ class Fleet(Jobs):
         self.random_file("0", large, "source/large")
         server = self.server()
         copy = os.path.join(server.root, "copy")
-        job = self.shared_job([server.url("copy")], split_size=split, batch_files=count // 12, retries=100,
+        job = self.shared_job([server.url("copy")], split_size=split, batch_files=count // 12,
                               rate_limit="1Gbit/s" if Settings.long else "50Mbit/s",
                               lease="10s" if Settings.long else "2s")
         movers = self.begin_paused(job, 3)
@@ -122,6 +122,18 @@ class Fleet(Jobs):
         self.assertEqual(len({task for task, _, _ in ranges}), large // (128 * MIB if Settings.long else 4 * MIB))
         again = self.replicate(job)
         self.assertEqual((again.code, again.summary["files"]), (DONE, 0), str(again))
+
+    def test_a_cancel_is_heard_by_the_movers_and_told_once(self):
+        self.files(2, KIB)
+        server = self.server()
+        webhook, got = self.webhook()
+        job = self.shared_job([server.url("copy")], webhook=webhook)
+        movers = self.begin_paused(job, 2)
+        self.assert_done(self.replicate(job, "cancel"))
+        for mover in movers:
+            self.assertEqual(mover.wait(), CUT, mover.stdout + mover.stderr)
+        self.assertEqual([summary["state"] for _, summary in got], ["cancelled"])
+        self.assertEqual(self.status(job)["state"], "cancelled")
 
     def test_nobody_answers(self):
         self.files(1, KIB)

@@ -82,6 +82,25 @@ class Jobs(Case):
     def replicate(self, job, *words, **how):
         return self.client("replicate", job, *words, **how)
 
+    def webhook(self):
+        """Where it is, and the list of what it gets: (path, summary)."""
+        got = []
+
+        class Hook(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                got.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        web = http.server.HTTPServer(("127.0.0.1", 0), Hook)
+        self.addCleanup(web.server_close)
+        self.addCleanup(web.shutdown)
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{web.server_port}", got
+
     def assert_done(self, result):
         self.assertEqual(result.code, DONE, str(result))
 
@@ -323,21 +342,7 @@ class Replicate(Jobs):
         self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
 
     def test_hooks(self):
-        got = []
-
-        class Hook(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                got.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        web = http.server.HTTPServer(("127.0.0.1", 0), Hook)
-        self.addCleanup(web.server_close)
-        self.addCleanup(web.shutdown)
-        threading.Thread(target=web.serve_forever, daemon=True).start()
+        webhook, got = self.webhook()
         self.files(2, KIB)
         server = self.server()
         seen = os.path.join(self.scratch, "seen")
@@ -348,7 +353,7 @@ class Replicate(Jobs):
         self.assertEqual(os.listdir(server.root), [])
         job = self.job([server.url("copy")], before=f"echo before > {seen}",
                        after=f"echo $LAMBDA_STATE $LAMBDA_EXIT_CODE >> {seen}",
-                       webhook=f"http://127.0.0.1:{web.server_port}/done?x=1")
+                       webhook=webhook + "/done?x=1")
         self.assert_done(self.replicate(job))
         with open(seen) as file:
             self.assertEqual(file.read(), "before\ndone 0\n")

@@ -4,79 +4,13 @@
 #include <algorithm>
 #include <random>
 
-#include "client/replicate/sql_store.h"
-#include "client/replicate/sqlite.h"
-#include "tests/support/catch.h"
-#include "tests/unit/client/replicate/virtual_crew.h"
-#include "tests/unit/client/scratch.h"
+#include "tests/unit/client/replicate/conductor_bench.h"
 
 namespace lambda::client::replicate {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-constexpr WallTime kMonday{hours(24 * 7 * 1000)};
-
-struct Bench {
-    Scratch scratch;
-    World world;
-    Job job;
-    std::unique_ptr<Store> store;
-    int processes = 0;
-    std::vector<std::string> said;
-
-    explicit Bench(std::size_t sites, const std::string& more = {}) {
-        std::string text = "sources: /data/\ndestinations:\n";
-        for (std::size_t i = 0; i < sites; ++i) text += "  - site" + std::to_string(i) + ":x\n";
-        const auto parsed = parse_job(text + more, "/job.yaml", {});
-        INFO((parsed ? "" : parsed.error().sentence()));
-        REQUIRE(parsed.ok());
-        job = *parsed;
-        world.sites.resize(sites);
-        reopen();
-    }
-    void reopen() {
-        store.reset();
-        auto database = SqliteDatabase::open(
-            scratch / "state.db", [this] { return world.now.time_since_epoch().count(); });
-        REQUIRE(database.ok());
-        auto opened = SqlStore::open(*std::move(database), "job");
-        REQUIRE(opened.ok());
-        store = *std::move(opened);
-        REQUIRE(*store->conduct());
-    }
-    Run begin(WallTime now) {
-        std::vector<std::string> places;
-        for (const Site& site : job.sites) places.push_back(site.text);
-        world.now = now;
-        if (const auto last = store->last_run(); last.ok() && *last)
-            REQUIRE(store->end_run((*last)->id, RunState::done).ok());
-        const auto joined = store->join(job.shape(), places, "process");
-        REQUIRE(joined.ok());
-        REQUIRE_FALSE(joined->joined);
-        return joined->run;
-    }
-    Result<Ending> conduct(const Run& run, VirtualCrew& crew) {
-        Conductor conductor(job, *store, crew, "process " + std::to_string(++processes),
-                            [this](const std::string& text) { said.push_back(text); });
-        return conductor.conduct(run);
-    }
-    void fill(int files, std::uint64_t size) {
-        for (int i = 0; i < files; ++i) world.add("f" + std::to_string(i), size);
-    }
-    void check_identical() {
-        for (const auto& site : world.sites) CHECK(site.size() == world.source.size());
-        for (const auto& [what, times] : world.moved) {
-            CAPTURE(what.first, what.second);
-            CHECK(times == 1);
-        }
-    }
-};
-
 TEST_CASE("a run makes every destination like the sources, and the next has nothing to do") {
-    Bench bench(3, "batch_files: 7\n");
+    JobBench bench(3, "batch_files: 7\n");
     bench.fill(100, 1000);
     bench.world.source["."] = {.kind = Kind::directory, .size = 0, .mtime_ns = 1, .mode = 0755};
     bench.world.add("big", 1 << 30);
@@ -97,7 +31,7 @@ TEST_CASE("killed anywhere it goes on, and nothing that is done moves again") {
     const auto seed = GENERATE(range(0u, 6u));
     CAPTURE(seed);
     std::mt19937 random(seed);
-    Bench bench(2, "batch_files: 9\n");
+    JobBench bench(2, "batch_files: 9\n");
     bench.fill(200, 100'000);
     bench.world.bytes_per_ms = 1000;
     const Run run = bench.begin(kMonday);
@@ -128,7 +62,7 @@ TEST_CASE("killed anywhere it goes on, and nothing that is done moves again") {
 }
 
 TEST_CASE("a destination that is down for a while holds up no other") {
-    Bench bench(2, "batch_files: 10\n");
+    JobBench bench(2, "batch_files: 10\n");
     bench.fill(100, 1000);
     bench.world.down = [](std::size_t site, WallTime at) {
         return site == 1 && at >= kMonday + seconds(1) && at < kMonday + minutes(1);
@@ -147,7 +81,7 @@ TEST_CASE("a destination that is down for a while holds up no other") {
 }
 
 TEST_CASE("a destination that stays down is given up, and tried again by the next run") {
-    Bench bench(2, "patience: 10min\n");
+    JobBench bench(2, "patience: 10min\n");
     bench.fill(10, 1000);
     bool down = true;
     bench.world.down = [&](std::size_t site, WallTime) { return site == 1 && down; };
@@ -165,7 +99,7 @@ TEST_CASE("a destination that stays down is given up, and tried again by the nex
 }
 
 TEST_CASE("a destination that control reaches and data do not is given up") {
-    Bench bench(2, "patience: 10min\nconcurrency: 4\nbatch_files: 10\n");
+    JobBench bench(2, "patience: 10min\nconcurrency: 4\nbatch_files: 10\n");
     bench.fill(100, 1000);
     bench.world.deaf = {1};
     VirtualCrew crew(bench.world, 4, kMonday);
@@ -184,7 +118,7 @@ TEST_CASE("a destination that control reaches and data do not is given up") {
 }
 
 TEST_CASE("a source that could not be read is left over at each destination, also after a cut") {
-    Bench bench(2, "batch_files: 1\n");
+    JobBench bench(2, "batch_files: 1\n");
     bench.fill(20, 1'000'000);
     bench.world.bytes_per_ms = 1000;
     bench.world.missed = {{.root = 0,
@@ -226,8 +160,8 @@ TEST_CASE("a source that could not be read is left over at each destination, als
 }
 
 // Its sources are at a server too.
-struct RelayBench : Bench {
-    explicit RelayBench(std::size_t sites, const std::string& more = {}) : Bench(sites, more) {
+struct RelayBench : JobBench {
+    explicit RelayBench(std::size_t sites, const std::string& more = {}) : JobBench(sites, more) {
         job.source.emplace().host = "source";
         job.relay = true;
     }
@@ -276,7 +210,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what is refused is tried again with back-off, and then left over with its reason") {
-    Bench bench(2, "retries: 3\nback_off: 10s\nlongest_back_off: 15s\n");
+    JobBench bench(2, "retries: 3\nback_off: 10s\nlongest_back_off: 15s\n");
     bench.fill(20, 1000);
     for (int i = 0; i < 5; ++i) bench.world.refused.insert({1, "f" + std::to_string(i)});
     VirtualCrew crew(bench.world, 2, kMonday);
@@ -297,7 +231,7 @@ TEST_CASE("what is refused is tried again with back-off, and then left over with
 }
 
 TEST_CASE("data moves within the windows alone, and what is cut by their end goes on") {
-    Bench bench(1, "windows: [mon 00:01-00:02, mon 00:05-00:06]\nbatch_files: 50\n");
+    JobBench bench(1, "windows: [mon 00:01-00:02, mon 00:05-00:06]\nbatch_files: 50\n");
     bench.fill(1000, 80'000);  // 80 MB at 1 MB/s: 80 s
     bench.world.bytes_per_ms = 1000;
     VirtualCrew crew(bench.world, 1, kMonday);
@@ -312,7 +246,7 @@ TEST_CASE("data moves within the windows alone, and what is cut by their end goe
 }
 
 TEST_CASE("the timetable's rates are kept, and what runs changes with them") {
-    Bench bench(1, "rates: '00:01-24:00 80Mbit/s'\nrate_limit: 400Mbit/s\n");
+    JobBench bench(1, "rates: '00:01-24:00 80Mbit/s'\nrate_limit: 400Mbit/s\n");
     bench.world.add("big", 3'000'000'000);  // 1 min at 400 Mbit/s
     bench.world.add("other", 1);
     VirtualCrew crew(bench.world, 1, kMonday + seconds(30));
@@ -327,7 +261,7 @@ TEST_CASE("the timetable's rates are kept, and what runs changes with them") {
 }
 
 TEST_CASE("pause, resume and cancel are heard from elsewhere") {
-    Bench bench(1, "batch_files: 1\n");
+    JobBench bench(1, "batch_files: 1\n");
     bench.fill(50, 1'000'000);
     bench.world.bytes_per_ms = 1000;
     VirtualCrew crew(bench.world, 1, kMonday);
@@ -359,7 +293,7 @@ TEST_CASE("pause, resume and cancel are heard from elsewhere") {
 }
 
 TEST_CASE("an interruption ends the process, not the run") {
-    Bench bench(1, "batch_files: 5\n");
+    JobBench bench(1, "batch_files: 5\n");
     bench.fill(50, 1'000'000);
     bench.world.bytes_per_ms = 1000;
     const Run run = bench.begin(kMonday);
@@ -375,7 +309,7 @@ TEST_CASE("an interruption ends the process, not the run") {
 }
 
 TEST_CASE("what a lost lease was for is stopped and dropped, and the run goes on") {
-    Bench bench(1, "batch_files: 10\n");
+    JobBench bench(1, "batch_files: 10\n");
     bench.fill(40, 1'000'000);
     bench.world.bytes_per_ms = 1000;  // 10 s for a load
     const Run run = bench.begin(kMonday);
@@ -429,7 +363,7 @@ TEST_CASE("a server that refuses the settings ends the run at once") {
         std::string doing() const override { return {}; }
         void wait(WallTime until) override { inner.wait(until); }
     };
-    Bench bench(1);
+    JobBench bench(1);
     bench.fill(5, 10);
     VirtualCrew inner(bench.world, 1, kMonday);
     Refusing crew(inner);

@@ -1,29 +1,14 @@
 // What every store keeps to, be it in SQLite or in PostgreSQL: work is done under leases.
+#include "tests/unit/client/replicate/forwarding_database.h"
 #include "tests/unit/client/replicate/stores.h"
 
 namespace lambda::client::replicate {
 namespace {
 
 // Every third commit is lost: by turns before it came through, and after.
-class Doubtful final : public Database {
+class Doubtful final : public ForwardingDatabase {
   public:
-    explicit Doubtful(std::unique_ptr<Database> inner) : inner_(std::move(inner)) {}
-    const Dialect& dialect() const override { return inner_->dialect(); }
-    bool shared() const override { return inner_->shared(); }
-    Result<bool> conduct() override { return inner_->conduct(); }
-    bool somebody_conducts() const override { return inner_->somebody_conducts(); }
-    const std::string& name() const override { return inner_->name(); }
-    Result<void> make_tables(const std::string& statements, std::int64_t version) override {
-        return inner_->make_tables(statements, version);
-    }
-    Result<std::size_t> run(std::string_view sql, const Values& values, const Each& each) override {
-        return inner_->run(sql, values, each);
-    }
-    Result<void> run_many(std::string_view sql, std::size_t count, const Fill& fill) override {
-        return inner_->run_many(sql, count, fill);
-    }
-    Result<void> execute(const std::string& sql) override { return inner_->execute(sql); }
-    Result<void> begin() override { return inner_->begin(); }
+    using ForwardingDatabase::ForwardingDatabase;
     Result<void> commit() override {
         lost_ = ++commits_ % 3 == 0;
         if (!lost_) return inner_->commit();
@@ -39,7 +24,6 @@ class Doubtful final : public Database {
     Result<bool> recover() override { return std::exchange(lost_, false); }
 
   private:
-    std::unique_ptr<Database> inner_;
     int commits_ = 0;
     bool lost_ = false, committed_ = false;
 };
@@ -136,8 +120,8 @@ TEST_CASE("one lists a site at a time, and one who lost the lead plans nothing")
     good(store->leave("me"));
     const auto other = good(store->lead(request(run.id, TaskState::waiting, "you")));
     CHECK(other > lead);
-    CHECK_FALSE(good(store->plan(lead, files({{"1", 1}}))));
-    CHECK(good(store->plan(other, files({{"2", 1}}))));
+    CHECK_FALSE(good(store->plan(lead, files({{"1", 1}}), {})));
+    CHECK(good(store->plan(other, files({{"2", 1}}), {})));
     CHECK(good(store->lead(request(run.id))) == 0);  // it needs no listing
     CHECK_FALSE(good(store->moved_all(run.id, 0)));
     const auto lease = good(store->lease(request(run.id)));
@@ -151,6 +135,34 @@ TEST_CASE("one lists a site at a time, and one who lost the lead plans nothing")
     CHECK(good(store->tidied(tidies, {})));
     CHECK_FALSE(good(store->tidied(tidies, {})));
     CHECK(good(store->view(run.id)).sites[0] == SiteState::done);
+}
+
+TEST_CASE("a long plan is written in parts, counts once it is whole, and each part once") {
+    FOR_EVERY_STORE(bench);
+    constexpr std::size_t kPart = SqlStore::kPlannedAtOnce;
+    Planned planned;
+    for (std::size_t i = 0; i < 2 * kPart + 1; ++i)
+        planned.tasks.push_back({.root = 0, .name = "f", .standing = {.size = 1}});
+    const auto store = good(SqlStore::open(std::make_unique<Doubtful>(bench.database()), "job"));
+    const Run run = good(store->join("shape", {"a"}, "me")).run;
+    const auto lost = good(store->lead(request(run.id)));
+    std::int64_t lead = 0;
+    CHECK_FALSE(good(store->plan(lost, planned, [&] {
+        CHECK(good(store->view(run.id)).sites[0] == SiteState::unlisted);
+        good(store->drop(lost));
+        lead = good(store->lead(request(run.id, TaskState::waiting, "you")));
+        return Result<void>();
+    })));
+    CHECK(good(store->view(run.id)).sites[0] == SiteState::unlisted);
+    int beats = 0;
+    CHECK(good(store->plan(lead, planned, [&] {
+        ++beats;
+        CHECK(good(store->beat({.owner = "you"}, milliseconds(10))).contains(lead));
+        return Result<void>();
+    })));
+    CHECK(beats == 2);
+    CHECK(good(store->view(run.id)).sites[0] == SiteState::moving);
+    CHECK(good(store->waiting(run.id, 0)).files == planned.tasks.size());
 }
 
 TEST_CASE("who leaves leaves nothing leased") {
@@ -253,6 +265,22 @@ TEST_CASE("a database that cuts its connections is dialled again") {
     CHECK(leased(*store, request(run.id)) == Names{"2"});
 }
 
+TEST_CASE("whose connection is new gives the others time, since theirs may have been cut too") {
+    if (!to_be_had(true)) return;
+    Bench bench(true);
+    bench.open();
+    const auto number = [](Database& database, const char* sql) {
+        std::int64_t found = 0;
+        good(database.run(sql, {}, [&](const Row& row) { found = row.integer(0); }));
+        return found;
+    };
+    const auto before = bench.database();
+    const std::int64_t now = number(*before, "SELECT lambda_ftp.now_ms()");
+    const auto later = bench.database();
+    CHECK(number(*later, "SELECT lambda_ftp.since_ms()") >= now);
+    CHECK(number(*before, "SELECT lambda_ftp.since_ms()") <= now);
+}
+
 TEST_CASE("what is in doubt after a lost connection is looked at before it is done again") {
     FOR_EVERY_STORE(bench);
     const auto store = good(SqlStore::open(std::make_unique<Doubtful>(bench.database()), "job"));
@@ -263,7 +291,7 @@ TEST_CASE("what is in doubt after a lost connection is looked at before it is do
             {.root = 0, .name = std::to_string(i), .standing = {.size = 1}, .refused = {}});
     LeaseRequest wanted = request(run.id);
     REQUIRE(good(store->lead(wanted)) == good(store->lead(wanted)));
-    CHECK(good(store->plan(good(store->lead(wanted)), planned)));
+    CHECK(good(store->plan(good(store->lead(wanted)), planned, {})));
     CHECK(good(store->runs(10)).size() == 1);
     std::set<std::string> had;
     for (int i = 0; i < 20; ++i) {

@@ -224,6 +224,45 @@ TEST_CASE("a later run forgets the work of those before, not their totals") {
     CHECK(runs[1].failed == 1);
 }
 
+TEST_CASE("a job's history and work do not depend on how many runs other jobs have") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    std::vector<Run> begun;
+    const auto next = [&] {
+        if (!begun.empty()) CHECK(good(store->end_run(begun.back().id, RunState::cancelled)));
+        begun.push_back(begin(*store));
+        plan(*store, begun.back(), files({{"1", 10}}));
+    };
+    next();
+    good(bench.database()->execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) "
+        "INSERT INTO run(job, started) SELECT 99, 0 FROM n"));
+    good(store->beat({.owner = "dead"}, milliseconds(10'000)));
+    bench.pass(std::chrono::hours(25));
+    next();
+    CHECK(good(store->runs(10)).size() == 2);
+    CHECK(good(store->left_over(begun[0].id)).size() == (shared ? 1 : 0));
+    next();
+    CHECK(good(store->left_over(begun[0].id)).empty());
+    CHECK(good(store->runs(10)).size() == 3);
+    CHECK(good(bench.database()->run("SELECT 1 FROM mover")) == 0);
+}
+
+TEST_CASE("a run whose cancel nobody lived to hear is not joined") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    good(store->beat({.owner = "you"}, milliseconds(10'000)));
+    good(store->set_request(Request::cancel));
+    if (shared) CHECK(good(store->join("shape", {"a"}, "me")).joined);
+    bench.pass(milliseconds(20'000));
+    const auto fresh = good(store->join("shape", {"a"}, "me"));
+    CHECK_FALSE(fresh.joined);
+    CHECK_FALSE(fresh.replaced);
+    CHECK(good(store->run(run.id))->state == RunState::cancelled);
+    CHECK(good(store->view(fresh.run.id)).request == Request::none);
+}
+
 TEST_CASE("a cancel that came too late is not the next run's, a pause is") {
     FOR_EVERY_STORE(bench);
     const auto store = bench.open();

@@ -112,7 +112,7 @@ inline void plan(Store& store, const Run& run, const Planned& planned, std::uint
     wanted.site = site;
     const auto lead = good(store.lead(wanted));
     REQUIRE(lead != 0);
-    REQUIRE(good(store.plan(lead, planned)));
+    REQUIRE(good(store.plan(lead, planned, {})));
 }
 
 inline std::vector<std::string> names(const std::vector<Task>& tasks) {

@@ -20,6 +20,10 @@ struct World {
     std::vector<std::map<std::string, Standing>> sites;
     std::set<std::pair<std::size_t, std::string>> refused;
     std::vector<Missed> missed;  // of the sources
+    // What another session writes.
+    std::function<bool(const std::string& name, WallTime)> held = [](const std::string&, WallTime) {
+        return false;
+    };
     std::function<bool(std::size_t site, WallTime)> down = [](std::size_t, WallTime) {
         return false;
     };
@@ -120,6 +124,14 @@ class VirtualCrew final : public Crew {
                 .remedy = {}};
     }
 
+    static Error held_error() {
+        return {.fault = Fault::cut,
+                .message = "another transfer is writing this file",
+                .path = {},
+                .side = Side::remote,
+                .remedy = {}};
+    }
+
     Done finish(UnderWay ended) {
         const Load& load = ended.work.load;
         const bool stopped = ended.stopped;
@@ -174,6 +186,8 @@ class VirtualCrew final : public Crew {
             outcome.cut = lost(Fault::cut);
             return outcome;
         }
+        if (load.tasks.front().piece != Piece::whole && world_.held(load.tasks.front().name, now_))
+            return held_error();
         const std::size_t count = load.tasks.size() / (down || stopped ? 2 : 1);
         for (std::size_t i = 0; i < count; ++i) {
             const std::string& name = load.tasks[i].name;
@@ -184,6 +198,10 @@ class VirtualCrew final : public Crew {
                                            .path = {},
                                            .side = Side::remote,
                                            .remedy = {}});
+                continue;
+            }
+            if (world_.held(name, now_)) {
+                outcome.add_failure(name, held_error());
                 continue;
             }
             ++world_.moved[{load.site, name}];
