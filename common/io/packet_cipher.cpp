@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "common/io/aead.h"
 #include "common/io/machine.h"
 
 // docs/protocol.md §5.
@@ -17,8 +18,7 @@ namespace {
 
 constexpr std::string_view kLabel = "lambda-ftp key";
 constexpr unsigned kAgeShift = 22;
-constexpr std::size_t kNonceBytes = 12;
-constexpr std::size_t kTagBytes = 16;
+constexpr std::size_t kNonceBytes = Aead::kNonceBytes;
 constexpr std::size_t kClearTagBytes = 8;
 constexpr std::size_t kMostKeyBytes = 32;
 
@@ -28,13 +28,6 @@ enum class Cipher : std::uint8_t { aes_128_gcm = 0, chacha20_poly1305 = 1 };
 
 std::size_t key_bytes(Cipher cipher) {
     return cipher == Cipher::aes_128_gcm ? 16 : 32;
-}
-
-unsigned char* raw(std::byte* bytes) {
-    return reinterpret_cast<unsigned char*>(bytes);
-}
-const unsigned char* raw(const std::byte* bytes) {
-    return reinterpret_cast<const unsigned char*>(bytes);
 }
 
 // Where the bytes end in `to`.
@@ -122,33 +115,23 @@ class KeyRing {
 };
 
 struct AeadKey {
-    EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
-    std::array<std::byte, kNonceBytes> iv{};
-
-    AeadKey() = default;
-    AeadKey(const AeadKey&) = delete;
-    AeadKey& operator=(const AeadKey&) = delete;
-    ~AeadKey() { EVP_CIPHER_CTX_free(context); }
+    Aead::Key key{};
+    std::array<std::byte, Aead::kNonceBytes> iv{};
 };
 
-// private and safe. One instance seals or opens, never both with the same contexts: OpenSSL keeps
-// the direction with the key.
+// private and safe. The directions have keys of their own: OpenSSL keeps the direction with the
+// key.
 class AeadCipher final : public ports::PacketCipher {
   public:
     explicit AeadCipher(const CipherSpec& spec)
         : schedule_(spec),
           encrypt_(static_cast<Protection>(spec.protection) == Protection::encrypted),
-          cipher_(EVP_CIPHER_fetch(nullptr,
-                                   static_cast<Cipher>(spec.cipher) == Cipher::aes_128_gcm
-                                       ? "AES-128-GCM"
-                                       : "ChaCha20-Poly1305",
-                                   nullptr)) {}
-    AeadCipher(const AeadCipher&) = delete;
-    AeadCipher& operator=(const AeadCipher&) = delete;
-    ~AeadCipher() override { EVP_CIPHER_free(cipher_); }
+          key_bytes_(key_bytes(static_cast<Cipher>(spec.cipher))),
+          aead_(static_cast<Cipher>(spec.cipher) == Cipher::aes_128_gcm ? "AES-128-GCM"
+                                                                        : "ChaCha20-Poly1305") {}
 
-    bool usable() const { return schedule_.usable() && cipher_ != nullptr; }
-    std::size_t tag_bytes() const override { return kTagBytes; }
+    bool usable() const { return schedule_.usable() && aead_.usable(); }
+    std::size_t tag_bytes() const override { return Aead::kTagBytes; }
 
     void seal(std::span<const ports::SealJob> jobs) override {
         for (const ports::SealJob& job : jobs) seal_one(job);
@@ -158,73 +141,54 @@ class AeadCipher final : public ports::PacketCipher {
     }
 
   private:
-    enum Direction : int { opening = 0, sealing = 1 };
-
-    EVP_CIPHER_CTX* start(std::uint64_t number, Direction direction) {
-        AeadKey& key = rings_[direction].at(
+    Aead::Key& start(std::uint64_t number, Aead::Direction direction) {
+        AeadKey& place = rings_[static_cast<std::size_t>(direction)].at(
             number >> kAgeShift, schedule_,
             [this, direction](AeadKey& fresh, const FlowKey& derived) {
                 fresh.iv = derived.iv;
-                LAMBDA_ASSERT(EVP_CipherInit_ex(fresh.context, cipher_, nullptr,
-                                                raw(derived.key.data()), nullptr, direction) == 1);
+                fresh.key = Aead::Key(aead_, ByteView(derived.key).first(key_bytes_), direction);
             });
-        std::array<std::byte, kNonceBytes> nonce = key.iv;
-        std::byte* tail = nonce.data() + kNonceBytes - 8;
+        std::array<std::byte, Aead::kNonceBytes> nonce = place.iv;
+        std::byte* tail = nonce.data() + nonce.size() - 8;
         store_u64(tail, load_u64(tail) ^ number);
-        LAMBDA_ASSERT(EVP_CipherInit_ex(key.context, nullptr, nullptr, nullptr, raw(nonce.data()),
-                                        direction) == 1);
-        return key.context;
-    }
-
-    static bool update(EVP_CIPHER_CTX* context, std::byte* out, const std::byte* in,
-                       std::size_t bytes) {
-        int written = 0;
-        return bytes == 0 || EVP_CipherUpdate(context, out == nullptr ? nullptr : raw(out),
-                                              &written, raw(in), static_cast<int>(bytes)) == 1;
+        LAMBDA_ASSERT(place.key.start(nonce.data()));
+        return place.key;
     }
 
     void seal_one(const ports::SealJob& job) {
-        EVP_CIPHER_CTX* context = start(job.number, sealing);
+        Aead::Key& key = start(job.number, Aead::Direction::seal);
         std::byte* text = job.packet + ports::kHeaderBytes;
         std::byte* trailer = text + job.text.size();
         std::byte* tag = trailer + job.trailer.size();
         bool ok = true;
         if (encrypt_) {
-            ok = update(context, nullptr, job.packet, ports::kHeaderBytes) &&
-                 update(context, text, job.text.data(), job.text.size()) &&
-                 update(context, trailer, job.trailer.data(), job.trailer.size());
+            ok = key.associate(ByteView(job.packet, ports::kHeaderBytes)) &&
+                 key.update(text, job.text) && key.update(trailer, job.trailer);
         } else {
             append(append(text, job.text), job.trailer);
-            ok = update(context, nullptr, job.packet, static_cast<std::size_t>(tag - job.packet));
+            ok = key.associate(ByteView(job.packet, tag));
         }
-        int written = 0;
-        ok = ok && EVP_CipherFinal_ex(context, raw(tag), &written) == 1 &&
-             EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, kTagBytes, tag) == 1;
-        LAMBDA_ASSERT(ok);
+        LAMBDA_ASSERT(ok && key.tag(tag));
     }
 
     bool open_one(const ports::OpenJob& job) {
-        if (job.packet.size() < ports::kHeaderBytes + kTagBytes) return false;
-        EVP_CIPHER_CTX* context = start(job.number, opening);
-        const ByteView text = job.packet.subspan(
-            ports::kHeaderBytes, job.packet.size() - ports::kHeaderBytes - kTagBytes);
+        constexpr std::size_t kLeast = ports::kHeaderBytes + Aead::kTagBytes;
+        if (job.packet.size() < kLeast) return false;
+        Aead::Key& key = start(job.number, Aead::Direction::open);
+        const ByteView text = job.packet.subspan(ports::kHeaderBytes, job.packet.size() - kLeast);
         const std::size_t associated =
             encrypt_ ? ports::kHeaderBytes : ports::kHeaderBytes + text.size();
-        // OpenSSL takes the expected tag through a pointer to mutable bytes, and only copies it.
-        auto* tag = const_cast<std::byte*>(job.packet.data() + job.packet.size() - kTagBytes);
-        std::array<unsigned char, 16> none;
-        int written = 0;
-        const bool ok = update(context, nullptr, job.packet.data(), associated) &&
-                        (!encrypt_ || update(context, job.text, text.data(), text.size())) &&
-                        EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, kTagBytes, tag) == 1 &&
-                        EVP_CipherFinal_ex(context, none.data(), &written) == 1;
+        const bool ok = key.associate(job.packet.first(associated)) &&
+                        (!encrypt_ || key.update(job.text, text)) &&
+                        key.check(job.packet.data() + job.packet.size() - Aead::kTagBytes);
         if (ok && !encrypt_) append(job.text, text);
         return ok;
     }
 
     const KeySchedule schedule_;
     const bool encrypt_;
-    EVP_CIPHER* cipher_;
+    const std::size_t key_bytes_;
+    Aead aead_;
     std::array<KeyRing<AeadKey>, 2> rings_;  // by Direction
 };
 
@@ -297,7 +261,7 @@ Duration time_to_seal(Cipher cipher) {
     if (!sealer.usable()) return Duration::max();
     constexpr std::size_t text_bytes = 8192;
     std::array<std::byte, text_bytes> text{};
-    std::array<std::byte, ports::kHeaderBytes + text_bytes + kTagBytes> packet{};
+    std::array<std::byte, ports::kHeaderBytes + text_bytes + Aead::kTagBytes> packet{};
     Duration best = Duration::max();
     Clock clock;
     for (std::uint64_t round = 0; round < 8; ++round) {

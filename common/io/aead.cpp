@@ -1,0 +1,136 @@
+#include "common/io/aead.h"
+
+#include <openssl/core_names.h>
+#include <openssl/params.h>
+#include <openssl/provider.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "common/base/assert.h"
+
+namespace lambda::io {
+namespace {
+
+unsigned char* raw(std::byte* bytes) {
+    return reinterpret_cast<unsigned char*>(bytes);
+}
+const unsigned char* raw(const std::byte* bytes) {
+    return reinterpret_cast<const unsigned char*>(bytes);
+}
+
+// Among names with colons between them.
+bool is_named(std::string_view names, const EVP_CIPHER* cipher) {
+    while (!names.empty()) {
+        const std::size_t end = names.find(':');
+        if (EVP_CIPHER_is_a(cipher, std::string(names.substr(0, end)).c_str()) == 1) return true;
+        names.remove_prefix(end == names.npos ? names.size() : end + 1);
+    }
+    return false;
+}
+
+}  // namespace
+
+Aead::Aead(const char* name) : cipher_(EVP_CIPHER_fetch(nullptr, name, nullptr)) {
+    if (cipher_ == nullptr) return;
+    const OSSL_PROVIDER* const provider = EVP_CIPHER_get0_provider(cipher_);
+    int no_cache = 0;
+    const OSSL_ALGORITHM* const all =
+        OSSL_PROVIDER_query_operation(provider, OSSL_OP_CIPHER, &no_cache);
+    const OSSL_ALGORITHM* ours = all;
+    while (ours != nullptr && ours->algorithm_names != nullptr &&
+           !is_named(ours->algorithm_names, cipher_)) {
+        ++ours;
+    }
+    if (ours == nullptr || ours->algorithm_names == nullptr) return;
+    for (const OSSL_DISPATCH* entry = ours->implementation; entry->function_id != 0; ++entry) {
+        switch (entry->function_id) {
+            case OSSL_FUNC_CIPHER_NEWCTX:
+                new_ = OSSL_FUNC_cipher_newctx(entry);
+                break;
+            case OSSL_FUNC_CIPHER_FREECTX:
+                free_ = OSSL_FUNC_cipher_freectx(entry);
+                break;
+            case OSSL_FUNC_CIPHER_ENCRYPT_INIT:
+                start_sealing_ = OSSL_FUNC_cipher_encrypt_init(entry);
+                break;
+            case OSSL_FUNC_CIPHER_DECRYPT_INIT:
+                start_opening_ = OSSL_FUNC_cipher_decrypt_init(entry);
+                break;
+            case OSSL_FUNC_CIPHER_UPDATE:
+                update_ = OSSL_FUNC_cipher_update(entry);
+                break;
+            case OSSL_FUNC_CIPHER_FINAL:
+                final_ = OSSL_FUNC_cipher_final(entry);
+                break;
+            case OSSL_FUNC_CIPHER_GET_CTX_PARAMS:
+                get_ = OSSL_FUNC_cipher_get_ctx_params(entry);
+                break;
+            case OSSL_FUNC_CIPHER_SET_CTX_PARAMS:
+                set_ = OSSL_FUNC_cipher_set_ctx_params(entry);
+                break;
+            default:
+                break;
+        }
+    }
+    usable_ = new_ != nullptr && free_ != nullptr && start_sealing_ != nullptr &&
+              start_opening_ != nullptr && update_ != nullptr && final_ != nullptr &&
+              get_ != nullptr && set_ != nullptr;
+    OSSL_PROVIDER_unquery_operation(provider, OSSL_OP_CIPHER, all);
+}
+
+Aead::~Aead() {
+    EVP_CIPHER_free(cipher_);
+}
+
+void* Aead::new_context() const {
+    return new_(OSSL_PROVIDER_get0_provider_ctx(EVP_CIPHER_get0_provider(cipher_)));
+}
+
+Aead::Key::Key(Aead& aead, ByteView key, Direction direction)
+    : aead_(&aead), context_(aead.new_context(), Free{aead.free_}), direction_(direction) {
+    auto* const start = direction == Direction::seal ? aead.start_sealing_ : aead.start_opening_;
+    LAMBDA_ASSERT(context_ != nullptr);
+    LAMBDA_ASSERT(start(context_.get(), raw(key.data()), key.size(), nullptr, 0, nullptr) == 1);
+}
+
+bool Aead::Key::start(const std::byte* nonce) {
+    auto* const start =
+        direction_ == Direction::seal ? aead_->start_sealing_ : aead_->start_opening_;
+    return start(context_.get(), nullptr, 0, raw(nonce), kNonceBytes, nullptr) == 1;
+}
+
+bool Aead::Key::associate(ByteView bytes) {
+    return update(nullptr, bytes);
+}
+
+bool Aead::Key::update(std::byte* out, ByteView in) {
+    std::size_t written = 0;
+    return in.empty() || aead_->update_(context_.get(), raw(out), &written, in.size(),
+                                        raw(in.data()), in.size()) == 1;
+}
+
+bool Aead::Key::tag(std::byte* out) {
+    std::array<OSSL_PARAM, 2> asked{
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, out, kTagBytes),
+        OSSL_PARAM_construct_end()};
+    return finish() && aead_->get_(context_.get(), asked.data()) == 1;
+}
+
+bool Aead::Key::check(const std::byte* tag) {
+    // What OpenSSL only reads it takes by a pointer to what is not const.
+    const std::array<OSSL_PARAM, 2> expected{
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, const_cast<std::byte*>(tag),
+                                          kTagBytes),
+        OSSL_PARAM_construct_end()};
+    return aead_->set_(context_.get(), expected.data()) == 1 && finish();
+}
+
+bool Aead::Key::finish() {
+    std::array<unsigned char, 16> none;
+    std::size_t written = 0;
+    return aead_->final_(context_.get(), none.data(), &written, none.size()) == 1;
+}
+
+}  // namespace lambda::io
