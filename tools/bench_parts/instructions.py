@@ -1,0 +1,152 @@
+"""Instructions in user space for each packet of the steady state, at the sender and at the receiver, as callgrind
+counts them: a put over loopback from /dev/shm to /.null by one stripe, with real programs. Two sizes are run, and
+what the larger took more is divided by the packets that it sent more, so that start, login and end cancel out. The
+figures repeat within some percent on a busy machine too.
+
+Below valgrind files are read by threads (it knows no io_uring), and a processor without VAES and AVX-512 is seen: the
+cipher takes more instructions than it does outside. Needs valgrind and cc, x86-64.
+"""
+
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench_parts.ours import summary
+from bench_parts.place import Folder, make_random, program
+from bench_parts.table import table
+from bench_parts.verdict import small_bench
+
+MEMORY = "/dev/shm"
+LONGEST_RUN_S = 900
+# Where the instructions lie: objects by what they do.
+PARTS = (("cipher", "libcrypto"), ("digest", "libxxhash"), ("ours", "lambda-ftp"), ("libc", ""))
+
+
+def main(words):
+    parser = small_bench("instructions", __doc__)
+    parser.add_argument("--payloads", default="1440,65475", metavar="BYTES,...")
+    parser.add_argument("--protections", default="private,clear")
+    parser.add_argument("--packets", type=int, default=20_000, help="by which the larger run is larger")
+    arguments = parser.parse_args(words)
+    missing = [name for name in ("valgrind", "cc") if not shutil.which(name)]
+    if missing:
+        sys.exit(f"bench: instructions: left out, not installed: {', '.join(missing)}")
+    results = []
+    with Folder(arguments) as folder:
+        for protection in arguments.protections.split(","):
+            for payload in map(int, arguments.payloads.split(",")):
+                results.append({"protection": protection, "payload": payload} | case(arguments, folder, protection, payload))
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(results, file, indent=1)
+    rows = []
+    for result in results:
+        for end in ("sender", "receiver"):
+            counts = result[end]
+            rows.append([f"{result['protection']}, {result['payload']}", end, f"{sum(counts.values()):.0f}"] +
+                        [f"{counts[name]:.0f}" for name, _ in PARTS])
+    print(f"instructions in user space for each packet, over {arguments.packets} packets or a little more\n")
+    print(table(["payload", "end", "all"] + [name for name, _ in PARTS], rows))
+
+
+def case(arguments, folder, protection, payload):
+    """By end and part: instructions for each packet."""
+    runs = [Run(arguments, folder, protection, payload, size)
+            for size in (payload * arguments.packets // 2, payload * arguments.packets * 3 // 2)]
+    packets = runs[1].packets - runs[0].packets
+    return {"packets": packets} | {
+        end: {name: (runs[1].counts[end][name] - runs[0].counts[end][name]) / packets for name, _ in PARTS}
+        for end in ("sender", "receiver")}
+
+
+class Run:
+    """One put: what it sent, and what each end spent."""
+
+    def __init__(self, arguments, folder, protection, payload, size):
+        self.folder = tempfile.mkdtemp(dir=folder)
+        self.environment = dict(os.environ, HOME=self.folder, LD_PRELOAD=old_calls(folder))
+        password = self.write("password", "only for this run\n")
+        settings = self.write("settings.yaml", "io_uring: false\nallow_null: true\n")
+        os.mkdir(os.path.join(self.folder, "root"))
+        server = self.start("receiver", program("lambda-ftpd", arguments), "--config", settings, "--root",
+                            os.path.join(self.folder, "root"), "--state", os.path.join(self.folder, "state"), "--user",
+                            "bench", "--password-file", password, "--listen", "127.0.0.1:0")
+        try:
+            port = self.port_of(server)
+            with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as memory:
+                source = make_random(os.path.join(memory, "source"), size)
+                client = self.start("sender", program("lambda-ftp", arguments), "put", "--no-uring", "--json", "--quiet",
+                                    "--trust-new-host", "--stripes", "1", "--cipher", "aes-128-gcm", "--password-file",
+                                    password, "--payload", str(payload), "--protection", protection, source,
+                                    f"lambda://bench@127.0.0.1:{port}/.null")
+                if client.wait(LONGEST_RUN_S) != 0:
+                    sys.exit(f"bench: the put below valgrind failed: {self.said('sender')[-3000:]}")
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(60)
+        self.packets = summary(self.said("sender"))["sent_packets"]
+        self.counts = {end: counts_of(os.path.join(self.folder, end + ".callgrind")) for end in ("sender", "receiver")}
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", opener=lambda p, flags: os.open(p, flags, 0o600)) as file:
+            file.write(text)
+        return path
+
+    def start(self, end, *command):
+        out = os.path.join(self.folder, end)
+        with open(out + ".out", "wb") as said, open(out + ".err", "wb") as errors:
+            return subprocess.Popen(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}.callgrind", *command],
+                                    stdin=subprocess.DEVNULL, stdout=said, stderr=errors, env=self.environment)
+
+    def said(self, end):
+        text = ""
+        for name in (".err", ".out"):
+            with open(os.path.join(self.folder, end + name), errors="replace") as file:
+                text += file.read()
+        return text
+
+    def port_of(self, server):
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and server.poll() is None:
+            if found := re.search(r"^listening on .*:(\d+)$", self.said("receiver"), re.M):
+                return int(found.group(1))
+            time.sleep(0.1)
+        sys.exit(f"bench: no server below valgrind: {self.said('receiver')[-3000:]}")
+
+
+def old_calls(folder):
+    library = os.path.join(folder, "old_calls.so")
+    if not os.path.exists(library):
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "old_calls.c")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
+def counts_of(file):
+    """Instructions by part: each object's own, as the file's format has them (its line behind calls= is what the
+    called ones took)."""
+    counts, names = collections.Counter(), {}
+    part, skip = PARTS[-1][0], False
+    with open(file) as lines:
+        for line in lines:
+            if found := re.match(r"(c?ob)=\((\d+)\)(?: (.+))?", line):
+                which, number, path = found.groups()
+                if path:
+                    names[number] = next(name for name, mark in PARTS if mark in os.path.basename(path))
+                if which == "ob":
+                    part = names[number]
+            elif line.startswith("calls="):
+                skip = True
+            elif found := re.match(r"[+\-*\d]\S* (\d+)", line):
+                if not skip:
+                    counts[part] += int(found.group(1))
+                skip = False
+    return counts
