@@ -37,6 +37,7 @@ constexpr Form kForms[] = {
     {Action::stat, "stat", 1, kAny, "PLACE...", "type, size, time and mode"},
     {Action::mkdir, "mkdir", 1, kAny, "PLACE...", "make directories"},
     {Action::rm, "rm", 1, kAny, "PLACE...", "remove files"},
+    {Action::rmdir, "rmdir", 1, kAny, "PLACE...", "remove empty directories"},
     {Action::mv, "mv", 2, 2, "PLACE PLACE", "rename on one server"},
     {Action::checksum, "checksum", 1, kAny, "PLACE...", "checksums of files, here or there"},
     {Action::audit, "audit", 1, 1, "RECEIPT", "whether files still are what a receipt says"},

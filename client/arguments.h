@@ -29,6 +29,7 @@ enum class Action {
     stat,
     mkdir,
     rm,
+    rmdir,
     mv,
     checksum,
     audit,

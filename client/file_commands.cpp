@@ -148,6 +148,10 @@ void remove_files(const Arguments& arguments, Report& report) {
     for_each_place("DELE", arguments, report, [](const session::Reply&, const std::string&) {});
 }
 
+void remove_directories(const Arguments& arguments, Report& report) {
+    for_each_place("RMD", arguments, report, [](const session::Reply&, const std::string&) {});
+}
+
 void rename(const Arguments& arguments, Report& report) {
     auto session = RemoteSession::of_places(arguments.operands, {"RNFR", "RNTO"});
     if (!session) return report.error(session.error());

@@ -11,6 +11,7 @@ void list(const Arguments& arguments, Report& report);
 void stat(const Arguments& arguments, Report& report);
 void make_directories_there(const Arguments& arguments, Report& report);
 void remove_files(const Arguments& arguments, Report& report);
+void remove_directories(const Arguments& arguments, Report& report);
 void rename(const Arguments& arguments, Report& report);
 void ping(const Arguments& arguments, Report& report);
 

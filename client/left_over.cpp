@@ -2,22 +2,41 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
+#include <filesystem>
 
 #include "client/home.h"
 
 namespace lambda::client {
 namespace {
 
+constexpr std::string_view kPrefix = "left-over-";
+constexpr std::size_t kMostKept = 100;
+
+// Best effort: the newest stay, as their names have it.
+void forget_old(const std::string& directory) {
+    std::error_code problem;
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, problem)) {
+        if (entry.path().filename().string().starts_with(kPrefix)) files.push_back(entry.path());
+    }
+    if (files.size() < kMostKept) return;
+    std::sort(files.begin(), files.end());
+    files.resize(files.size() - kMostKept + 1);
+    for (const auto& file : files) std::filesystem::remove(file, problem);
+}
+
 Result<std::string> fresh_file() {
     const std::string directory = state_directory();
     if (auto made = make_directories(directory); !made) return made.error();
+    forget_old(directory);
     const std::time_t time = std::time(nullptr);
     std::tm utc{};
     ::gmtime_r(&time, &utc);
     char name[64];
-    std::strftime(name, sizeof name, "/left-over-%Y%m%dT%H%M%SZ-", &utc);
-    return directory + name + std::to_string(::getpid());
+    std::strftime(name, sizeof name, "%Y%m%dT%H%M%SZ-", &utc);
+    return directory + "/" + std::string(kPrefix) + name + std::to_string(::getpid());
 }
 
 }  // namespace

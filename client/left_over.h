@@ -9,7 +9,8 @@
 
 namespace lambda::client {
 
-// Written to `file`, or to a fresh one in the state directory where that is empty. Returns where.
+// Written to `file`, or where that is empty to a fresh one in the state directory, where the newest
+// hundred stay. Returns where.
 Result<std::string> write_left_over(const std::string& file,
                                     const std::vector<std::string>& sources);
 

@@ -63,6 +63,8 @@ void perform(const Arguments& arguments, Report& report) {
             return make_directories_there(arguments, report);
         case Action::rm:
             return remove_files(arguments, report);
+        case Action::rmdir:
+            return remove_directories(arguments, report);
         case Action::mv:
             return rename(arguments, report);
         case Action::checksum:

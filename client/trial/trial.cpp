@@ -83,6 +83,8 @@ class Trial {
         csv.put(csv_head());
         TrialRunner runner(arguments_, place_, report_);
         if (const auto stands = runner.greet(); !stands) return report_.error(stands.error());
+        report_.note(std::to_string(cases.size()) + (cases.size() == 1 ? " case" : " cases") +
+                     ", each run " + std::to_string(arguments_.trial.repetitions) + " times");
         for (const TrialCase& what : cases) {
             if (skipped_.contains(what.leg.name)) continue;
             if (!run_case(runner, what, csv)) return;
@@ -129,11 +131,14 @@ class Trial {
     }
 
     void skip(const std::string& leg, const Error& error) {
+        // The path is the trial's own file, or a size: nothing that the user knows.
+        Error said = error;
+        said.path.clear();
+        const std::string why = said.sentence();
         skipped_.insert(leg);
-        story_.skips.push_back({leg, error.sentence()});
-        report_.say("skipped " + leg + ": " + error.sentence());
-        report_.event(
-            JsonObject().text("event", "skipped").text("leg", leg).text("why", error.sentence()));
+        story_.skips.push_back({leg, why});
+        report_.say("skipped " + leg + ": " + why);
+        report_.event(JsonObject().text("event", "skipped").text("leg", leg).text("why", why));
     }
 
     void run_against(const std::vector<TrialCase>& cases) {
@@ -199,7 +204,7 @@ void trial(const Arguments& arguments, Report& report) {
     all.story().before = *before;
     all.run(*cases, *csv);
     if (const auto ended = csv->end(); !ended) report.error(ended.error());
-    if (!page->wanted()) return;
+    if (!page->wanted() || all.story().cases.empty()) return;
     if (const auto written = page->write(trial_page(all.story())); !written)
         report.error(written.error());
 }

@@ -88,3 +88,7 @@ class Names(Case):
         self.assertEqual(self.client("ping", url()).code, DONE)
         self.assert_failed(self.client("rm", url("moved")), FILE_FAILED)
         self.assert_failed(self.client("stat", url("moved")), FILE_FAILED)
+        self.assertEqual(self.client("mkdir", url("made here/below")).code, DONE)
+        self.assert_failed(self.client("rmdir", url("made here")), FILE_FAILED)
+        self.assertEqual(self.client("rmdir", url("made here/below"), url("made here")).code, DONE)
+        self.assertFalse(os.path.exists(self.daemon.path("made here")))

@@ -1,0 +1,35 @@
+#include "client/left_over.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/catch.h"
+#include "tests/unit/client/scratch.h"
+
+namespace lambda::client {
+
+TEST_CASE("left-over files: each its own, and the newest hundred stay") {
+    const Scratch scratch;
+    ::setenv("XDG_STATE_HOME", (scratch / "").c_str(), 1);
+    const std::filesystem::path kept = scratch / "lambda-ftp";
+    std::filesystem::create_directories(kept);
+    std::ofstream(kept / "known_hosts") << "not one of them\n";
+    for (int i = 0; i < 120; ++i) {
+        std::ofstream(kept / ("left-over-20200101T0000" + std::to_string(100 + i) + "Z-1"))
+            << "old";
+    }
+    const auto written = write_left_over("", {"one", "two"});
+    ::unsetenv("XDG_STATE_HOME");
+    REQUIRE(written);
+    std::ifstream in(*written, std::ios::binary);
+    CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == std::string("one\0two\0", 8));
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(kept)) ++count;
+    CHECK(count == 101);
+    CHECK(std::filesystem::exists(kept / "known_hosts"));
+    CHECK(std::filesystem::exists(kept / "left-over-20200101T0000219Z-1"));
+    CHECK_FALSE(std::filesystem::exists(kept / "left-over-20200101T0000120Z-1"));
+}
+
+}  // namespace lambda::client
