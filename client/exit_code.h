@@ -13,14 +13,16 @@ class ExitCode {
   public:
     // From now on a lost session is a cut one.
     void session_stands() { stands_ = true; }
-    void add(Fault fault) {
-        const int code = code_of(fault);
-        if (rank(code) < rank(code_)) code_ = code;
-    }
+    void add(Fault fault) { take(code_of(fault, stands_)); }
+    // Of a place with which no session ever stood, whatever other places did.
+    void add_unreached(Fault fault) { take(code_of(fault, false)); }
     int value() const { return code_; }
 
   private:
-    int code_of(Fault fault) const {
+    void take(int code) {
+        if (rank(code) < rank(code_)) code_ = code;
+    }
+    static int code_of(Fault fault, bool stands) {
         switch (fault) {
             case Fault::usage:
                 return 2;
@@ -31,9 +33,9 @@ class ExitCode {
             case Fault::session:
             case Fault::cut:
             case Fault::protocol:
-                return stands_ ? 5 : 3;
+                return stands ? 5 : 3;
             case Fault::unsupported:
-                return stands_ ? 1 : 3;
+                return stands ? 1 : 3;
         }
         LAMBDA_ASSERT(false);
     }

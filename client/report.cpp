@@ -50,6 +50,13 @@ Report::Report(Style style, Time started)
 
 void Report::error(const Error& error) {
     say(error.sentence());
+    exit_code_.add(error.fault);
+    record_error(error, to_string(error.side));
+}
+
+void Report::unreached(const Error& error) {
+    say(error.sentence());
+    exit_code_.add_unreached(error.fault);
     record_error(error, to_string(error.side));
 }
 
@@ -59,11 +66,11 @@ void Report::error_at(const std::string& side, const Error& error) {
     const std::string where = error.path.empty() ? "the " + side + " server: "
                                                  : error.path + " (on the " + side + " server): ";
     say(where + bare.sentence());
+    exit_code_.add(error.fault);
     record_error(error, side);
 }
 
 void Report::record_error(const Error& error, const std::string& side) {
-    exit_code_.add(error.fault);
     if (!style_.json) return;
     const std::string message =
         error.remedy.empty() ? error.message : error.message + "; " + error.remedy;

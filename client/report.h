@@ -29,6 +29,8 @@ class Report {
     void session_stands() { exit_code_.session_stands(); }
 
     void error(const Error& error);
+    // Of one of several places, with which no session ever stood.
+    void unreached(const Error& error);
     // Of one of several servers: "PATH (on the SIDE server): MESSAGE; REMEDY".
     void error_at(const std::string& side, const Error& error);
     // Something a user should know, said once; not with --quiet.

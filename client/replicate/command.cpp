@@ -83,7 +83,7 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
     for (std::uint32_t i = 0; i < job.sites.size(); ++i) {
         const auto there = carrier->look(i, *source);
         if (!there) {
-            report.error(there.error());
+            report.unreached(there.error());
             continue;
         }
         report.session_stands();
@@ -156,15 +156,13 @@ struct Conclusion {
 };
 Result<Conclusion> conclude(const Job& job, const Ending& ending, Store& store, const Run& run,
                             const std::string& left_over_file, Report& report) {
-    // What has begun and is ended from outside is cut, whatever it had reached.
-    const bool stopped =
-        ending.how == Ending::How::interrupted || ending.how == Ending::How::cancelled;
-    if (ending.session_stood || stopped) report.session_stands();
+    // What has begun is cut, if it is, whatever it had reached.
+    report.session_stands();
     const auto failures = store.failures(run.id, mover::Outcome::kMaxFailures);
     if (!failures) return failures.error();
     const auto statuses = store.sites(run.id);
     if (!statuses) return statuses.error();
-    bool whole = ending.errors.empty();
+    bool whole = ending.errors.empty() && ending.unreached.empty();
     for (const SiteStatus& site : *statuses)
         whole = whole && site.state == SiteState::done && site.failed == 0;
     RunState state = whole ? RunState::done : RunState::left_over;
@@ -175,6 +173,7 @@ Result<Conclusion> conclude(const Job& job, const Ending& ending, Store& store, 
         if (!ended) return ended.error();
         ours = *ended;
     }
+    for (const Error& error : ending.unreached) report.unreached(error);
     for (const Error& error : ending.errors) report.error(error);
     for (const Failure& failure : *failures) {
         Error error = failure.error;

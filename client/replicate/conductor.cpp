@@ -364,7 +364,11 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
         if (*alone) site.state = SiteState::given_up;
         Error said = error;
         said.message = job_.sites[number].text + ": given up: " + error.message;
-        add_error(std::move(said));
+        if (site.stood) {
+            add_error(std::move(said));
+        } else {
+            result_.unreached.push_back(std::move(said));  // one a site
+        }
         return {};
     }
     if (site.not_before <= now) {  // lanes beside this one heard the same

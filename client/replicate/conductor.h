@@ -25,10 +25,10 @@ struct Ending {
     How how = How::finished;
     // Of all transfers of this process: what was moved, and how.
     mover::Outcome moved;
-    bool session_stood = false;
     // What concerns a whole site or the sources; failures of files are in the store. Bounded by
     // Outcome::kMaxFailures.
     std::vector<Error> errors;
+    std::vector<Error> unreached;  // of sites with which no session of this process stood
 };
 
 class Conductor {
@@ -63,6 +63,7 @@ class Conductor {
         std::string why{};
         WallTime not_before = kNoTime;
         std::chrono::milliseconds pause{0};
+        bool stood = false;  // a session with it
         bool troubled = false;
         // What its patience is counted from: since when it is in trouble, and since when all that
         // it would take is held by other sessions (kNoTime: it is not so).

@@ -80,7 +80,7 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
                            ? ranges_of(entry.standing.size, job_.split_size)
                            : std::vector<Range>()});
     }
-    result_.session_stood = true;
+    sites_[number].stood = true;
     const auto kept = store_.plan(done.work.load.lease, planned, [this] { return beat(); });
     if (!kept) return kept.error();
     sites_[number].lead = 0;
@@ -158,14 +158,14 @@ const Error* busy_file(const mover::Outcome& outcome) {
 Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Outcome>& result) {
     const Load& load = done.work.load;
     if (const Error* busy = done.stopped ? nullptr : busy_piece(load, result)) {
-        result_.session_stood = true;
+        sites_[load.site].stood = true;
         say_(job_.sites[load.site].text + ": " + load.tasks.front().name + ": " + busy->message);
         if (auto released = release(done, TaskState::waiting, kBusyPause); !released)
             return released;
         return held(load.site, *busy);
     }
     if (result) {
-        result_.session_stood = true;
+        sites_[load.site].stood = true;
         add(*result);
         if (load.tidy) return handle_tidied(done, *result);
         if (auto kept = settle(load, settled_by(load, *result)); !kept) return kept;

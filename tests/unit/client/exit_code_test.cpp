@@ -41,3 +41,14 @@ TEST_CASE("a session that is lost before and one after it stood differ") {
     code.add(Fault::cut);
     CHECK(code.value() == 5);
 }
+
+TEST_CASE("a place that was never reached is no cut, whatever others did") {
+    ExitCode code;
+    code.session_stands();
+    code.add_unreached(Fault::session);
+    CHECK(code.value() == 3);
+    code.add(Fault::file);
+    CHECK(code.value() == 3);
+    code.add(Fault::cut);
+    CHECK(code.value() == 5);
+}

@@ -88,8 +88,8 @@ TEST_CASE("a destination that stays down is given up, and tried again by the nex
     VirtualCrew crew(bench.world, 2, kMonday);
     const auto ending = bench.conduct(bench.begin(kMonday), crew);
     REQUIRE(ending.ok());
-    REQUIRE(ending->errors.size() == 1);
-    CHECK_THAT(ending->errors[0].message, Catch::Contains("site1:x: given up"));
+    REQUIRE(ending->unreached.size() == 1);
+    CHECK_THAT(ending->unreached[0].message, Catch::Contains("site1:x: given up"));
     CHECK(crew.now() >= kMonday + minutes(10));
     CHECK(crew.now() < kMonday + minutes(13));
     CHECK(bench.world.sites[0].size() == 10);
@@ -202,7 +202,7 @@ TEST_CASE(
     };
     const auto ending = bench.conduct(bench.begin(kMonday), crew);
     REQUIRE(ending.ok());
-    CHECK(ending->errors.size() == 1);
+    CHECK(ending->unreached.size() == 1);
     CHECK(bench.world.sites[0].size() == 29);
     CHECK(third_done < kMonday + minutes(1));
     CHECK(crew.now() < kMonday + minutes(15));  // its patience ends
