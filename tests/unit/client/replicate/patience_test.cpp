@@ -164,7 +164,7 @@ TEST_CASE("the last of several movers gives up what none could reach") {
     std::size_t finished = 0;
     for (const Result<Ending>& ending : endings) {
         REQUIRE(ending.ok());
-        CHECK(ending->errors.size() == 1);
+        CHECK(ending->unreached.size() == 1);
         finished += ending->how == Ending::How::finished ? 1 : 0;
     }
     CHECK(finished == 1);
