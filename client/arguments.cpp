@@ -238,6 +238,8 @@ std::unique_ptr<CLI::App> make_app(Arguments& into) {
     app->allow_extras();
     app->add_flag_callback(
         "-h,--help", [&into] { into.action = Action::help; }, "Show this text.");
+    app->add_flag_callback(
+        "--version", [&into] { into.action = Action::version; }, "Show this program's version.");
     add_settings(*app, into);
     add_trial_options(*app, into.trial);
     app->add_flag("--trust-new-host", into.settings.trust_new_host,
@@ -374,7 +376,7 @@ Result<Arguments> parse_arguments(std::span<const char* const> arguments,
     } catch (const CLI::Error& error) {
         return usage(error.what());
     }
-    if (app->count("--help") > 0) return parsed;
+    if (app->count("--help") > 0 || app->count("--version") > 0) return parsed;
     if (auto taken = take_operands(app->remaining(), std::move(behind), parsed); !taken) {
         return taken.error();
     }

@@ -26,6 +26,15 @@ Result<void> queue_login(Connection& connection, const Server& server, const Acc
                  .remedy = {}};
 }
 
+// In "host:2812/x" the number is a name at port 2811, where nothing may listen.
+Error with_hint(Error error, const Server& server) {
+    if (error.fault != Fault::session || error.side != Side::network) return error;
+    if (server.port == kControlPort && !error.remedy.empty()) {
+        error.remedy += "; another port is written lambda://user@host:PORT/path";
+    }
+    return error;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Connection>> open_connection(const Server& server, const Access& access,
@@ -46,7 +55,7 @@ Result<std::unique_ptr<Connection>> open_connection(const Server& server, const 
         };
     }
     auto connection = Connection::open(call, interruption());
-    if (!connection) return connection.error();
+    if (!connection) return with_hint(connection.error(), server);
     if (auto queued = queue_login(**connection, server, access, warn); !queued) {
         return queued.error();
     }

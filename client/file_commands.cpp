@@ -18,6 +18,14 @@ namespace {
 constexpr std::size_t kInHand = 32;
 constexpr int kPings = 5;
 
+// A host alone will do where no path is meant: "ann@host" is "ann@host:".
+std::string host_place(const std::string& text) {
+    const auto place = parse_place(text);
+    if (!place || place->server) return text;
+    const auto of_host = parse_place(text + ":");
+    return of_host && of_host->server ? text + ":" : text;
+}
+
 const char* type_name(session::EntryType type) {
     switch (type) {
         case session::EntryType::file:
@@ -169,7 +177,7 @@ void rename(const Arguments& arguments, Report& report) {
 }
 
 void ping(const Arguments& arguments, Report& report) {
-    auto session = RemoteSession::of_places(arguments.operands, {"NOOP"});
+    auto session = RemoteSession::of_places({host_place(arguments.operands[0])}, {"NOOP"});
     if (!session) return report.error(session.error());
     if (auto opened = session->open(arguments, report); !opened) {
         return report.error(opened.error());

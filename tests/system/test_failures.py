@@ -70,7 +70,14 @@ class Sessions(Case):
     def test_nobody_listens(self):
         server = self.server()
         server.kill()
-        self.assert_failed(self.client("ls", server.url()), NO_SESSION)
+        result = self.client("ls", server.url())
+        self.assert_failed(result, NO_SESSION)
+        self.assertNotIn("another port", result.said())
+        # An address of this machine that nobody listens at; what looks like a port is a name.
+        for arguments in (("ls", "tester@127.43.21.7:29111/runs"), ("ping", "tester@127.43.21.7")):
+            result = self.client(*arguments)
+            self.assert_failed(result, NO_SESSION)
+            self.assertIn("another port is written lambda://user@host:PORT/path", result.said())
 
     def test_a_host_without_a_name(self):
         self.assert_failed(self.client("ls", "lambda://tester@does-not-exist.invalid/"), NO_SESSION)
