@@ -112,7 +112,8 @@ Result<Accounts> parse_accounts(const std::string& text, const std::string& file
     }
 }
 
-Result<void> save_accounts(const std::string& file, const Accounts& accounts) {
+Result<void> save_accounts(const std::string& file, const Accounts& accounts,
+                           const std::string& state_directory) {
     YAML::Emitter out;
     out << YAML::BeginMap << YAML::Key << "accounts" << YAML::Value << YAML::BeginMap;
     for (const auto& [name, account] : accounts) {
@@ -122,7 +123,7 @@ Result<void> save_accounts(const std::string& file, const Accounts& accounts) {
         out << YAML::Key << "read_only" << YAML::Value << account.read_only << YAML::EndMap;
     }
     out << YAML::EndMap << YAML::EndMap;
-    return replace_file(file, std::string(out.c_str()) + "\n");
+    return replace_file(file, std::string(out.c_str()) + "\n", state_directory);
 }
 
 }  // namespace lambda::server

@@ -30,7 +30,8 @@ bool is_account_name(std::string_view name);
 // A file that is not there holds no accounts. Errors name the file and line.
 Result<Accounts> load_accounts(const std::string& file);
 Result<Accounts> parse_accounts(const std::string& text, const std::string& file);
-// Replaces the file atomically, 0600.
-Result<void> save_accounts(const std::string& file, const Accounts& accounts);
+// Replaces the file atomically, 0600; as root, with the owner that keep_owner() finds.
+Result<void> save_accounts(const std::string& file, const Accounts& accounts,
+                           const std::string& state_directory);
 
 }  // namespace lambda::server

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "common/dialling/waiting.h"
+#include "common/io/log.h"
 #include "server/checksum.h"
 #include "server/offload.h"
 #include "server/session.h"
@@ -185,8 +186,8 @@ asio::awaitable<void> Session::join(const std::string& argument) {
     reply(200, "Joined");
     closing_ = true;
     if (!co_await connection_.flush(output_)) co_return;
-    log("joined transfer " + std::to_string(*number) + " as stripe " +
-        std::to_string(request->stripe) + ", epoch " + std::to_string(request->epoch));
+    io::log_debug(label_ + "joined transfer " + std::to_string(*number) + " as stripe " +
+                  std::to_string(request->stripe) + ", epoch " + std::to_string(request->epoch));
     joined_ = true;
     slot_.release();
     service_.transfers.join(*number, *request, connection_.release());

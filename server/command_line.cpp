@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <climits>
@@ -23,10 +24,19 @@ namespace {
 
 using session::usage_error;
 
+constexpr const char* kReadAtReload =
+    "; a running server reads it at SIGHUP (systemctl reload lambda-ftpd)\n";
+
+Error no_root(std::string what, const std::string& directory, int error_number) {
+    Error error = errno_error(Fault::usage, std::move(what), directory, error_number);
+    if (error_number == ENOENT) error.remedy = "make it first";
+    return error;
+}
+
 Result<std::string> absolute(const std::string& directory) {
     const std::unique_ptr<char, decltype(&std::free)> path(::realpath(directory.c_str(), nullptr),
                                                            std::free);
-    if (!path) return errno_error(Fault::usage, "cannot use the root", directory, errno);
+    if (!path) return no_root("cannot use the root", directory, errno);
     return std::string(path.get());
 }
 
@@ -70,10 +80,11 @@ Result<void> update(const config::ServerSettings& settings,
     if (!lock || ::flock(lock.get(), LOCK_EX) != 0) {
         return errno_error(Fault::usage, "cannot lock the accounts", file, errno);
     }
+    if (auto kept = keep_owner(lock.get(), file, settings.state); !kept) return kept;
     Result<Accounts> accounts = load_accounts(file);
     if (!accounts) return accounts.error();
     if (auto changed = change(*accounts); !changed) return changed;
-    return save_accounts(file, *accounts);
+    return save_accounts(file, *accounts, settings.state);
 }
 
 }  // namespace
@@ -122,20 +133,46 @@ Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettin
     return accounts;
 }
 
-Result<void> add_user(const CommandLine& line, const config::ServerSettings& settings) {
-    Result<Account> account = account_of(line);
-    if (!account) return account.error();
-    return update(settings, [&](Accounts& accounts) -> Result<void> {
-        accounts[line.user] = std::move(*account);
-        return {};
-    });
+Result<void> check_roots(const Accounts& accounts, const config::ServerSettings& settings) {
+    for (const auto& [name, account] : accounts) {
+        const std::string& root = account.root.empty() ? settings.root : account.root;
+        if (root.empty()) {
+            return usage_error("account '" + name + "' has no root, and the settings name none",
+                               "name a directory by --root, or set `root` in the settings");
+        }
+        struct stat status {};
+        const int error_number = ::stat(root.c_str(), &status) != 0 ? errno
+                                 : S_ISDIR(status.st_mode)          ? 0
+                                                                    : ENOTDIR;
+        if (error_number != 0) {
+            return no_root("cannot use the root of account '" + name + "'", root, error_number);
+        }
+    }
+    return {};
 }
 
-Result<void> remove_user(const std::string& name, const config::ServerSettings& settings) {
-    return update(settings, [&](Accounts& accounts) -> Result<void> {
+Result<std::string> add_user(const CommandLine& line, const config::ServerSettings& settings) {
+    const Result<Account> account = account_of(line);
+    if (!account) return account.error();
+    if (auto checked = check_roots({{line.user, *account}}, settings); !checked) {
+        return checked.error();
+    }
+    bool added = false;
+    const Result<void> updated = update(settings, [&](Accounts& accounts) -> Result<void> {
+        added = accounts.insert_or_assign(line.user, *account).second;
+        return {};
+    });
+    if (!updated) return updated.error();
+    return "account " + line.user + (added ? " added" : " changed") + kReadAtReload;
+}
+
+Result<std::string> remove_user(const std::string& name, const config::ServerSettings& settings) {
+    const Result<void> updated = update(settings, [&](Accounts& accounts) -> Result<void> {
         if (accounts.erase(name) == 0) return usage_error("there is no account '" + name + "'");
         return {};
     });
+    if (!updated) return updated.error();
+    return "account " + name + " removed" + kReadAtReload;
 }
 
 Result<std::string> list_users(const config::ServerSettings& settings) {

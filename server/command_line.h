@@ -29,8 +29,12 @@ Result<config::ServerSettings> settings_of(const CommandLine& line);
 // The accounts of the file, and that of --user. Says a warning where a password file is readable.
 Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettings& settings);
 
-Result<void> add_user(const CommandLine& line, const config::ServerSettings& settings);
-Result<void> remove_user(const std::string& name, const config::ServerSettings& settings);
+// Error: an account whose root nobody names, or is no directory: its logins would all fail.
+Result<void> check_roots(const Accounts& accounts, const config::ServerSettings& settings);
+
+// What was done, in a line.
+Result<std::string> add_user(const CommandLine& line, const config::ServerSettings& settings);
+Result<std::string> remove_user(const std::string& name, const config::ServerSettings& settings);
 // One line each: name, rights, root.
 Result<std::string> list_users(const config::ServerSettings& settings);
 

@@ -3,6 +3,7 @@
 #include "common/dialling/waiting.h"
 #include "common/session/facts.h"
 #include "common/session/terms.h"
+#include "config/endpoint.h"
 #include "server/listing.h"
 #include "server/login.h"
 #include "server/offload.h"
@@ -129,7 +130,7 @@ asio::awaitable<void> Session::user(const std::string& name) {
         auto work = [&] { return open_root(*accounts, service_.settings, name); };
         root_ = co_await offload(service_.files, work);
         if (root_) {
-            log("logged in as " + name + " by certificate");
+            log("logged in as " + name + " by certificate, from " + config::format_endpoint(peer_));
             reply(232, "Logged in by your certificate");
             co_return;
         }
@@ -159,13 +160,13 @@ asio::awaitable<void> Session::pass(const std::string& password) {
     if (!known) {
         service_.known_logins.add(account->second.password, password, dialling::now());
     }
-    log("logged in as " + user_);
+    log("logged in as " + user_ + ", from " + config::format_endpoint(peer_));
     reply(230, root_->read_only() ? "Logged in; this account may only read" : "Logged in");
 }
 
 void Session::failed_try(int code, const std::string& text) {
     reply(code, text);
-    log("refused: " + text);
+    log("refused: " + text + ", from " + config::format_endpoint(peer_));
     if (++failed_tries_ >= service_.settings.login_tries) closing_ = true;
 }
 

@@ -1,10 +1,14 @@
 // lambda-ftpd: the command line, and the life of the process.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "common/io/log.h"
 #include "common/io/process.h"
+#include "common/io/tls.h"
+#include "common/session/facts.h"
 #include "config/endpoint.h"
 #include "server/command_line.h"
 #include "server/server.h"
@@ -32,8 +36,29 @@ void reload(server::Server& running, const CommandLine& line) {
     io::open_log(level_of(*settings));
     Result<server::Accounts> accounts = server::accounts_of(line, *settings);
     if (!accounts) return io::log_error("accounts not reloaded: " + accounts.error().sentence());
+    if (auto checked = server::check_roots(*accounts, *settings); !checked) {
+        io::log_error(checked.error().sentence());
+    }
     running.replace_accounts(std::move(*accounts));
     io::log_info("accounts and log level reloaded");
+}
+
+// A server with settings of its own may wait for accounts; one without was called by mistake.
+Result<void> check_accounts(const CommandLine& line, const config::ServerSettings& settings,
+                            const server::Accounts& accounts) {
+    const bool configured = !line.config.empty();
+    if (accounts.empty() && !configured) {
+        return session::usage_error(
+            "there is no account",
+            "name one by --user, --password-file and --root, or add one by `lambda-ftpd user add`");
+    }
+    if (accounts.empty()) {
+        io::log_warning("there is no account yet; add one by `lambda-ftpd user add`");
+    }
+    auto checked = server::check_roots(accounts, settings);
+    if (checked || !configured) return checked;
+    io::log_error(checked.error().sentence());
+    return {};
 }
 
 int serve(const CommandLine& line) {
@@ -43,14 +68,18 @@ int serve(const CommandLine& line) {
     io::prepare_process();
     Result<server::Accounts> accounts = server::accounts_of(line, *settings);
     if (!accounts) return fail(accounts.error());
-    if (accounts->empty()) {
-        io::log_warning("there is no account yet; add one by `lambda-ftpd user add`");
+    if (auto checked = check_accounts(line, *settings, *accounts); !checked) {
+        return fail(checked.error());
     }
+    const std::string certificate = server::certificate_file(*settings);
     Result<std::unique_ptr<server::Server>> made =
         server::Server::make(std::move(*settings), std::move(*accounts));
     if (!made) return fail(made.error());
     server::Server& running = **made;
+    const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
+    if (!key) return fail(key.error());
     running.watch_signals([&] { reload(running, line); });
+    std::cout << "key " << *key << "\n";
     for (const Address& address : running.addresses()) {
         std::cout << "listening on " << config::format_endpoint(address) << std::endl;
     }
@@ -63,17 +92,29 @@ int check_config(const CommandLine& line) {
     if (!settings) return fail(settings.error());
     const Result<server::Accounts> accounts = server::accounts_of(line, *settings);
     if (!accounts) return fail(accounts.error());
+    if (auto checked = server::check_roots(*accounts, *settings); !checked) {
+        return fail(checked.error());
+    }
+    // The first start makes one where the settings name none.
+    const std::string certificate = server::certificate_file(*settings);
+    if (!settings->certificate.empty() || ::access(certificate.c_str(), F_OK) == 0) {
+        const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
+        if (!key) return fail(key.error());
+        std::cout << "key " << *key << "\n";
+    }
     std::cout << "the settings are good; accounts: " << accounts->size() << "\n";
     return 0;
 }
 
-// Runs one of the commands on accounts.
+// Runs one of the commands on accounts, and shows what it says.
 template <typename Work>
 int with_settings(const CommandLine& line, Work work) {
     const Result<config::ServerSettings> settings = server::settings_of(line);
     if (!settings) return fail(settings.error());
-    const auto result = work(*settings);
-    return result ? 0 : fail(result.error());
+    const Result<std::string> said = work(*settings);
+    if (!said) return fail(said.error());
+    std::cout << *said;
+    return 0;
 }
 
 void add_place(CLI::App& app, CommandLine& line) {
@@ -128,11 +169,7 @@ int run(int argc, char** argv) {
                              [&](const auto& s) { return server::remove_user(line.user, s); });
     }
     if (list->parsed()) {
-        return with_settings(line, [&](const auto& s) {
-            const Result<std::string> users = server::list_users(s);
-            if (users) std::cout << *users;
-            return users;
-        });
+        return with_settings(line, [&](const auto& s) { return server::list_users(s); });
     }
     return serve(line);
 }

@@ -140,7 +140,7 @@ void Server::State::await_signal(std::function<void()> hangup) {
 Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Accounts accounts) {
     if (auto made = make_state_directory(settings.state); !made) return made.error();
     if (settings.certificate.empty()) {
-        settings.certificate = settings.state + "/certificate.pem";
+        settings.certificate = certificate_file(settings);
         settings.key = settings.state + "/key.pem";
         if (auto made = ensure_certificate(settings.certificate, settings.key); !made) {
             return made.error();
@@ -202,6 +202,11 @@ void Server::watch_signals(std::function<void()> hangup) {
 
 std::string accounts_file(const config::ServerSettings& settings) {
     return settings.accounts.empty() ? settings.state + "/accounts.yaml" : settings.accounts;
+}
+
+std::string certificate_file(const config::ServerSettings& settings) {
+    return settings.certificate.empty() ? settings.state + "/certificate.pem"
+                                        : settings.certificate;
 }
 
 }  // namespace lambda::server

@@ -36,7 +36,8 @@ class Server {
     std::unique_ptr<State> state_;
 };
 
-// The accounts that `settings` point at.
+// The accounts, and the certificate, that `settings` point at.
 std::string accounts_file(const config::ServerSettings& settings);
+std::string certificate_file(const config::ServerSettings& settings);
 
 }  // namespace lambda::server

@@ -42,7 +42,7 @@ Session::Session(Service& service, asio::ip::tcp::socket socket, Admission::Slot
 
 asio::awaitable<void> Session::run() {
     const std::shared_ptr<Session> self = shared_from_this();
-    log("connected from " + config::format_endpoint(peer_));
+    io::log_debug(label_ + "connected from " + config::format_endpoint(peer_));
     if (co_await secure()) co_await serve();
     // What a client that says QUIT said to its transfer before may come after.
     connection_.set_deadline(from_now(kLinger));
@@ -51,7 +51,7 @@ asio::awaitable<void> Session::run() {
         if (waited == Connection::Wait::deadline) break;
     }
     if (activity_) activity_->cancel();
-    log("ended");
+    io::log_debug(label_ + "ended");
 }
 
 void Session::stop() {
@@ -92,7 +92,7 @@ asio::awaitable<bool> Session::secure() {
     }
     connection_.start_tls(service_.tls);
     if (!co_await connection_.handshake()) {
-        log("no TLS: " + connection_.tls().error());
+        log("no TLS: " + connection_.tls().error() + ", from " + config::format_endpoint(peer_));
         co_return false;
     }
     if (tls_at_once) reply(220, kGreeting);

@@ -57,10 +57,15 @@ Result<void> make_state_directory(const std::string& directory) {
     return {};
 }
 
-Result<void> replace_file(const std::string& file, std::string_view text) {
+Result<void> replace_file(const std::string& file, std::string_view text,
+                          const std::string& state_directory) {
     std::string fresh = file + ".XXXXXX";
     const io::Descriptor out(::mkostemp(fresh.data(), O_CLOEXEC));  // 0600
     if (!out) return errno_error(Fault::file, "cannot write", file, errno);
+    if (auto kept = keep_owner(out.get(), file, state_directory); !kept) {
+        ::unlink(fresh.c_str());
+        return kept;
+    }
     if (!write_all(out.get(), text) || ::fsync(out.get()) != 0 ||
         ::rename(fresh.c_str(), file.c_str()) != 0) {
         Error error = errno_error(Fault::file, "cannot write", file, errno);
@@ -70,6 +75,17 @@ Result<void> replace_file(const std::string& file, std::string_view text) {
     const io::Descriptor directory(::open(directory_of(file).c_str(), O_RDONLY | O_DIRECTORY));
     if (!directory || ::fsync(directory.get()) != 0) {
         return errno_error(Fault::file, "cannot flush the directory", file, errno);
+    }
+    return {};
+}
+
+Result<void> keep_owner(int fd, const std::string& file, const std::string& state_directory) {
+    if (::geteuid() != 0) return {};
+    struct stat owner {};
+    const bool has_owner = ::lstat(file.c_str(), &owner) == 0 && owner.st_uid != 0;
+    if ((!has_owner && ::stat(state_directory.c_str(), &owner) != 0) ||
+        ::fchown(fd, owner.st_uid, owner.st_gid) != 0) {
+        return errno_error(Fault::file, "cannot give the file to the server's user", file, errno);
     }
     return {};
 }
@@ -115,7 +131,7 @@ Result<std::uint64_t> first_transfer_number(const std::string& directory) {
         starts = *number;
     }
     ++starts;
-    if (auto written = replace_file(file, std::to_string(starts) + "\n"); !written) {
+    if (auto written = replace_file(file, std::to_string(starts) + "\n", directory); !written) {
         return written.error();
     }
     return starts << 32;

@@ -12,8 +12,12 @@ namespace lambda::server {
 
 // Made where it is missing; its parent must be there.
 Result<void> make_state_directory(const std::string& directory);
-// Writes beside `file`, flushes, renames; 0600.
-Result<void> replace_file(const std::string& file, std::string_view text);
+// Writes beside `file`, flushes, renames; 0600. As root: see keep_owner().
+Result<void> replace_file(const std::string& file, std::string_view text,
+                          const std::string& state_directory);
+// Root gives the new file `fd` to whom `file` belongs, or, where that is root's or not there, the
+// state directory: who the server runs as must be able to read it. Does nothing as another user.
+Result<void> keep_owner(int fd, const std::string& file, const std::string& state_directory);
 
 // Makes key and certificate where neither is there.
 Result<void> ensure_certificate(const std::string& certificate_file, const std::string& key_file);

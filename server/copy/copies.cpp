@@ -36,7 +36,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     if (rules_.empty()) {
         return Reply{.code = 504,
                      .lines = {"This server dials no other; its administrator allows it by "
-                               "copy_hosts"}};
+                               "copy_hosts, or lambda-ftpd --copy-host"}};
     }
     if (wish.request.port < kLeastPort) {
         return Reply{.code = 504, .lines = {"Ports below 1024 are not dialled"}};

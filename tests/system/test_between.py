@@ -386,7 +386,7 @@ class Left(CopyCase):
 
     def test_the_client_is_killed_around_its_leave(self):
         """Once a detached copy has begun it ends well; before, nothing of it is begun."""
-        a, b = self.pair()
+        a, b = self.pair(log_level="debug")
         begun = []
         for i in range(4):
             name = f"file{i}"
@@ -398,8 +398,9 @@ class Left(CopyCase):
             client.kill()
             begun += [] if i % 2 else [name]
         # Sessions of those killed are over.
+        self.assertIn(" connected from ", b.stderr)
         wait_for(lambda: b.stderr.count("session") and all(
-            f"{line.split('info: ')[1].split(':')[0]}: ended" in b.stderr
+            f"{line.split('debug: ')[1].split(':')[0]}: ended" in b.stderr
             for line in b.stderr.splitlines() if " connected from " in line), "the end of all sessions", alive=b.running)
         listed = self.client("copies", b.url()).events
         for copy in listed:

@@ -1,6 +1,7 @@
 """The server over its life: settings, certificate, several transfers."""
 
 import os
+import re
 import signal
 import subprocess
 
@@ -92,6 +93,49 @@ class Life(Case):
                 self.assertIn(f"{path}:2", said)
                 self.assertIn(line.split(":")[0], said)
 
+    def test_an_account_without_a_root_is_refused(self):
+        root, state = self.folder("root"), self.folder("state")
+        add = ("user", "add", "ann", "--state", state, "--password-file", self.client_password)
+        process = self.daemon_command(*add)
+        self.assertEqual(process.wait(), USAGE, process.stderr)
+        self.assertIn("no root", process.stderr)
+        process = self.daemon_command(*add, "--root", root)
+        self.assertEqual(process.wait(), DONE, process.stderr)
+        self.assertIn("account ann added; ", process.stdout)
+        code, said, _ = self.check_config("")
+        self.assertEqual(code, DONE, said)
+        os.rmdir(root)
+        code, said, _ = self.check_config("")
+        self.assertEqual(code, USAGE, said)
+        self.assertIn("make it first", said)
+
+    def test_a_server_without_account_or_settings_is_refused(self):
+        process = self.daemon_command("--listen", "127.0.0.1:0", "--root", self.folder("root"), "--state",
+                                      self.folder("state"))
+        self.assertEqual(process.wait(), USAGE, process.stdout)
+        self.assertIn("no account", process.stderr)
+        self.assertNotIn("listening", process.stdout)
+
+    def test_the_key_is_told(self):
+        server = self.server()
+        key = re.search(r"^key (SHA256:\S{43})$", server.stdout, re.M).group(1)
+        self.assertEqual(self.client("ping", server.url()).code, DONE)
+        with open(os.path.join(self.home, ".config/lambda-ftp/known_hosts")) as known:
+            self.assertIn(key, known.read())
+        code, said, _ = self.check_config("log_level: info\n")
+        self.assertEqual(code, DONE, said)
+        self.assertIn(f"key {key}\n", said)
+
+    def test_the_log_tells_of_logins_and_transfers_alone(self):
+        server = self.server()
+        self.transfer("put", self.random_file("source", MIB), server.url("x"), "--stripes", "4")
+        server.signal(signal.SIGTERM)
+        server.wait()
+        for once in (r"info: session \d+: logged in as .*, from 127\.0\.0\.1:\d+$",
+                     r"info: session \d+: transfer \d+ begins: put", r"info: transfer \d+: ended: files=1;"):
+            self.assertEqual(len(re.findall(once, server.stderr, re.M)), 1, f"{once} in {server.stderr}")
+        self.assertNotRegex(server.stderr, r"session \d+: (connected|joined|ended)")
+
     def test_accounts_are_read_again(self):
         server = self.server()
         source = self.random_file("source", 1000)
@@ -120,7 +164,9 @@ class Life(Case):
 class Programs(Case):
     def test_version_and_help(self):
         for program in ("lambda-ftp", "lambda-ftpd"):
-            for arguments in (["--help"], ["version"] if program == "lambda-ftp" else ["--version"]):
+            for arguments in (["--help"], ["version"], ["--version"]):
+                if arguments == ["version"] and program == "lambda-ftpd":
+                    continue
                 result = subprocess.run([os.path.join(Settings.bin_dir, program), *arguments], capture_output=True,
                                         env=self.environment)
                 self.assertEqual(result.returncode, DONE, (program, arguments, result.stderr))

@@ -1,6 +1,7 @@
 #include "server/accounts.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "server/command_line.h"
 #include "server/password.h"
@@ -62,7 +63,7 @@ TEST_CASE("accounts survive their file, which nobody else can read") {
         {"alice",
          {.password = dummy_password_hash(), .root = "/srv/a \"b\": #c", .read_only = true}},
         {"1.5", {.password = dummy_password_hash(), .root = "", .read_only = false}}};
-    REQUIRE(save_accounts(file, accounts).ok());
+    REQUIRE(save_accounts(file, accounts, scratch.path()).ok());
     const Result<Accounts> loaded = load_accounts(file);
     REQUIRE(loaded.ok());
     CHECK(*loaded == accounts);
@@ -108,6 +109,69 @@ TEST_CASE("accounts are added, changed and removed") {
     CHECK_FALSE(add_user(line, settings).ok());
     CHECK(remove_user("alice", settings).ok());
     CHECK_FALSE(remove_user("alice", settings).ok());
+}
+
+TEST_CASE("an account needs a root of its own or of the settings, that is there") {
+    const TemporaryDirectory scratch;
+    scratch.write("password", "secret\n");
+    config::ServerSettings settings;
+    settings.state = scratch / "state";
+    CommandLine line;
+    line.user = "alice";
+    line.password_file = scratch / "password";
+    const auto refused = add_user(line, settings);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().fault == Fault::usage);
+    CHECK(refused.error().sentence().find("no root") != std::string::npos);
+    CHECK(load_accounts(settings.state + "/accounts.yaml")->empty());
+    settings.root = scratch / "none";
+    CHECK(add_user(line, settings).error().sentence().find("make it first") != std::string::npos);
+    settings.root = scratch / "password";
+    CHECK_FALSE(add_user(line, settings).ok());
+    line.root = scratch / "none";
+    CHECK(add_user(line, settings).error().sentence().find("make it first") != std::string::npos);
+    line.root.clear();
+    settings.root = scratch.path();
+    CHECK(add_user(line, settings)->starts_with("account alice added; "));
+    CHECK(add_user(line, settings)->starts_with("account alice changed; "));
+
+    const Accounts accounts = *load_accounts(settings.state + "/accounts.yaml");
+    CHECK(check_roots(accounts, settings).ok());
+    settings.root.clear();
+    CHECK_FALSE(check_roots(accounts, settings).ok());
+    CHECK(check_roots({}, settings).ok());
+}
+
+TEST_CASE("what root writes belongs to the server's user") {
+    if (::geteuid() != 0) return;  // another user can give nothing away
+    constexpr uid_t kServer = 12345;
+    constexpr uid_t kOther = 23456;
+    const TemporaryDirectory scratch;
+    const std::string file = scratch / "accounts.yaml";
+    const auto owner = [](const std::string& path) {
+        struct stat status {};
+        REQUIRE(::stat(path.c_str(), &status) == 0);
+        return status.st_uid;
+    };
+    REQUIRE(::chown(scratch.path().c_str(), kServer, kServer) == 0);
+    REQUIRE(save_accounts(file, {}, scratch.path()).ok());
+    CHECK(owner(file) == kServer);
+    REQUIRE(::chown(file.c_str(), kOther, kOther) == 0);
+    REQUIRE(save_accounts(file, {}, scratch.path()).ok());
+    CHECK(owner(file) == kOther);
+    REQUIRE(::chown(file.c_str(), 0, 0) == 0);
+    REQUIRE(save_accounts(file, {}, scratch.path()).ok());
+    CHECK(owner(file) == kServer);
+
+    scratch.write("password", "secret\n");
+    config::ServerSettings settings;
+    settings.state = scratch.path();
+    settings.root = scratch.path();
+    CommandLine line;
+    line.user = "alice";
+    line.password_file = scratch / "password";
+    REQUIRE(add_user(line, settings).ok());
+    CHECK(owner(file + ".lock") == kServer);
 }
 
 TEST_CASE("the account of --user needs a root and a password") {
