@@ -32,10 +32,14 @@ constexpr const char* kMarkdownHead =
     "document, and more than 64 KiB.\n";
 
 constexpr const char* kServerHead =
-    "# Settings of lambda-ftpd: every key with its default. A key that is left out has that "
-    "value.\n"
+    "# Settings of lambda-ftpd: every key with its default, but root, whose default is \"\". A key "
+    "that\n"
+    "# is left out has its default.\n"
     "# Units: 64MiB, 5GB; 800Mbit/s, 2Gbit/s; 10ms, 60s, 15min. `lambda-ftpd check-config` "
     "checks.\n";
+
+// What config/lambda-ftpd.service lets the server write to.
+constexpr const char* kShippedRoot = "/srv/lambda-ftp";
 
 constexpr const char* kClientHead =
     "# Settings of lambda-ftp: every key with its default. A key that is left out has that value;\n"
@@ -93,6 +97,7 @@ std::string settings_markdown() {
 
 std::string server_yaml() {
     ServerSettings settings;
+    settings.root = kShippedRoot;
     return yaml(kServerHead, server_schema(settings));
 }
 

@@ -41,7 +41,9 @@ TEST_CASE("the shipped files hold the defaults, and with the page of settings ma
     const std::string root = LAMBDA_SOURCE_DIR;
     const auto server = load_server_settings(root + "/config/server.yaml");
     REQUIRE(server.ok());
-    CHECK(*server == ServerSettings{});
+    ServerSettings shipped;
+    shipped.root = "/srv/lambda-ftp";
+    CHECK(*server == shipped);
     const auto client = load_client_settings(root + "/config/client.yaml");
     REQUIRE(client.ok());
     CHECK(*client == ClientSettings{});
