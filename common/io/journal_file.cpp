@@ -60,10 +60,10 @@ std::string journal_name(const std::string& partial) {
 }
 
 bool find_partials(const Root& root, const std::string& path, bool below) {
-    if (below) {
-        auto directory = root.open(path, O_RDONLY | O_DIRECTORY);
-        return directory && any_partial(std::move(*directory));
-    }
+    // A tree that was cut made a directory of what is not understood as one.
+    if (auto directory = root.open(path, O_RDONLY | O_DIRECTORY))
+        return any_partial(std::move(*directory));
+    if (below) return false;
     const auto place = root.place(path, false);
     if (!place) return false;
     const int directory = place->directory.get();

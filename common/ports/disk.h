@@ -135,7 +135,7 @@ class Disk {
     // A second look at size, mtime and ctime, on the open file.
     virtual void check_source(DiskTag tag, DiskFile file) = 0;
 
-    // Whether a partial file that was cut stands there for `path`, or, where `below` is set,
+    // Whether a partial file that was cut stands there for `path`, unless `below` is set, or
     // anywhere below the directory `path`. May say so where there is too much to look at.
     virtual void find_partials(DiskTag tag, const std::string& path, bool below) = 0;
     // The partial file beside `name` (or `name` itself where it is no regular file), locked, with

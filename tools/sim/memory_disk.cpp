@@ -120,7 +120,7 @@ void MemoryDisk::find_partials(ports::DiskTag tag, const std::string& path, bool
         ports::DiskEvent event{.tag = tag};
         for (const auto& [name, file] : files) {
             event.found = event.found || name == path + ".part" ||
-                          (below && name.starts_with(path) && name.ends_with(".part"));
+                          (name.starts_with(below ? path : path + "/") && name.ends_with(".part"));
         }
         return event;
     });

@@ -124,10 +124,12 @@ TEST_CASE("disk: partial files are found at and below a place") {
     write_file(folder / "a/plain", "x");
     Cut disk(uring);
     CHECK_FALSE(disk.finds(folder.path(), true));
+    CHECK_FALSE(disk.finds(folder.path(), false));
     CHECK_FALSE(disk.finds(folder / "not there", true));
     CHECK_FALSE(disk.finds(folder / "a/b/c/file", false));
     cut(uring, folder / "a/b/c/file");
     CHECK(disk.finds(folder.path(), true));
+    CHECK(disk.finds(folder.path(), false));  // of a tree that became its target
     CHECK(disk.finds(folder / "a/b/c/file", false));
     CHECK_FALSE(disk.finds(folder / "a/b/c/other", false));
     CHECK_FALSE(disk.finds(folder / "a/file", false));
