@@ -3,6 +3,7 @@
 // becomes DESTINATION. For a put the server applies the rule.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,14 @@
 
 namespace lambda::client {
 
+class Landing;
+
 struct Item {
     std::string argument;  // as the user gave it
     std::string path;      // where it is read: here (put) or at the server (get)
     std::string name;      // what it is called where it lands; ".": its contents land there
     bool pattern = false;  // get: the path has wildcards, unless a file of that name stands there
+    std::string top{};     // what `name` was in the first try, whose target the tree became
 };
 
 // What is moved of the one source, in place of all of it.
@@ -36,8 +40,10 @@ struct Plan {
     std::string remote_target;   // put: what XFER names
     mover::Target local_target;  // get
     std::optional<PlannedRange> range{};
-    bool asks_kind = false;           // sync: whether the source is a directory is not known
-    std::vector<std::string> done{};  // by earlier tries, for the receipt to tell of them, too
+    bool asks_kind = false;              // get: whether the source is a directory must be known
+    bool goes_on = false;                // get: one that is, is what the target was made of
+    std::shared_ptr<Landing> landing{};  // where what became of it is kept
+    std::vector<std::string> done{};     // by earlier tries, for the receipt to tell of them, too
     bool trial = false;  // /.zero and /.null stand here too, and what stripes carry is kept
 };
 

@@ -133,6 +133,10 @@ int Report::finish() {
               format_size(o.bytes) + rates + std::to_string(o.verified) + " verified, " +
               std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
               " packets lost");
+        if (o.bytes_kept > 0) {
+            print("went on where it was cut: " + format_size(o.bytes_kept) +
+                  " were there already and did not move again");
+        }
         if (o.adopted + o.deleted > 0) {
             print(std::to_string(o.adopted) + " stood there already, " +
                   format_size(o.adopted_bytes) + "; " + std::to_string(o.mended) +

@@ -6,6 +6,7 @@
 
 #include "client/copy/copy_command.h"
 #include "client/destination.h"
+#include "client/landing.h"
 #include "client/left_over.h"
 #include "client/offer.h"
 #include "client/progress.h"
@@ -95,6 +96,12 @@ Result<std::shared_ptr<io::RangeClaim>> claim_here(const Plan& plan) {
                            plan.range->range.bytes, plan.range->fence);
 }
 
+transfer::WalkRecord walk_of(const Plan& plan, transfer::WalkRecord walk) {
+    for (const Item& item : plan.items)
+        if (!item.top.empty()) walk.rules = rules_within(item.top, walk.rules);
+    return walk;
+}
+
 mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         const Connection& connection, const Arguments& arguments) {
     std::vector<mover::SourceName> sources;
@@ -118,7 +125,7 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .range = range_of_source(plan),
                         .sources = std::move(sources),
                         .wants = std::move(wants),
-                        .walk = arguments.walk,
+                        .walk = walk_of(plan, arguments.walk),
                         .plan = std::move(what),
                         .done_before = plan.done,
                         .target = plan.local_target,
@@ -132,24 +139,12 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
                         .finished = {}};
 }
 
-// A tree that becomes the target itself makes a directory of that name, and a next try must not
-// land in it: what the tree holds goes there.
-void land_there_again(Plan& plan, const session::Agreement& agreement) {
-    if (plan.direction != session::Direction::put || agreement.into_directory) return;
-    std::error_code unknown;
-    for (Item& item : plan.items) {
-        if (!std::filesystem::is_directory(item.path, unknown)) continue;
-        item.name = ".";
-        plan.several = true;
-    }
-}
-
 BitRate limit_now(RateSchedule& schedule, Report& report) {
     if (const auto looked = schedule.look(); !looked) report.note(looked.error().sentence());
     return schedule.limit(minute_of_day());
 }
 
-// Of a sync from a server: a directory means its contents.
+// Of a sync from a server: a directory means its contents. Of a get that goes on: the target is it.
 Result<void> settle_kind(Connection& connection, Plan& plan) {
     const std::string& path = plan.items.front().path;
     const bool sayable = path.find_first_of("\r\n") == std::string::npos;
@@ -157,7 +152,12 @@ Result<void> settle_kind(Connection& connection, Plan& plan) {
     // Through a link, and of nothing but a directory.
     const auto reply = connection.exchange("MLST", path + "/.");
     if (!reply) return reply.error();
-    if (reply->code == 250) become_contents(plan);
+    if (reply->code != 250) return {};
+    if (plan.goes_on) {
+        plan.local_target.into_directory = false;
+    } else {
+        become_contents(plan);
+    }
     return {};
 }
 
@@ -213,7 +213,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (receipt) {
         setup.receipt_lines = [file = receipt.get()](std::string_view lines) { file->take(lines); };
     }
-    land_there_again(plan, *agreement);
+    begin_landing(plan, agreement->into_directory);
     ProgressLine progress(report, now(), arguments.plan.whole);
     auto loop =
         dialling::TransferLoop::make(**connection, std::move(setup), agreement->token, progress);
@@ -365,6 +365,19 @@ void keep_left_over(const Arguments& arguments, const std::vector<std::string>& 
     report.say("what was not done is listed in " + *file);
 }
 
+void end_landing(const Plan& plan, const mover::Outcome& outcome, Report& report) {
+    if (!plan.landing) return;
+    const bool all_done = !outcome.cut && outcome.failed == 0;
+    plan.landing->ended(all_done);
+    // Of a get that was of a file, there is nothing to say.
+    std::error_code unknown;
+    if (all_done || (plan.direction == session::Direction::get &&
+                     !std::filesystem::is_directory(plan.local_target.path, unknown)))
+        return;
+    const std::string remedy = remedy_of(*plan.landing, plan.items.front().argument);
+    if (!remedy.empty()) report.say(remedy);
+}
+
 void run(Plan plan, const Arguments& arguments, Report& report) {
     std::vector<std::string> left;
     const auto outcome = transfer_with_retries(plan, arguments, report);
@@ -373,6 +386,7 @@ void run(Plan plan, const Arguments& arguments, Report& report) {
         if (outcome->cut && !arguments.receipt.empty())
             report.say("no receipt was written, since nobody signs a transfer that was cut");
         left = undone(plan, *outcome);
+        end_landing(plan, *outcome, report);
     } else {
         report.error(outcome.error());
         for (const Item& item : plan.items) left.push_back(item.argument);
@@ -416,6 +430,9 @@ void run_plan(Result<Plan> plan, const Arguments& arguments, Report& report) {
         if (!arguments.range.stage.empty()) return stage(*plan, arguments, report);
         plan->range = PlannedRange{
             .range = {.bytes = *arguments.range.bytes, .version = {}}, .stage = {}, .fence = 0};
+    } else if (!arguments.plan.whole) {
+        plan->landing = Landing::of(*plan);
+        recall_landing(*plan);
     }
     run(*std::move(plan), arguments, report);
 }

@@ -1,5 +1,6 @@
 #include "client/copy/conduct.h"
 
+#include "client/landing.h"
 #include "client/offer.h"
 #include "client/progress.h"
 #include "client/waiting.h"
@@ -161,9 +162,11 @@ bool Conductor::settle(const session::Entry* source) {
     const bool tree = source != nullptr && source->type == session::EntryType::directory;
     const bool into = plan_.destination.path.ends_with('/') ||
                       (target && target->type == session::EntryType::directory);
-    // A tree that becomes the target is what it holds, in a directory of that name; of a sync it
-    // always is, also where a link leads to it.
-    bool whole = tree && !into;
+    // A tree that becomes the target, or became it in an earlier run, is what it holds, in a
+    // directory of that name; of a sync it always is, also where a link leads to it.
+    const bool becomes = tree && !plan_.contents && !plan_.destination.path.ends_with('/');
+    bool whole = becomes && (!into || (plan_.landing && plan_.landing->goes_on()));
+    if (whole && plan_.landing) plan_.landing->begins();
     if (arguments_.plan.whole && !plan_.contents) {
         const auto within = source_->exchange("MLST", plan_.source.path + "/.");
         if (!within) return fail(within.error(), Role::source);

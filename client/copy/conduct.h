@@ -17,6 +17,8 @@
 
 namespace lambda::client {
 
+class Landing;
+
 // The two servers of a copy, and who of them a user is told about.
 enum class Role { source, destination };
 const char* to_string(Role role);
@@ -34,7 +36,8 @@ struct CopyPlan {
     bool contents = false;  // what the source directory holds lands in the target
     // Of entries of the source directory, which land in the target; empty: all of the source.
     std::vector<std::string> names{};
-    bool one_password = false;  // the destination's opens the source too
+    bool one_password = false;           // the destination's opens the source too
+    std::shared_ptr<Landing> landing{};  // where what became of it is kept
 };
 // Errors are Fault::usage.
 Result<CopyPlan> plan_copy(const std::vector<std::string>& operands);
@@ -57,7 +60,8 @@ class Conductor {
         : plan_(plan), arguments_(arguments), report_(report) {}
 
     // Both sessions, a grant and the copy. Where nothing came of it, error() tells why. Repeated,
-    // it lands where the first one did, whatever that has made.
+    // it lands where the first one did, whatever that has made; in a later run, too, where the plan
+    // has a landing.
     std::optional<CopyTry> run();
     const CopyError& error() const { return *error_; }
     // Of the last run.

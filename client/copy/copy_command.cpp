@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "client/copy/conduct.h"
+#include "client/landing.h"
 #include "client/left_over.h"
 #include "client/remote_session.h"
 #include "client/transfers.h"
@@ -203,9 +204,16 @@ void cancel_copy(RemoteSession& session, std::uint64_t number, Report& report) {
 }  // namespace
 
 void copy(const Arguments& arguments, Report& report) {
-    const auto plan = plan_copy(arguments.operands);
+    auto plan = plan_copy(arguments.operands);
     if (!plan) return report.error(plan.error());
-    if (!conduct(*plan, arguments, report)) keep_left_over(*plan, arguments, report);
+    if (!arguments.plan.whole) plan->landing = Landing::of(*plan);
+    const bool all_done = conduct(*plan, arguments, report);
+    if (!all_done) keep_left_over(*plan, arguments, report);
+    if (!plan->landing) return;
+    // How one ends that goes on by itself is not known here.
+    plan->landing->ended(all_done && !arguments.detach);
+    const std::string remedy = remedy_of(*plan->landing, plan->source.argument);
+    if (!all_done && !remedy.empty()) report.say(remedy);
 }
 
 void copies(const Arguments& arguments, Report& report) {

@@ -215,6 +215,20 @@ class Copies(CopyCase):
         self.assertEqual(again.summary["verified"], 1)
         self.assert_same(a.path("big"), b.path("big"))
 
+    def test_a_tree_under_a_new_name_run_again(self):
+        a, b = self.pair()
+        names = self.tree(a)
+        client = self.start("copy", *self.both(), "--rate-limit", "16Mbit/s", a.url("data"), b.url("new/dir"))
+        self.wait_for_part(b.path("new"), client, at_least=1 * MIB)
+        client.kill()
+        wait_for(lambda: "cut: the copy was cancelled" in b.stderr, "the end of the copy", alive=b.running)
+        again = self.copy(a.url("data"), b.url("new/dir"))
+        self.assertGreater(again.summary["bytes_kept"] + again.summary["adopted"], 0)
+        self.assert_copied(names, a, b, to="new/dir")
+        self.assertFalse(os.path.exists(b.path("new/dir/data")))
+        self.copy(a.url("data"), b.url("new/dir"))
+        self.assert_copied(names, a, b, to="new/dir/data")
+
     def test_interrupted_and_cancelled(self):
         a, b = self.pair()
         self.file_with(a.path("big"), self.random.randbytes(24 * MIB))

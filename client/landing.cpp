@@ -1,0 +1,203 @@
+#include "client/landing.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "client/home.h"
+#include "common/transfer/digest.h"
+#include "common/transfer/filter.h"
+
+namespace lambda::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kHashDigits = 32;
+
+std::string content_of(const std::string& landing) {
+    return "lambda-ftp landing 1\n" + landing + "\n";
+}
+
+// Also what a killed process left behind of one.
+bool is_mark(const std::string& name) {
+    return name.size() >= kHashDigits && name.find_first_not_of("0123456789abcdef") >= kHashDigits;
+}
+
+// The same whether it is there by now or not, and whatever leads to it.
+std::string real_path(const fs::path& path) {
+    std::error_code failed;
+    const fs::path real = fs::weakly_canonical(fs::absolute(path, failed), failed);
+    return failed ? path.string() : real.string();
+}
+std::string real_target(const std::string& path) {
+    const fs::path target(path);
+    const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
+    return (fs::path(real_path(parent)) / target.filename()).string();
+}
+
+std::string without_slash(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    return path;
+}
+
+bool is_directory(const std::string& path) {
+    std::error_code unknown;
+    return fs::is_directory(path, unknown);
+}
+// Nothing that a tree could become stands there.
+bool is_other(const std::string& path) {
+    std::error_code unknown;
+    return fs::exists(path, unknown) && !is_directory(path);
+}
+
+// What the tree holds lands in the directory that it became.
+void become_contents_again(Plan& plan) {
+    for (Item& item : plan.items) {
+        if (!is_directory(item.path)) continue;
+        item.top = std::exchange(item.name, std::string("."));
+        plan.several = true;
+    }
+}
+
+}  // namespace
+
+LandingMarks LandingMarks::of_user() {
+    return LandingMarks(state_directory() + "/landings");
+}
+
+std::string LandingMarks::file_of(const std::string& landing) const {
+    const auto digest = transfer::leaf_digest(std::as_bytes(std::span(landing)));
+    return directory_ + "/" + transfer::to_hex(digest);
+}
+
+bool LandingMarks::has(const std::string& landing, std::time_t now) const {
+    const std::string file = file_of(landing);
+    struct stat status {};
+    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    if (now - status.st_mtime > kLongest) return false;
+    const std::string wanted = content_of(landing);
+    const auto content = read_small_file(file, wanted.size());
+    return content && *content == wanted;
+}
+
+Result<void> LandingMarks::keep(const std::string& landing, std::time_t now) const {
+    if (auto made = make_directories(directory_); !made) return made.error();
+    auto written = write_atomically(file_of(landing), content_of(landing));
+    if (written) remove_old(now);
+    return written;
+}
+
+void LandingMarks::drop(const std::string& landing) const {
+    ::unlink(file_of(landing).c_str());
+}
+
+void LandingMarks::remove_old(std::time_t now) const {
+    std::vector<std::pair<std::time_t, std::string>> marks;
+    std::error_code failed;
+    for (fs::directory_iterator each(directory_, failed), end; !failed && each != end;
+         each.increment(failed)) {
+        struct stat status {};
+        if (!is_mark(each->path().filename()) || ::lstat(each->path().c_str(), &status) != 0)
+            continue;
+        marks.emplace_back(status.st_mtime, each->path());
+    }
+    std::sort(marks.begin(), marks.end());
+    std::size_t left = marks.size();
+    for (const auto& [time, file] : marks) {
+        if (left <= kMost && now - time <= kLongest) break;
+        ::unlink(file.c_str());
+        --left;
+    }
+}
+
+Landing::Landing(LandingMarks marks, std::initializer_list<std::string> ends)
+    : marks_(std::move(marks)) {
+    for (const std::string& end : ends) known_by_.append(end).push_back('\0');
+}
+
+std::shared_ptr<Landing> Landing::of(const Plan& plan) {
+    if (plan.items.size() != 1) return nullptr;
+    const Item& item = plan.items.front();
+    const bool put = plan.direction == session::Direction::put;
+    return std::make_shared<Landing>(
+        LandingMarks::of_user(),
+        std::initializer_list<std::string>{
+            put ? "put" : "get", plan.server.user, plan.server.endpoint(),
+            put ? real_path(item.path) : without_slash(item.path),
+            put ? plan.remote_target : real_target(plan.local_target.path)});
+}
+
+std::shared_ptr<Landing> Landing::of(const CopyPlan& plan) {
+    const auto& [from, to] = std::tie(plan.source, plan.destination);
+    return std::make_shared<Landing>(
+        LandingMarks::of_user(),
+        std::initializer_list<std::string>{"copy", from.server.user, from.server.endpoint(),
+                                           without_slash(from.path), to.server.user,
+                                           to.server.endpoint(), to.path});
+}
+
+bool Landing::goes_on() const {
+    return marks_.has(known_by_, std::time(nullptr));
+}
+
+void Landing::begins() {
+    if (kept_) return;
+    auto kept = marks_.keep(known_by_, std::time(nullptr));
+    kept_ = kept.ok();
+    if (!kept) unkept_ = kept.error();
+}
+
+void Landing::ended(bool all_done) {
+    if (all_done) marks_.drop(known_by_);
+}
+
+void recall_landing(Plan& plan) {
+    if (!plan.landing || plan.items.front().name == "." || !plan.landing->goes_on()) return;
+    if (plan.direction == session::Direction::put) {
+        become_contents_again(plan);
+    } else {
+        plan.asks_kind = plan.goes_on = is_directory(plan.local_target.path);
+    }
+    plan.landing->begins();
+}
+
+void begin_landing(Plan& plan, bool into_directory) {
+    const bool put = plan.direction == session::Direction::put;
+    if (put ? into_directory : plan.local_target.into_directory) return;
+    if (put) become_contents_again(plan);
+    if (!plan.landing) return;
+    // What a get's source is, nobody knows yet.
+    if (put ? plan.several : !is_other(plan.local_target.path)) plan.landing->begins();
+}
+
+std::vector<transfer::Rule> rules_within(const std::string& top,
+                                         const std::vector<transfer::Rule>& rules) {
+    std::vector<transfer::Rule> within;
+    for (const transfer::Rule& rule : rules) {
+        const bool anchored = rule.pattern.starts_with('/');
+        const std::size_t slash = rule.pattern.find('/', anchored ? 1 : 0);
+        const std::string first = rule.pattern.substr(0, slash).substr(anchored ? 1 : 0);
+        const bool deeper = slash != rule.pattern.npos && slash + 1 < rule.pattern.size();
+        const bool any = first.find("**") != first.npos;
+        if (deeper && !any && transfer::wild_match(first, top))
+            within.push_back({.include = rule.include, .pattern = rule.pattern.substr(slash)});
+        // One of the top itself, or of another tree's, says nothing of what this one holds.
+        if (!anchored || any) within.push_back(rule);
+    }
+    return within;
+}
+
+std::string remedy_of(const Landing& landing, const std::string& source) {
+    if (!landing.unkept()) return {};
+    return "the same command would land in what this one made, since that could not be kept (" +
+           landing.unkept()->sentence() + "): to go on, name the source " + source + "/";
+}
+
+}  // namespace lambda::client
