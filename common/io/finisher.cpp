@@ -62,8 +62,9 @@ int give_name(Made& made) {
 
 }  // namespace
 
-Made::~Made() {
+void Made::abandon() {
     if (!partial.empty()) ::unlinkat(directory->opened.get(), partial.c_str(), 0);
+    partial.clear();
 }
 
 Finisher::Finisher(Done done) : done_(std::move(done)) {
@@ -189,8 +190,8 @@ void Finisher::read_back_all(std::vector<Made>& fresh) {
         if (!made.to_read_back) return false;
         const auto proved = read_back(*made.to_read_back);
         if (proved) return false;
-        const Made failed = std::move(made);
-        done_(failed, proved.error());
+        made.abandon();  // before anybody hears of it
+        done_(made, proved.error());
         return true;
     });
 }
@@ -224,8 +225,8 @@ void Finisher::fail_if(std::vector<Made>& all, const std::function<int(Made&)>& 
     std::erase_if(all, [&](Made& made) {
         const int error = error_number(made);
         if (error == 0) return false;
-        const Made failed = std::move(made);
-        done_(failed, file_error(what, failed.path, error));
+        made.abandon();  // before anybody hears of it
+        done_(made, file_error(what, made.path, error));
         return true;
     });
 }

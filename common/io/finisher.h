@@ -41,7 +41,9 @@ struct Made {
     Made() = default;
     Made(Made&&) = default;
     Made& operator=(Made&&) = default;
-    ~Made();  // removes the partial file
+    ~Made() { abandon(); }
+    // Removes the partial file, if there is one.
+    void abandon();
 };
 
 class Finisher {
