@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 
 #include "client/waiting.h"
 #include "common/io/root.h"
+#include "common/session/facts.h"
 
 namespace lambda::client {
 namespace {
@@ -19,24 +22,47 @@ constexpr std::size_t kMostOutput = 64 * MiB;
 constexpr int kNotStarted = 127;
 constexpr Duration kLongest = std::chrono::hours(1);
 
-Error failed(const std::string& why) {
-    return Error{.fault = Fault::file,
-                 .message = "iperf3 did not run: " + why,
-                 .path = {},
-                 .side = Side::local,
-                 .remedy = "install it here, and start 'iperf3 -s' at the server"};
+using Program = Against::Program;
+
+struct Known {
+    Program program;
+    const char* name;
+    std::uint16_t port;
+    const char* server;  // as its user starts it
+};
+constexpr std::array<Known, 2> kKnown{
+    {{Program::iperf3, "iperf3", 5201, "iperf3 -s"},
+     {Program::globus_url_copy, "globus-url-copy", 2811, "globus-gridftp-server -aa"}}};
+
+const Known& known(Program program) {
+    return *std::find_if(kKnown.begin(), kKnown.end(),
+                         [&](const Known& each) { return each.program == program; });
 }
 
-// What the program says on its standard output, until it ends.
-Result<std::string> output_of(std::vector<std::string> words) {
+Error failed(Program program, const std::string& why) {
+    const Known& each = known(program);
+    return Error{
+        .fault = Fault::file,
+        .message = std::string(each.name) + " did not run: " + why,
+        .path = {},
+        .side = Side::local,
+        .remedy = std::string("install it here, and start '") + each.server + "' at the server"};
+}
+
+// What it says on its standard output until it ends, and its exit code (nothing: a signal's).
+struct Said {
+    std::string output;
+    std::optional<int> code;
+};
+Result<Said> run_program(Program program, std::vector<std::string> words) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failed("no pipe");
+    if (::pipe2(ends, O_CLOEXEC) != 0) return failed(program, "no pipe");
     io::Descriptor from(ends[0]), to(ends[1]);
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     const pid_t child = ::fork();
-    if (child < 0) return failed("no process");
+    if (child < 0) return failed(program, "no process");
     if (child == 0) {
         ::dup2(to.get(), STDOUT_FILENO);
         ::execvp(arguments[0], arguments.data());
@@ -61,28 +87,28 @@ Result<std::string> output_of(std::vector<std::string> words) {
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (interrupted()) return interruption_error();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kNotStarted)
-        return failed("there is no such program here");
-    return output;
+    Said said{.output = std::move(output), .code = {}};
+    if (WIFEXITED(status)) said.code = WEXITSTATUS(status);
+    if (said.code == kNotStarted) return failed(program, "there is no such program here");
+    return said;
 }
 
-}  // namespace
-
-Result<Measures> run_iperf3(const std::string& host, std::uint64_t size, unsigned streams,
-                            bool reverse) {
+Result<Measures> run_iperf3(const std::string& host, std::uint16_t port, std::uint64_t size,
+                            unsigned streams, bool reverse) {
     // Its -n is of each stream in old versions and of all in new ones: time tells the rate anyway.
     std::vector<std::string> words{
         "iperf3",     "--json",
         "--client",   host,
+        "--port",     std::to_string(port),
         "--parallel", std::to_string(streams),
         "--bytes",    std::to_string(std::max<std::uint64_t>(size / streams, 1))};
     if (reverse) words.emplace_back("--reverse");
-    const auto output = output_of(std::move(words));
-    if (!output) return output.error();
-    const auto told = nlohmann::json::parse(*output, nullptr, false);
-    if (!told.is_object()) return failed("it said nothing");
+    const auto said = run_program(Program::iperf3, std::move(words));
+    if (!said) return said.error();
+    const auto told = nlohmann::json::parse(said->output, nullptr, false);
+    if (!told.is_object()) return failed(Program::iperf3, "it said nothing");
     if (const auto error = told.find("error"); error != told.end() && error->is_string())
-        return failed(*error);
+        return failed(Program::iperf3, *error);
     const auto number = [&](const char* end, const char* name) {
         const nlohmann::json::json_pointer path(std::string("/end/") + end + "/" + name);
         const auto value = told.contains(path) ? told.at(path) : nlohmann::json();
@@ -97,8 +123,56 @@ Result<Measures> run_iperf3(const std::string& host, std::uint64_t size, unsigne
         .rates = {},
         .evidence = {}};
     run.mean_mbit = 1e3 * run.gbit_per_s;
-    if (run.seconds <= 0) return failed("it measured nothing");
+    if (run.seconds <= 0) return failed(Program::iperf3, "it measured nothing");
     return run;
+}
+
+// What it says of an error goes to standard error by itself.
+Result<Measures> run_globus(const std::string& host, std::uint16_t port, std::uint64_t size,
+                            unsigned streams, bool reverse) {
+    const bool six = host.find(':') != host.npos;
+    const std::string there =
+        "ftp://" + (six ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/dev/";
+    const std::string here = "file:///dev/";
+    const Time began = now();
+    const auto said = run_program(
+        Program::globus_url_copy,
+        {"globus-url-copy", "-q", "-p", std::to_string(streams), "-len", std::to_string(size),
+         (reverse ? there : here) + "zero", (reverse ? here : there) + "null"});
+    if (!said) return said.error();
+    if (said->code != 0) return failed(Program::globus_url_copy, "it could not move the bytes");
+    Measures run{.bytes = size,
+                 .seconds = std::chrono::duration<double>(now() - began).count(),
+                 .gbit_per_s = 0,
+                 .jain = 1,
+                 .rates = {},
+                 .evidence = {}};
+    run.gbit_per_s = 8e-9 * static_cast<double>(size) / run.seconds;
+    run.mean_mbit = 1e3 * run.gbit_per_s;
+    return run;
+}
+
+}  // namespace
+
+std::optional<Against> parse_against(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const auto each = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& one) {
+        return text.substr(0, colon) == one.name;
+    });
+    if (each == kKnown.end()) return std::nullopt;
+    Against against{.program = each->program, .port = each->port};
+    if (colon == text.npos) return against;
+    const auto port = session::parse_number(text.substr(colon + 1));
+    if (!port || *port == 0 || *port > UINT16_MAX) return std::nullopt;
+    against.port = static_cast<std::uint16_t>(*port);
+    return against;
+}
+
+Result<Measures> run_against(const Against& against, const std::string& host, std::uint64_t size,
+                             unsigned streams, bool reverse) {
+    return against.program == Program::iperf3
+               ? run_iperf3(host, against.port, size, streams, reverse)
+               : run_globus(host, against.port, size, streams, reverse);
 }
 
 }  // namespace lambda::client

@@ -1,5 +1,7 @@
 #include "client/trial/options.h"
 
+#include "client/trial/against.h"
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -27,8 +29,13 @@ void add_trial_options(CLI::App& app, TrialOptions& into) {
         ->type_name("FILE");
     app.add_option("--against", into.against,
                    "trial: a program to measure beside, whose server runs at the other end.")
-        ->check(CLI::IsMember({"iperf3"}))
-        ->type_name("iperf3");
+        ->check(CLI::Validator(
+            [](const std::string& text) {
+                return parse_against(text) ? std::string()
+                                           : "no program that a trial knows: " + text;
+            },
+            {}))
+        ->type_name("iperf3|globus-url-copy[:PORT]");
 }
 
 bool may_be_swept(const std::string& key) {

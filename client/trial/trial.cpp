@@ -143,10 +143,12 @@ class Trial {
 
     void run_against(const std::vector<TrialCase>& cases) {
         const TrialCase& what = cases.front();
+        const auto against = parse_against(arguments_.trial.against);
+        LAMBDA_ASSERT(against.has_value());
         for (const bool reverse : {false, true}) {
             const std::string leg = arguments_.trial.against + (reverse ? " get" : " put");
-            const auto run =
-                run_iperf3(place_.server->host, what.size, what.settings.stripes, reverse);
+            const auto run = client::run_against(*against, place_.server->host, what.size,
+                                                 what.settings.stripes, reverse);
             if (!run) {
                 skip(leg, run.error());
                 continue;

@@ -2,8 +2,9 @@
 
 import csv
 import os
+import socket
 
-from harness import DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, USER, Case, Result
+from harness import DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, USER, Case, Process, Result, need_program, wait_for
 from labs import LabCase
 from pages import SCHEMES, PageCase
 
@@ -17,6 +18,14 @@ def left_of_trials(*folders):
 
 def events(result, kind):
     return [event for event in result.events if event["event"] == kind]
+
+
+def listens(host, port):
+    try:
+        socket.create_connection((host, port), 1).close()
+    except OSError:
+        return False
+    return True
 
 
 class Trials(Case):
@@ -81,13 +90,41 @@ class Trials(Case):
         with open(wrong, "w") as file:
             file.write("no trial\n")
         for options in (["--legs", "tape"], ["--size", "0"], ["--stripes", "1,0"], ["--congestion", "sabul,,"],
-                        ["--repetitions", "0"], ["--compare", wrong], ["--against", "rm"]):
+                        ["--repetitions", "0"], ["--compare", wrong], ["--against", "rm"],
+                        ["--against", "iperf3:0"], ["--against", "globus-url-copy:70000"]):
             with self.subTest(options):
                 self.assert_failed(self.client("trial", server.url(), *options), USAGE)
         self.assert_failed(self.client("trial", "."), USAGE)
         self.assert_failed(self.client("put", "--stripes", "1,2", wrong, server.url("x")), USAGE)
         self.assert_failed(self.client("trial", server.url(), "--report", "/no/such/folder/x"), FILE_FAILED)
         self.assert_failed(self.client("trial", f"lambda://{USER}@127.0.0.1:1/"), NO_SESSION)
+
+    def test_beside_other_programs(self):
+        server = self.server("--allow-null")
+        options = ("--legs", "put-memory-memory", "--size", "8MiB", "--stripes", "2", "--repetitions", "1")
+        for name, arguments in (
+                ("iperf3", ["--server", "--bind", server.host, "--port"]),
+                ("globus-url-copy", ["-aa", "-data-interface", server.host, "-control-interface", server.host,
+                                     "-anonymous-user", "nobody", "-anonymous-group", "nogroup", "-c", "/dev/null",
+                                     "-p"])):
+            with self.subTest(name):
+                need_program(name)
+                program = need_program("globus-gridftp-server" if name.startswith("globus") else name)
+                with socket.create_server((server.host, 0)) as place:
+                    port = place.getsockname()[1]
+                nobody = self.trial(server, *options, "--against", f"{name}:{port}")
+                self.assertEqual([event["leg"] for event in events(nobody, "skipped")],
+                                 [f"{name}:{port} put", f"{name}:{port} get"])
+                self.assertIn(name + " did not run", events(nobody, "skipped")[0]["why"])
+                peer = Process([program, *arguments, str(port)], env=self.environment)
+                self.addCleanup(peer.kill)
+                wait_for(lambda: listens(server.host, port), "its server", alive=peer.running)
+                beside = events(self.trial(server, *options, "--against", f"{name}:{port}"), "beside")
+                self.assertEqual([event["direction"] for event in beside], ["put", "get"])
+                for event in beside:
+                    self.assertGreaterEqual(event["bytes"], 4 * MIB, event)
+                    self.assertAlmostEqual(event["gbit_per_s"], 8e-9 * event["bytes"] / event["seconds"],
+                                           delta=0.05 * event["gbit_per_s"])
 
     def test_interrupted_it_leaves_nothing(self):
         server = self.server("--allow-null")

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "client/trial/against.h"
 #include "client/trial/measures.h"
 #include "client/trial/plan.h"
 #include "client/trial/results.h"
@@ -75,6 +76,19 @@ TEST_CASE("what cannot be tried is refused") {
     for (int i = 0; i < 5000; ++i) many += ",1";
     options.swept = {{"stripes", many}};
     CHECK_FALSE(cases(options));
+}
+
+TEST_CASE("a program beside, and its port") {
+    const auto usual = parse_against("iperf3");
+    REQUIRE(usual);
+    CHECK((usual->program == Against::Program::iperf3 && usual->port == 5201));
+    const auto other = parse_against("globus-url-copy:2812");
+    REQUIRE(other);
+    CHECK((other->program == Against::Program::globus_url_copy && other->port == 2812));
+    for (const char* bad : {"", ":", "iperf", "iperf3:", "iperf3:0", "iperf3:65536", "iperf3:x"}) {
+        INFO(bad);
+        CHECK_FALSE(parse_against(bad));
+    }
 }
 
 TEST_CASE("medians, intervals, variation and Jain's index") {
