@@ -9,7 +9,7 @@ Error refused(std::string message, std::string remedy) {
     return Error{.fault = Fault::session,
                  .message = std::move(message),
                  .path = {},
-                 .side = Side::network,
+                 .side = Side::remote,  // no pause mends it
                  .remedy = std::move(remedy)};
 }
 
@@ -34,8 +34,11 @@ Result<void> check_key(const KnownHosts& known, const Server& server, const io::
                     ". Trust it (yes/no)? ");
         if (!trusted && trusted.error().fault == Fault::cut) return trusted.error();
         if (!trusted) {
-            return refused("the key of " + server.endpoint() + " is not known: " + shown,
-                           "compare it with the server's own, then use --trust-new-host once");
+            return refused(
+                "the key of " + server.endpoint() + " is not known: " + shown,
+                "compare it with the server's own, then use --trust-new-host once, as in "
+                "`lambda-ftp ping --trust-new-host lambda://" +
+                    server.endpoint() + "`");
         }
         if (!*trusted) {
             return refused("the key of " + server.endpoint() + " was not trusted: " + shown, {});

@@ -94,6 +94,7 @@ class Questions {
     static Error unspeakable(const std::string& path, Error error) {
         error.fault = Fault::file;
         error.path = path;
+        error.remedy = "audit it on the server's host, with --at DIRECTORY";
         return error;
     }
 

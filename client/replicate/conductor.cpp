@@ -375,7 +375,8 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
         site.pause = std::clamp(2 * site.pause, kFirstPause, kLongestPause);
         site.not_before = now + site.pause;
         if (!site.troubled)
-            say_(job_.sites[number].text + ": " + error.sentence() + "; trying again");
+            say_(job_.sites[number].text + ": " + error.sentence() + "; trying again for up to " +
+                 format_duration(job_.patience));
     }
     site.troubled = true;
     if (relays_) relays_->release(number);

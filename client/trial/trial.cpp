@@ -206,7 +206,7 @@ void trial(const Arguments& arguments, Report& report) {
     all.story().before = *before;
     all.run(*cases, *csv);
     if (const auto ended = csv->end(); !ended) report.error(ended.error());
-    if (!page->wanted() || all.story().cases.empty()) return;
+    if (!page->wanted()) return;
     if (const auto written = page->write(trial_page(all.story())); !written)
         report.error(written.error());
 }

@@ -94,7 +94,7 @@ Result<void> expect(int code, int fd, const Patience& patience) {
     if (!reply) return reply.error();
     if (reply->code == code) return {};
     return failed("the server refuses the session: " + std::to_string(reply->code) + " " +
-                  reply->text());
+                  reply->text() + " (is it a lambda-ftpd?)");
 }
 
 }  // namespace

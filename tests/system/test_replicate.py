@@ -8,7 +8,7 @@ import stat
 import threading
 import time
 
-from harness import CUT, DONE, FILE_FAILED, KIB, MIB, USAGE, Case, Settings, wait_for
+from harness import CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, Case, Settings, wait_for
 
 NOBODY = 65534
 
@@ -256,6 +256,13 @@ class Replicate(Jobs):
         now = names_below(copy)
         self.assertEqual({name: now[name] for name in had}, had, "moved again")
         self.assertEqual(tree_of(copy), tree_of(self.source))
+
+    def test_a_key_that_is_not_known_is_no_matter_of_patience(self):
+        self.files(1, KIB)
+        job = self.job([self.server().url("copy")])
+        result = self.replicate(job, "--quiet", trust=False)
+        self.assert_failed(result, NO_SESSION)
+        self.assertIn("ping --trust-new-host lambda://", result.stderr)
 
     def test_interrupted_before_anybody_answers(self):
         self.files(1, KIB)
