@@ -33,7 +33,7 @@ constexpr Form kForms[] = {
     {Action::sync, "sync", 2, 2, "SOURCE DESTINATION", "make DESTINATION like SOURCE"},
     {Action::trial, "trial", 1, 1, "PLACE",
      "what the path to a server carries, and what holds it back"},
-    {Action::ls, "ls", 1, 1, "PLACE", "list a directory"},
+    {Action::ls, "ls", 1, 1, "PLACE", "list a directory, in its own order"},
     {Action::stat, "stat", 1, kAny, "PLACE...", "type, size, time and mode"},
     {Action::mkdir, "mkdir", 1, kAny, "PLACE...", "make directories"},
     {Action::rm, "rm", 1, kAny, "PLACE...", "remove files"},

@@ -125,14 +125,20 @@ int Report::finish() {
     }
     if (outcome_ && !style_.quiet) {
         const mover::Outcome& o = *outcome_;
-        char rates[160];
-        std::snprintf(rates, sizeof rates,
-                      " in %.2f s: %.3f Gbit/s, the transfer alone %.3f Gbit/s; ", run_seconds,
-                      gbit_per_s(o.bytes, run_seconds), gbit_per_s(o.bytes, o.transfer_seconds));
+        char time[160];
+        std::snprintf(time, sizeof time, " in %.2f s", run_seconds);
+        char rates[160] = "";
+        if (o.bytes > 0) {
+            std::snprintf(rates, sizeof rates, ": %.3f Gbit/s, the transfer alone %.3f Gbit/s",
+                          gbit_per_s(o.bytes, run_seconds),
+                          gbit_per_s(o.bytes, o.transfer_seconds));
+        }
         print(std::to_string(o.files) + (o.files == 1 ? " file, " : " files, ") +
-              format_size(o.bytes) + rates + std::to_string(o.verified) + " verified, " +
-              std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
-              " packets lost");
+              format_size(o.bytes) + time + rates + "; " + std::to_string(o.verified) +
+              " verified" +
+              (o.sent_packets > 0 ? ", " + std::to_string(o.lost_packets) + " of " +
+                                        std::to_string(o.sent_packets) + " packets lost"
+                                  : std::string()));
         if (o.bytes_kept > 0) {
             print("went on where it was cut: " + format_size(o.bytes_kept) +
                   " were there already and did not move again");
@@ -148,7 +154,12 @@ int Report::finish() {
     }
     if (style_.json) std::puts(summary(run_seconds).c_str());
     if (std::fflush(stdout) != 0) {
-        error(errno_error(Fault::file, "cannot write to stdout", {}, errno));
+        // Of a reader who has seen enough nobody needs to be told.
+        if (errno == EPIPE) {
+            exit_code_.add(Fault::file);
+        } else {
+            error(errno_error(Fault::file, "cannot write to stdout", {}, errno));
+        }
     }
     return exit_code_.value();
 }

@@ -138,7 +138,9 @@ std::string for_people(const session::CopyStatus& status) {
     const bool fetches = status.direction == session::Direction::get;
     std::string text =
         "copy " + std::to_string(status.copy) + "  " + to_string(status.state) + "  ";
-    text += over ? format_size(status.bytes) : percent + (" of " + format_size(status.total_bytes));
+    const bool counted = !over && status.total_bytes > 0;
+    text +=
+        counted ? percent + (" of " + format_size(status.total_bytes)) : format_size(status.bytes);
     text += ", " + format_rate(BitRate{static_cast<double>(status.rate)}) + ", ";
     text += over ? std::to_string(status.files) + " files"
                  : std::to_string(status.files) + " of " + std::to_string(status.files_known) +

@@ -40,7 +40,7 @@ Result<void> Conductor::handle_scan(Result<Listing> result, bool stopped) {
     scanning_ = false;
     if (result) {
         if (result->skipped > 0)
-            say_(std::to_string(result->skipped) + " pipes, sockets and devices are skipped");
+            say_("skipped, being pipes, sockets or devices: " + std::to_string(result->skipped));
         source_ = std::make_shared<const Listing>(*std::move(result));
         return {};
     }
@@ -61,11 +61,12 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
     Planned planned{.tasks = {}, .same = {plan.same_files, plan.same_bytes}};
     planned.tasks.reserve(source.missed.size() + plan.steps.size());
     for (const Missed& missed : source.missed) {
-        planned.tasks.push_back({.root = missed.root,
-                                 .name = missed.name,
-                                 .standing = {.kind = Kind::other},
-                                 .refused = reason_of(missed.error),
-                                 .side = missed.error.side});
+        planned.tasks.push_back(
+            {.root = missed.root,
+             .name = missed.name,
+             .standing = {.kind = Kind::other},
+             .refused = reason_of(missed.error) + " (" + missed.error.path + ")",
+             .side = missed.error.side});
     }
     const bool cuts = !job_.source && store_.shared();
     for (const Step& step : plan.steps) {

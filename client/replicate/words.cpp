@@ -227,8 +227,9 @@ Words words_of_run(const Run& run) {
 Words words_of_site(const SiteStatus& status) {
     Words words;
     words.json.text("event", "destination").raw("status", json_of(status).line());
-    words.text = status.place + ": " + word(status.state) + "; moved " + files(status.moved) +
-                 "; same " + files(status.same);
+    const bool but = status.state == SiteState::done && status.failed > 0;
+    words.text = status.place + ": " + word(status.state) + (but ? " but for what failed" : "") +
+                 "; moved " + files(status.moved) + "; same " + files(status.same);
     if (status.waiting.files > 0) words.text += "; to move " + files(status.waiting);
     if (status.failed > 0) words.text += "; " + std::to_string(status.failed) + " failed";
     if (!status.trouble.empty()) words.text += "; " + status.trouble;

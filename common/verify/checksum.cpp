@@ -102,7 +102,10 @@ Result<std::string> checksum(const ChecksumJob& job) {
     if (::fstat(job.fd, &before) != 0) {
         return errno_error(Fault::file, "cannot look at", job.path, errno);
     }
-    if (!S_ISREG(before.st_mode)) return failed(job, "is no regular file");
+    if (!S_ISREG(before.st_mode)) {
+        return failed(job, "is no regular file",
+                      "`sync --checksum --dry-run` tells whether two trees are alike");
+    }
     const auto size = static_cast<std::uint64_t>(before.st_size);
     if (job.offset > size || job.length.value_or(0) > size - job.offset) {
         return failed(job, "the range ends behind the file's end", {}, Fault::usage);

@@ -148,7 +148,7 @@ TEST_CASE("a source that could not be read is left over at each destination, als
         CHECK(failure.name == "sealed");
         CHECK(failure.error.fault == Fault::file);
         CHECK(failure.error.side == Side::local);
-        CHECK(failure.error.message == "permission denied; ask its owner");
+        CHECK(failure.error.message == "permission denied; ask its owner (/data/sealed)");
     }
     CHECK((*failures)[0].site + (*failures)[1].site == 1);
     CHECK(bench.store->sites(run.id)->front().failed == 1);
