@@ -50,13 +50,12 @@ struct Arguments {
     config::ClientSettings settings;
     std::string password_file;
     std::string certificate, key;
-    std::string rate_file;  // empty: none
-    std::string left_over;  // empty: in the state directory
-    std::string receipt;    // put, get, sync: where it is written; empty: none is wanted
-    bool sha256 = false;    // put, get, sync: files are digested by SHA-256 too
-    std::string at;         // audit: where the files are; empty: where the transfer left them
-    std::string
-        signer;  // audit: the key that must have signed; empty: the server's, as it is known
+    std::string rate_file;    // empty: none
+    std::string left_over;    // empty: in the state directory
+    std::string receipt;      // put, get, sync: where it is written; empty: none is wanted
+    bool sha256 = false;      // put, get, sync: files are digested by SHA-256 too
+    std::string at;           // audit: where the files are; empty: where the transfer left them
+    std::string signer;       // audit: the key that must have signed; empty: as it is known
     bool any_signer = false;  // audit: also one of which nothing is known
     verify::Algorithm algorithm = verify::Algorithm::xxh3_128;  // checksum
     std::string source_password_file;  // copy: of the source; password_file is the destination's

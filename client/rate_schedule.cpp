@@ -1,7 +1,6 @@
 #include "client/rate_schedule.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "client/home.h"
 #include "config/schema.h"
@@ -64,13 +63,6 @@ Result<void> RateSchedule::look() {
 
 BitRate RateSchedule::limit(int minute) const {
     return lower(rate_, hours_.at(minute));
-}
-
-int minute_of_day() {
-    const std::time_t now = std::time(nullptr);
-    std::tm local{};
-    ::localtime_r(&now, &local);
-    return local.tm_hour * 60 + local.tm_min;
 }
 
 }  // namespace lambda::client

@@ -35,7 +35,4 @@ class RateSchedule {
     std::string told_;     // the fault that was told last
 };
 
-// Of this machine's local time.
-int minute_of_day();
-
 }  // namespace lambda::client

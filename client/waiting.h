@@ -6,6 +6,7 @@
 namespace lambda::client {
 
 using dialling::interruption_error;
+using dialling::minute_of_day;
 using dialling::now;
 using dialling::poll_until;
 using dialling::Wait;

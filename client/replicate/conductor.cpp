@@ -340,23 +340,13 @@ Result<void> Conductor::well(std::uint32_t number) {
     return store_.set_trouble(run_, number, "");
 }
 
-namespace {
-
-// What the network does may pass; a refusal does not.
-bool unreachable(const Error& error) {
-    return error.fault == Fault::cut ||
-           (error.fault == Fault::session && error.side == Side::network);
-}
-
-}  // namespace
-
 Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
     SiteWork& site = sites_[number];
     const WallTime now = crew_.now();
     if (site.left || site.state == SiteState::done || site.state == SiteState::given_up) return {};
     if (auto ended = end_lead(number); !ended) return ended;
     if (!site.troubled) site.since = now;
-    if (!unreachable(error) || now - site.since >= job_.patience) {
+    if (!dialling::comes_back(error) || now - site.since >= job_.patience) {
         const auto alone = store_.give_up(run_, number, owner_, error.sentence());
         if (!alone) return alone.error();
         site.left = true;

@@ -22,6 +22,11 @@ bool may_pass(const Error& error) {
     return error.fault == Fault::cut || error.fault == Fault::session;
 }
 
+bool comes_back(const Error& error) {
+    return error.fault == Fault::cut ||
+           (error.fault == Fault::session && error.side == Side::network);
+}
+
 void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     using verdict::Figure;
     mover::Outcome all = next;

@@ -33,6 +33,9 @@ class Retry {
 
 // Whether trying again may help.
 bool may_pass(const Error& error);
+// Likewise, where nobody is there to mend what refuses: what the network does may pass, a refusal
+// does not.
+bool comes_back(const Error& error);
 
 // The outcome of several tries as one: what moved is summed, what stands is that of the last.
 void add_try(mover::Outcome& sum, const mover::Outcome& next);

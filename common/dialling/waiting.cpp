@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <limits>
 
 #include "common/io/machine.h"
@@ -13,6 +14,13 @@ namespace lambda::dialling {
 
 Time now() {
     return io::Clock().now();
+}
+
+int minute_of_day() {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    ::localtime_r(&now, &local);
+    return local.tm_hour * 60 + local.tm_min;
 }
 
 bool Interruption::raised() const {

@@ -12,6 +12,8 @@ namespace lambda::dialling {
 
 // CLOCK_MONOTONIC.
 Time now();
+// Of local time, for timetables.
+int minute_of_day();
 
 // Who may end a wait before its time: an eventfd of its owner, who outlives every wait with it.
 // Once it is readable it stays so.

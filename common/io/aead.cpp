@@ -43,41 +43,28 @@ Aead::Aead(const char* name) : cipher_(EVP_CIPHER_fetch(nullptr, name, nullptr))
            !is_named(ours->algorithm_names, cipher_)) {
         ++ours;
     }
-    if (ours == nullptr || ours->algorithm_names == nullptr) return;
-    for (const OSSL_DISPATCH* entry = ours->implementation; entry->function_id != 0; ++entry) {
-        switch (entry->function_id) {
-            case OSSL_FUNC_CIPHER_NEWCTX:
-                new_ = OSSL_FUNC_cipher_newctx(entry);
-                break;
-            case OSSL_FUNC_CIPHER_FREECTX:
-                free_ = OSSL_FUNC_cipher_freectx(entry);
-                break;
-            case OSSL_FUNC_CIPHER_ENCRYPT_INIT:
-                start_sealing_ = OSSL_FUNC_cipher_encrypt_init(entry);
-                break;
-            case OSSL_FUNC_CIPHER_DECRYPT_INIT:
-                start_opening_ = OSSL_FUNC_cipher_decrypt_init(entry);
-                break;
-            case OSSL_FUNC_CIPHER_UPDATE:
-                update_ = OSSL_FUNC_cipher_update(entry);
-                break;
-            case OSSL_FUNC_CIPHER_FINAL:
-                final_ = OSSL_FUNC_cipher_final(entry);
-                break;
-            case OSSL_FUNC_CIPHER_GET_CTX_PARAMS:
-                get_ = OSSL_FUNC_cipher_get_ctx_params(entry);
-                break;
-            case OSSL_FUNC_CIPHER_SET_CTX_PARAMS:
-                set_ = OSSL_FUNC_cipher_set_ctx_params(entry);
-                break;
-            default:
-                break;
-        }
+    const bool found = ours != nullptr && ours->algorithm_names != nullptr;
+    if (found) take_functions(ours->implementation);
+    OSSL_PROVIDER_unquery_operation(provider, OSSL_OP_CIPHER, all);
+}
+
+void Aead::take_functions(const OSSL_DISPATCH* entry) {
+    for (; entry->function_id != 0; ++entry) {
+        const auto is = [entry](int function) { return entry->function_id == function; };
+        if (is(OSSL_FUNC_CIPHER_NEWCTX)) new_ = OSSL_FUNC_cipher_newctx(entry);
+        if (is(OSSL_FUNC_CIPHER_FREECTX)) free_ = OSSL_FUNC_cipher_freectx(entry);
+        if (is(OSSL_FUNC_CIPHER_ENCRYPT_INIT))
+            start_sealing_ = OSSL_FUNC_cipher_encrypt_init(entry);
+        if (is(OSSL_FUNC_CIPHER_DECRYPT_INIT))
+            start_opening_ = OSSL_FUNC_cipher_decrypt_init(entry);
+        if (is(OSSL_FUNC_CIPHER_UPDATE)) update_ = OSSL_FUNC_cipher_update(entry);
+        if (is(OSSL_FUNC_CIPHER_FINAL)) final_ = OSSL_FUNC_cipher_final(entry);
+        if (is(OSSL_FUNC_CIPHER_GET_CTX_PARAMS)) get_ = OSSL_FUNC_cipher_get_ctx_params(entry);
+        if (is(OSSL_FUNC_CIPHER_SET_CTX_PARAMS)) set_ = OSSL_FUNC_cipher_set_ctx_params(entry);
     }
     usable_ = new_ != nullptr && free_ != nullptr && start_sealing_ != nullptr &&
               start_opening_ != nullptr && update_ != nullptr && final_ != nullptr &&
               get_ != nullptr && set_ != nullptr;
-    OSSL_PROVIDER_unquery_operation(provider, OSSL_OP_CIPHER, all);
 }
 
 Aead::~Aead() {

@@ -57,6 +57,7 @@ class Aead {
     };
 
   private:
+    void take_functions(const OSSL_DISPATCH* entry);
     void* new_context() const;
 
     EVP_CIPHER* cipher_ = nullptr;  // keeps the provider

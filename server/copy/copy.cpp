@@ -26,19 +26,6 @@ std::uint64_t bit_rate(std::uint64_t bytes, Duration time) {
     return s > 0 ? static_cast<std::uint64_t>(8 * static_cast<double>(bytes) / s) : 0;
 }
 
-// A refusal does not pass, what the network does may.
-bool comes_back(const Error& error) {
-    return error.fault == Fault::cut ||
-           (error.fault == Fault::session && error.side == Side::network);
-}
-
-int minute_of_day() {
-    const std::time_t now = std::time(nullptr);
-    std::tm local{};
-    ::localtime_r(&now, &local);
-    return local.tm_hour * 60 + local.tm_min;
-}
-
 session::CopyStatus first_status(std::uint64_t number, const session::CopyRequest& request) {
     session::CopyStatus status;
     status.copy = number;
@@ -165,7 +152,7 @@ void Copy::run() {
         tries.repeat();
         all = tries.all();
         if (!outcome) all.cut = outcome.error();
-        if (!all.cut || !comes_back(*all.cut)) break;
+        if (!all.cut || !dialling::comes_back(*all.cut)) break;
         if (outcome) retry.stood(dialling::now());
         const auto time = retry.pause(dialling::now());
         if (!time || dialling::Interruption(interruption_.get()).raised()) break;
@@ -273,7 +260,7 @@ Result<mover::Outcome> Copy::perform() {
         agreement->token, *this);
     if (!loop) return loop.error();
     if (!request.hours.stretches().empty()) {
-        (*loop)->follow([&request] { return request.hours.at(minute_of_day()); });
+        (*loop)->follow([&request] { return request.hours.at(dialling::minute_of_day()); });
     }
     enter(session::CopyState::moving);
     return (*loop)->run();

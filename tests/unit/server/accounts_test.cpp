@@ -92,15 +92,24 @@ TEST_CASE("malformed accounts are refused with file and line") {
     CHECK(parse_accounts("accounts:\n  a:\n    b: c\n", "f").error().path == "f:3");
 }
 
-TEST_CASE("accounts are added, changed and removed") {
-    const TemporaryDirectory scratch;
-    scratch.write("password", "secret\n");
+// `user add alice`, and where it keeps what it does.
+struct UserCommand {
+    TemporaryDirectory scratch;
     config::ServerSettings settings;
-    settings.state = scratch / "state";
     CommandLine line;
-    line.user = "alice";
+
+    UserCommand() {
+        scratch.write("password", "secret\n");
+        settings.state = scratch / "state";
+        line.user = "alice";
+        line.password_file = scratch / "password";
+    }
+};
+
+TEST_CASE("accounts are added, changed and removed") {
+    UserCommand command;
+    auto& [scratch, settings, line] = command;
     line.root = scratch.path();
-    line.password_file = scratch / "password";
     REQUIRE(add_user(line, settings).ok());
     line.read_only = true;
     REQUIRE(add_user(line, settings).ok());
@@ -112,13 +121,8 @@ TEST_CASE("accounts are added, changed and removed") {
 }
 
 TEST_CASE("an account needs a root of its own or of the settings, that is there") {
-    const TemporaryDirectory scratch;
-    scratch.write("password", "secret\n");
-    config::ServerSettings settings;
-    settings.state = scratch / "state";
-    CommandLine line;
-    line.user = "alice";
-    line.password_file = scratch / "password";
+    UserCommand command;
+    auto& [scratch, settings, line] = command;
     const auto refused = add_user(line, settings);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().fault == Fault::usage);
