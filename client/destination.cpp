@@ -67,25 +67,11 @@ Result<void> check_names(const Plan& plan) {
     return {};
 }
 
-bool has_line_end(const std::string& text) {
-    return text.find_first_of("\r\n") != std::string::npos;
-}
-
 // "SOURCE/" is what it holds.
 std::string name_of(const std::string& path) {
     std::string name = base_name(path);
     const bool contents = name.empty() || path.back() == '/' || name == "." || name == "..";
     return contents ? "." : name;
-}
-
-// The control session cannot carry a line end, the records of the set stream can: the last
-// component of the target becomes the file's name, in its directory.
-void move_leaf_into_name(Plan& plan) {
-    const std::string leaf = base_name(plan.remote_target);
-    const std::string directory =
-        plan.remote_target.substr(0, plan.remote_target.size() - leaf.size());
-    plan.remote_target = directory.empty() ? std::string("/") : directory;
-    plan.items.front().name = leaf;
 }
 
 }  // namespace
@@ -105,10 +91,6 @@ Result<Plan> plan_put(const std::vector<std::string>& operands) {
         if (!path) return path.error();
         plan.items.push_back({.argument = operands[i], .path = *path, .name = name_of(*path)});
         plan.several = plan.several || plan.items.back().name == ".";
-    }
-    if (!plan.several && !plan.remote_target.ends_with('/') &&
-        has_line_end(base_name(plan.remote_target))) {
-        move_leaf_into_name(plan);
     }
     if (auto checked = check_names(plan); !checked) return checked.error();
     return plan;
@@ -134,8 +116,7 @@ Result<Plan> plan_get(const std::vector<std::string>& operands) {
         plan.items.push_back({.argument = operands[i],
                               .path = source->path,
                               .name = name_of(source->path),
-                              .pattern = source->path.find_first_of("*?[") != std::string::npos &&
-                                         !has_line_end(source->path)});
+                              .pattern = source->path.find_first_of("*?[") != std::string::npos});
         plan.several = plan.several || plan.items.back().name == ".";
     }
     plan.local_target = {

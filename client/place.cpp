@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/session/percent.h"
+
 namespace lambda::client {
 namespace {
 
@@ -16,29 +18,11 @@ Error bad_place(std::string_view text, std::string message, std::string remedy) 
                  .remedy = std::move(remedy)};
 }
 
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-// Nothing for a '%' without two digits, and for %00: no file has a name with a NUL.
-std::optional<std::string> percent_decode(std::string_view text) {
-    std::string decoded;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            decoded += text[i];
-            continue;
-        }
-        if (i + 2 >= text.size()) return std::nullopt;
-        const int high = hex_digit(text[i + 1]);
-        const int low = hex_digit(text[i + 2]);
-        if (high < 0 || low < 0 || (high == 0 && low == 0)) return std::nullopt;
-        decoded += static_cast<char>(high * 16 + low);
-        i += 2;
-    }
-    return decoded;
+// %00 neither: no file has a name with a NUL.
+std::optional<std::string> decoded(std::string_view text) {
+    auto name = session::percent_decode(text);
+    if (name && name->find('\0') != name->npos) return std::nullopt;
+    return name;
 }
 
 std::string lower_case(std::string_view text) {
@@ -78,11 +62,11 @@ Result<Place> parse_url(std::string_view text) {
             return bad_place("lambda://...", "a URL never holds a password",
                              "use --password-file, LAMBDA_FTP_PASSWORD or ~/.netrc");
         }
-        const auto decoded = percent_decode(user);
-        if (!decoded || decoded->empty()) {
+        const auto name = decoded(user);
+        if (!name || name->empty()) {
             return bad_place(text, "the user is empty or its percent-encoding is wrong", {});
         }
-        server.user = *decoded;
+        server.user = *name;
         authority.remove_prefix(at + 1);
     }
     auto host = take_host(authority);
@@ -102,11 +86,11 @@ Result<Place> parse_url(std::string_view text) {
             return bad_place(text, "the port is not a number from 1 to 65535", {});
         }
     }
-    const auto decoded = percent_decode(path);
-    if (!decoded) {
+    const auto raw = decoded(path);
+    if (!raw) {
         return bad_place(text, "the path's percent-encoding is wrong", "write % itself as %25");
     }
-    return Place{.server = std::move(server), .path = decoded->empty() ? "/" : *decoded};
+    return Place{.server = std::move(server), .path = raw->empty() ? "/" : *raw};
 }
 
 // "[user@]host:path", or nothing where the text is a local path.

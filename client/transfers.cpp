@@ -146,11 +146,9 @@ BitRate limit_now(RateSchedule& schedule, Report& report) {
 
 // Of a sync from a server: a directory means its contents. Of a get that goes on: the target is it.
 Result<void> settle_kind(Connection& connection, Plan& plan) {
-    const std::string& path = plan.items.front().path;
-    const bool sayable = path.find_first_of("\r\n") == std::string::npos;
-    if (!std::exchange(plan.asks_kind, false) || !sayable) return {};
+    if (!std::exchange(plan.asks_kind, false)) return {};
     // Through a link, and of nothing but a directory.
-    const auto reply = connection.exchange("MLST", path + "/.");
+    const auto reply = connection.exchange("MLST", plan.items.front().path + "/.");
     if (!reply) return reply.error();
     if (reply->code != 250) return {};
     if (plan.goes_on) {

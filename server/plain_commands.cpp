@@ -46,14 +46,14 @@ std::optional<Reply> answer_plain_command(const session::Command& command) {
         return Reply{
             .code = 211,
             .lines = {"Features", "AUTH TLS", "CKSM " + verify::algorithm_names(), "COPY", "GRANT",
-                      "JOIN", "MDTM", "MLST type*;size*;modify*;unix.mode*;perm*;", "PBSZ", "PROT",
-                      "RATE", "SIGN", "SIZE", "STAGE", "TVFS", "UTF8", "XFER 1", "End"}};
+                      "JOIN", "MDTM", "MLST type*;size*;modify*;unix.mode*;perm*;", "PBSZ", "PCT",
+                      "PROT", "RATE", "SIGN", "SIZE", "STAGE", "TVFS", "UTF8", "XFER 1", "End"}};
     }
     if (verb == "HELP") {
         return Reply{
             .code = 214,
             .lines = {"Commands", "ABOR AUTH CDUP CKSM COPY CWD DELE FEAT GRANT HELP JOIN MDTM MKD",
-                      "MLSD MLST NOOP OPTS PASS PBSZ PROT PWD QUIT RATE RMD RNFR RNTO",
+                      "MLSD MLST NOOP OPTS PASS PBSZ PCT PROT PWD QUIT RATE RMD RNFR RNTO",
                       "SIGN SIZE STAGE STAT SYST TYPE USER XFER", "End"}};
     }
     return std::nullopt;

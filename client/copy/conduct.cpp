@@ -68,10 +68,6 @@ mover::Progress progress_of(const session::CopyStatus& status) {
             .current_name = {}};
 }
 
-bool has_line_end(const std::string& path) {
-    return path.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
-}
-
 }  // namespace
 
 const char* to_string(Role role) {
@@ -83,12 +79,6 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
     if (!source) return source.error();
     auto destination = end_of(operands.at(1));
     if (!destination) return destination.error();
-    for (const auto* end : {&*source, &*destination}) {
-        if (has_line_end(end->path)) {
-            return usage(end->argument, "the name holds a line end, which no command can carry",
-                         "copy the directory that it lies in");
-        }
-    }
     const std::string base = transfer::base_name(source->path);
     const bool contents = base.empty() || source->path.back() == '/' || base == "." || base == "..";
     return CopyPlan{*std::move(source), *std::move(destination), contents};

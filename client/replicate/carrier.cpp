@@ -142,8 +142,6 @@ class ClientCarrier final : public Carrier {
         const Site& site = job_.sites[load.site];
         Plan plan = plan_of(site);
         const std::string directory = joined(site.path, directory_of(load.tasks.front().name));
-        if (putting() && directory.find_first_of("\r\n") != directory.npos)
-            return no_line_carries(directory);
         (putting() ? plan.remote_target : plan.local_target.path) = directory;
         std::unordered_map<std::string, std::string> names;  // by what the outcome calls them
         for (const Task& task : load.tasks) {
@@ -167,7 +165,6 @@ class ClientCarrier final : public Carrier {
         const Task& task = load.tasks.front();
         const std::string source = job_.roots[task.root].path_of(task.name);
         const std::string target = joined(site.path, task.name);
-        if (target.find_first_of("\r\n") != target.npos) return no_line_carries(target);
         const StagedFile file{
             .direction = job_.direction,
             .server = site.server,

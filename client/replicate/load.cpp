@@ -28,14 +28,6 @@ std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t&
     return links;
 }
 
-Error no_line_carries(const std::string& directory) {
-    return {.fault = Fault::file,
-            .message = "the name of its directory has a line end, which no command can carry",
-            .path = directory,
-            .side = Side::remote,
-            .remedy = "give the directory another name, or put the tree by itself"};
-}
-
 void add(mover::Outcome& sum, mover::Outcome next) {
     const auto join = [](auto& into, auto& from) {
         into.insert(into.end(), std::make_move_iterator(from.begin()),

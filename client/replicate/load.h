@@ -17,9 +17,6 @@ std::string directory_of(const std::string& name);
 std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t& next,
                                     const std::function<bool(const Task&)>& wanted);
 
-// The refusal of a load whose directory has a line end in its name.
-Error no_line_carries(const std::string& directory);
-
 // The sum of two transfers of one load.
 void add(mover::Outcome& sum, mover::Outcome next);
 

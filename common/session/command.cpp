@@ -5,6 +5,7 @@
 
 #include "common/session/facts.h"
 #include "common/session/line.h"
+#include "common/session/percent.h"
 #include "common/session/terms.h"
 
 namespace lambda::session {
@@ -12,6 +13,12 @@ namespace {
 
 constexpr std::size_t kMaxVerb = 16;
 constexpr std::uint64_t kMaxOffset = INT64_MAX;  // what an off_t holds
+
+constexpr std::string_view kPercent = "PCT";
+// Those whose argument is a path or ends in one; but CWD, since PWD could not show where it led.
+constexpr std::array<std::string_view, 14> kTakePaths{"CKSM", "COPY", "DELE",  "GRANT", "MDTM",
+                                                      "MKD",  "MLSD", "MLST",  "RMD",   "RNFR",
+                                                      "RNTO", "SIZE", "STAGE", "XFER"};
 
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -25,9 +32,12 @@ std::string_view take_word(std::string_view& left) {
     return word;
 }
 
-}  // namespace
+bool takes_path(std::string_view verb) {
+    return std::find(kTakePaths.begin(), kTakePaths.end(), verb) != kTakePaths.end();
+}
 
-Result<Command> parse_command(std::string_view line) {
+// A verb and its argument, as they stand.
+Result<Command> split(std::string_view line) {
     std::string_view argument = line;
     const std::string_view verb = take_word(argument);
     if (verb.empty() || verb.size() > kMaxVerb ||
@@ -39,17 +49,36 @@ Result<Command> parse_command(std::string_view line) {
     return command;
 }
 
+// What PCT carries.
+Result<Command> parse_escaped(std::string_view line) {
+    Result<Command> command = split(line);
+    if (!command || !takes_path(command->verb))
+        return usage_error("PCT takes a command whose argument has a path, and no CWD");
+    auto argument = percent_decode(command->argument);
+    if (!argument || argument->find('\0') != argument->npos)
+        return usage_error("the percent-encoding of the argument is wrong, or holds a NUL");
+    command->argument = *std::move(argument);
+    return command;
+}
+
+}  // namespace
+
+Result<Command> parse_command(std::string_view line) {
+    Result<Command> command = split(line);
+    return command && command->verb == kPercent ? parse_escaped(command->argument) : command;
+}
+
 Result<std::string> format_command(const Command& command) {
-    const std::string text =
-        command.argument.empty() ? command.verb : command.verb + " " + command.argument;
+    const auto& [verb, argument] = command;
+    std::string text = argument.empty() ? verb : verb + " " + argument;
+    if (argument.find_first_of("\r\n") != argument.npos && takes_path(verb))
+        text = std::string(kPercent) + " " + verb + " " + percent_encode_line(argument);
     if (fits_line(text)) return format_line(text);
-    const bool broken =
-        command.argument.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
-    Error error = usage_error(broken ? "the name holds a line break or NUL, which the control "
-                                       "session cannot carry"
-                                     : "the name is too long for the control session",
-                              broken ? "rename it" : "use a shorter path");
-    error.path = command.argument;
+    const bool long_one = text.find_first_of(std::string_view("\r\n\0", 3)) == text.npos;
+    Error error = usage_error(long_one ? "the name is too long for the control session"
+                                       : "a line break or NUL is what the command cannot carry",
+                              long_one ? "use a shorter path" : "leave it out");
+    error.path = argument;
     return error;
 }
 

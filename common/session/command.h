@@ -18,10 +18,11 @@ struct Command {
     bool operator==(const Command&) const = default;
 };
 
-// `line` without its end, as LineFramer gives it.
+// `line` without its end, as LineFramer gives it. "PCT VERB argument" (docs/protocol.md §1) is VERB
+// with its argument percent-decoded.
 Result<Command> parse_command(std::string_view line);
-// The line on the wire with its CR LF. Fault::usage where it is too long or the argument holds a
-// CR, LF or NUL, with the argument as the path.
+// The line on the wire with its CR LF; by PCT where the argument holds a CR or LF and `verb` takes
+// a path. Fault::usage for what still cannot stand on a line, with the argument as the path.
 Result<std::string> format_command(const Command& command);
 
 // JOIN token=T;stripe=I;epoch=E;

@@ -6,6 +6,7 @@
 
 #include "common/session/fact_text.h"
 #include "common/session/facts.h"
+#include "common/session/percent.h"
 
 namespace lambda::session {
 namespace {
@@ -35,8 +36,9 @@ std::string read_path(const Facts& facts, FactReader& reader, std::string_view n
     reader.word(name);
     const std::string* const value = facts.find(name);
     std::string path =
-        value != nullptr ? decode_value(*value).value_or(std::string()) : std::string();
-    if (path.empty() || path.size() > kMaxPath) reader.refuse(name, "a path");
+        value != nullptr ? percent_decode(*value).value_or(std::string()) : std::string();
+    const bool good = !path.empty() && path.size() <= kMaxPath && path.find('\0') == path.npos;
+    if (!good) reader.refuse(name, "a path");
     return path;
 }
 
@@ -281,7 +283,8 @@ Result<CopyRequest> parse_copy_request(std::string_view argument, std::string_vi
     CopyRequest request;
     request.terms = *std::move(terms);
     request.host = read_path(parsed->facts, reader, "host");
-    if (request.host.size() > kMaxHost) reader.refuse("host", "a host's name");
+    if (request.host.size() > kMaxHost || request.host.find_first_of("\r\n") != std::string::npos)
+        reader.refuse("host", "a host's name");
     request.port = static_cast<std::uint16_t>(reader.number("port", 1, 65535));
     request.peer = read_fingerprint(reader);
     request.grant = read_token(reader, "grant");
@@ -349,7 +352,7 @@ std::string format_copy_status(const CopyStatus& status) {
         .add("lost", status.lost_packets)
         .add("rtt", status.rtt_us)
         .add("rate", status.rate);
-    return facts.text() + " " + status.path;
+    return text_with_name(std::move(facts), status.path);
 }
 
 Result<CopyStatus> parse_copy_status(std::string_view text) {
@@ -371,8 +374,8 @@ Result<CopyStatus> parse_copy_status(std::string_view text) {
     status.lost_packets = number(reader, "lost");
     status.rtt_us = number(reader, "rtt");
     status.rate = number(reader, "rate");
+    status.path = read_name(*parsed, reader);
     if (reader.error()) return *reader.error();
-    status.path = parsed->rest.value_or("");
     return status;
 }
 

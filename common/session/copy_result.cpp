@@ -4,6 +4,7 @@
 
 #include "common/session/fact_text.h"
 #include "common/session/facts.h"
+#include "common/session/percent.h"
 #include "common/session/terms.h"
 
 namespace lambda::session {
@@ -48,7 +49,7 @@ std::string error_line(const char* kind, const Error& error) {
 }
 
 std::string text_behind(const ParsedFacts& parsed, const char* otherwise) {
-    return decode_text(parsed.rest.value_or("")).value_or(otherwise);
+    return percent_decode(parsed.rest.value_or("")).value_or(otherwise);
 }
 
 Result<void> parse_error_line(const ParsedFacts& parsed, CopyResult& result) {
@@ -161,7 +162,7 @@ Result<void> parse_result_line(std::string_view text, CopyResult& result) {
     if (facts.find("stripe") != nullptr) return parse_stripe_line(*parsed, result);
     if (facts.find("law") != nullptr) return parse_evidence_line(*parsed, result);
     if (const std::string* const name = facts.find("skipped")) {
-        result.skips.push_back({.name = decode_text(*name).value_or("an unreadable name"),
+        result.skips.push_back({.name = percent_decode(*name).value_or("an unreadable name"),
                                 .why = text_behind(*parsed, "unreadable reason")});
     }
     return {};

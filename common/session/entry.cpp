@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "common/session/fact_text.h"
 #include "common/session/facts.h"
 #include "common/session/timestamp.h"
 
@@ -47,11 +48,7 @@ std::string format_entry(const Entry& entry) {
     if (entry.type == EntryType::file) facts.add("size", entry.size);
     facts.add("modify", format_timestamp(entry.mtime_ns)).add("unix.mode", format_mode(entry.mode));
     if (!entry.perm.empty()) facts.add("perm", entry.perm);
-    if (entry.name.find_first_of("\r\n") == std::string::npos) {
-        return facts.text() + " " + entry.name;
-    }
-    facts.add("encoded", "percent");
-    return facts.text() + " " + percent_encode_line(entry.name);
+    return text_with_name(std::move(facts), entry.name);
 }
 
 Result<Entry> parse_entry(std::string_view line) {
@@ -71,53 +68,9 @@ Result<Entry> parse_entry(std::string_view line) {
     }
     read_mode(parsed->facts, reader, entry.mode);
     if (const std::string* perm = parsed->facts.find("perm")) entry.perm = *perm;
-    entry.name = *parsed->rest;
-    if (const std::string* encoded = parsed->facts.find("encoded")) {
-        Result<std::string> name = percent_decode(entry.name);
-        if (lower_case(*encoded) != "percent" || !name)
-            reader.refuse("encoded", "percent");
-        else
-            entry.name = *name;
-    }
+    entry.name = read_name(*parsed, reader);
     if (reader.error()) return *reader.error();
     return entry;
-}
-
-std::string percent_encode_line(std::string_view name) {
-    std::string text;
-    for (const char c : name) {
-        switch (c) {
-            case '\r':
-                text += "%0D";
-                break;
-            case '\n':
-                text += "%0A";
-                break;
-            case '%':
-                text += "%25";
-                break;
-            default:
-                text += c;
-        }
-    }
-    return text;
-}
-
-Result<std::string> percent_decode(std::string_view text) {
-    std::string name;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            name += text[i];
-            continue;
-        }
-        std::array<std::byte, 1> byte{};
-        if (i + 2 >= text.size() || !parse_hex(text.substr(i + 1, 2), byte)) {
-            return usage_error("'%' is not followed by two hex digits");
-        }
-        name += static_cast<char>(byte[0]);
-        i += 2;
-    }
-    return name;
 }
 
 }  // namespace lambda::session

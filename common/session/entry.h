@@ -28,8 +28,4 @@ std::string format_entry(const Entry& entry);
 // Only `type` must be there; unknown facts are ignored.
 Result<Entry> parse_entry(std::string_view line);
 
-// CR, LF and '%' as %0D, %0A and %25.
-std::string percent_encode_line(std::string_view name);
-Result<std::string> percent_decode(std::string_view text);
-
 }  // namespace lambda::session

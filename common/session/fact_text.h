@@ -1,7 +1,6 @@
-// Text of any bytes as a fact's value: percent-encoded, so that any name can stand there. Pure.
+// Names and other text of any bytes in and behind facts, percent-encoded where they must be. Pure.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,13 +8,15 @@
 
 namespace lambda::session {
 
+// As a fact's value.
 std::string encode_value(std::string_view text);
-// Nothing for a bad encoding. decode_value() takes no CR, LF and NUL either, which no command could
-// carry.
-std::optional<std::string> decode_text(std::string_view text);
-std::optional<std::string> decode_value(std::string_view text);
-
-// Of a fact: empty where it is not there, refused where it is no percent-encoded text.
+// That text; empty where there is no such fact, or where its encoding was refused.
 std::string read_text(const Facts& facts, FactReader& reader, std::string_view name);
+
+// "facts; name" as a line of a reply; where the name has a CR or LF, encoded, with the fact
+// encoded=percent.
+std::string text_with_name(Facts facts, std::string_view name);
+// That name; empty where nothing stands there, or where its encoding was refused.
+std::string read_name(const ParsedFacts& parsed, FactReader& reader);
 
 }  // namespace lambda::session

@@ -71,13 +71,19 @@ Line LineFramer::take() {
     return line;
 }
 
+std::string on_one_line(std::string_view text) {
+    std::string line(text);
+    for (char& c : line) c = c == '\r' || c == '\n' || c == '\0' ? '?' : c;
+    return line;
+}
+
 std::string format_line(std::string_view text) {
     std::string line;
-    for (const char c : text) {
+    for (const char c : on_one_line(text)) {
         const std::size_t width = c == kIac ? 2 : 1;
         if (line.size() + width + 2 > kMaxLine) break;
         if (c == kIac) line += kIac;
-        line += c == '\r' || c == '\n' || c == '\0' ? '?' : c;
+        line += c;
     }
     return line + "\r\n";
 }

@@ -39,8 +39,10 @@ class LineFramer {
     bool ready_ = false;
 };
 
-// The line on the wire: 0xFF doubled, CR LF added. CR, LF and NUL in the text become '?', and a
-// text that would be too long is cut: a caller that minds asks fits_line() before.
+// What a line shows of any text: CR, LF and NUL become '?'.
+std::string on_one_line(std::string_view text);
+// The line on the wire: on_one_line(), 0xFF doubled, CR LF added. A text that would be too long is
+// cut: a caller that minds asks fits_line() before.
 std::string format_line(std::string_view text);
 // Whether format_line() sends `text` as it is.
 bool fits_line(std::string_view text);

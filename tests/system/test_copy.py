@@ -167,7 +167,7 @@ class Copies(CopyCase):
                 self.assert_copied(names, a, b)
                 self.assertEqual("the source server tries it" in result.stderr, source_dials, result.stderr)
                 # Contents, into a place with a name that must be encoded; patterns go along.
-                strange = "in here; 50%/ü"
+                strange = "in\r\nhere; 50%/ü\n"
                 self.copy(a.url("data/"), b.url(strange), "--exclude", "none",
                           *(("--connect", "source") if source_dials else ()))
                 self.assert_copied([name for name in names if name != "data/none"], a, b, to=strange)

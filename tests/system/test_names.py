@@ -2,8 +2,9 @@
 
 import os
 import re
+import shutil
 
-from harness import DONE, FILE_FAILED, USAGE, Case
+from harness import DONE, FILE_FAILED, INTEGRITY, Case
 
 NAMES = (
     b"with blanks in it", b" before and after ", b"-leading-dash", b"--json", b"x" * 255,
@@ -25,30 +26,64 @@ class Names(Case):
                 source = self.random_file(name, 3000)
                 self.transfer("put", source, self.daemon.url("sub") + "/")
                 self.assert_same(source, self.daemon.path(b"sub/" + name))
-                if name in NEWLINES:
-                    continue
                 self.transfer("get", self.daemon.url(b"sub/" + name), back)
                 self.assert_same(source, os.path.join(os.fsencode(back), name))
 
-    def test_names_with_newlines_can_be_got(self):
-        back = self.folder("back")
+    def test_each_command_takes_each_name(self):
+        """Directories of such names, and files in them: all is found, moved, summed and removed."""
+        def all_of(below=b""):
+            return [self.daemon.url(name + below) for name in NAMES + NEWLINES]
+        source = self.random_file("source", 3000)
+        done = self.client("mkdir", *all_of())
+        self.assertEqual(done.code, DONE, str(done))
+        self.assertEqual(set(os.listdir(os.fsencode(self.daemon.root))), set(NAMES + NEWLINES))
         for name in NEWLINES:
-            with self.subTest(name=name):
-                source = self.file_with(self.daemon.path(name), self.random.randbytes(5000))
-                self.transfer("get", self.daemon.url(name), back)
-                self.assert_same(source, os.path.join(os.fsencode(back), name))
+            self.transfer("put", source, self.daemon.url(name + b"/" + name))
+            self.assertEqual(self.client("mv", self.daemon.url(name + b"/" + name),
+                                         self.daemon.url(name + b"/\n")).code, DONE)
+            listed = self.client("ls", self.daemon.url(name))
+            self.assertEqual([event["name"] for event in listed.events if "name" in event], ["\n"], str(listed))
+            back = os.path.join(os.fsencode(self.scratch), name)
+            self.transfer("get", self.daemon.url(name + b"/?"), back)
+            self.assert_same(source, os.path.join(back, b"\n"))
+        for name in NAMES:
+            shutil.copy(source, self.daemon.path(name + b"/\n"))
+        told = self.client("stat", *all_of(b"/\n"))
+        self.assertEqual(told.code, DONE, str(told))
+        self.assertEqual([event["size"] for event in told.events if "size" in event], [3000] * len(NAMES + NEWLINES))
+        sums = self.client("checksum", *all_of(b"/\n"), source)
+        self.assertEqual(sums.code, DONE, str(sums))
+        self.assertEqual(len({event["digest"] for event in sums.events if "digest" in event}), 1)
+        for command in (["rm", *all_of(b"/\n")], ["rmdir", *all_of()]):
+            done = self.client(*command)
+            self.assertEqual(done.code, DONE, str(done))
+        self.assertEqual(os.listdir(self.daemon.root), [])
+        gone = self.client("rm", self.daemon.url(b"two\nlines"))
+        self.assert_failed(gone, FILE_FAILED)
+        self.assertEqual(gone.errors[0]["path"], "/two\nlines")
+        self.assertNotIn("?", gone.errors[0]["message"])
 
-    def test_names_with_newlines_are_refused_by_commands(self):
-        for name in NEWLINES:
-            self.file_with(self.daemon.path(name), b"content")
-            url = self.daemon.url(name)
-            for command in (["mkdir", self.daemon.url(name + b"-new")], ["rm", url], ["stat", url],
-                            ["checksum", url], ["mv", url, self.daemon.url("plain")]):
-                with self.subTest(command=command[0], name=name):
-                    result = self.client(*command)
-                    self.assertIn(result.code, (FILE_FAILED, USAGE), str(result))
-                    self.assertRegex(result.said(), re.compile(r"line|CR|LF", re.I))
-        self.assertEqual(sorted(os.listdir(os.fsencode(self.daemon.root))), sorted(NEWLINES))
+    def test_a_receipt_of_any_names_is_audited(self):
+        names = NAMES + NEWLINES
+        tree = os.fsencode(self.folder("tree"))
+        for number, name in enumerate(names):
+            os.mkdir(os.path.join(tree, name))
+            self.file_with(os.path.join(tree, name, name), self.random.randbytes(1000 + number))
+        receipt = os.path.join(self.scratch, "receipt.json")
+        self.transfer("put", "--receipt", receipt, tree + b"/", self.daemon.url("two\nlines%0A"), files=len(names))
+        for place in ((), ("--at", self.daemon.url("two\nlines%0A")), ("--at", tree)):
+            result = self.client("audit", receipt, *place)
+            self.assertEqual(result.code, DONE, str(result))
+            self.assertEqual([event["good"] for event in result.events if event["event"] == "audit"], [len(names)])
+        bad = self.daemon.path(b"two\nlines%0A/both\r\nof them\n/both\r\nof them\n")
+        with open(bad, "r+b") as file:
+            file.write(self.random.randbytes(16))
+        gone = self.daemon.path(b"two\nlines%0A/carriage\rreturn/carriage\rreturn")
+        os.unlink(gone)
+        result = self.client("audit", receipt)
+        self.assert_failed(result, INTEGRITY)
+        self.assertEqual({os.fsencode(error["path"]) for error in result.errors},
+                         {path[len(os.fsencode(self.daemon.root)):] for path in (bad, gone)})
 
     def test_a_listing_shows_every_name(self):
         for name in NAMES + NEWLINES:

@@ -46,19 +46,19 @@ class Ranges(Case):
     def test_four_movers_put_one_file(self):
         server = self.server()
         source = self.sparse_file("source")
-        where = ("put", server, source, "below/file")
+        where = ("put", server, source, "below\n/file\r%0A")
         self.assert_failed(self.finish(*where), FILE_FAILED)
         results = self.four_at_once(*where)
         self.assertEqual(sum(result.summary["bytes"] for result in results), 7 * MIB + 12_345)
-        self.assertFalse(os.path.exists(server.path("below/file")))
+        self.assertFalse(os.path.exists(server.path("below\n/file\r%0A")))
         self.assertEqual(self.finish(*where).code, DONE)
-        self.assert_alike(source, server.path("below/file"))
+        self.assert_alike(source, server.path("below\n/file\r%0A"))
         self.assertEqual(server.parts(), [])
         # Again, all of it: there is nothing to do, and nothing moves.
         again = self.client(*self.staged(*where, "--range", "0-4194303"))
         self.assertEqual((again.code, again.summary["bytes"]), (DONE, 0), str(again))
         self.assertEqual(self.finish(*where).code, DONE)
-        self.assertEqual(os.listdir(server.path("below")), [b"file"])
+        self.assertEqual(os.listdir(server.path("below\n")), [b"file\r%0A"])
 
     def test_four_movers_get_one_file(self):
         server = self.server()

@@ -75,7 +75,9 @@ class Jobs(Case):
         self.files(1, 2 * MIB, "one/large")
         os.makedirs(os.path.join(self.source, "empty"))
         os.symlink("many/7", os.path.join(self.source, "link [1]*"))
-        self.file_with(os.path.join(os.fsencode(self.source), b"odd \xff\n name"), b"x")
+        odd = os.path.join(os.fsencode(self.source), b"odd \xff\n name")
+        os.mkdir(odd)
+        self.file_with(os.path.join(odd, b"\r\n%0A"), b"x")
         os.chmod(os.path.join(self.source, "many"), 0o751)
         os.utime(os.path.join(self.source, "one"), ns=(1, 123456789123456789))
 

@@ -30,12 +30,12 @@ TEST_CASE("a put names its target and leaves the rule to the server") {
     CHECK(several->remote_target == "/dir");
 }
 
-TEST_CASE("a put to a name with a line end sends the name as a record") {
+TEST_CASE("a name with a line end is like any other") {
     const auto plan = plan_put({"a", "lambda://host/dir/x%0Ay"});
     REQUIRE(plan.ok());
-    CHECK(plan->remote_target == "/dir/");
-    CHECK(plan->items[0].name == "x\ny");
-    CHECK(plan_put({"a", "host:x\ny"})->remote_target == "/");
+    CHECK(plan->remote_target == "/dir/x\ny");
+    CHECK(plan->items[0].name == "a");
+    CHECK(plan_get({"host:x\ny*", "d"})->items[0].pattern);
 }
 
 TEST_CASE("a get lands by the local rule") {

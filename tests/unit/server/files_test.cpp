@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/session/command.h"
 #include "common/session/entry.h"
 #include "common/session/line.h"
 #include "server/checksum.h"
@@ -23,6 +24,11 @@ struct Jail {
     }
     int code(const std::string& verb, const std::string& argument = {}) {
         return say(verb, argument).code;
+    }
+    session::Reply line(const std::string& text) {
+        const Result<session::Command> command = session::parse_command(text);
+        REQUIRE(command.ok());
+        return say(command->verb, command->argument);
     }
 
     TemporaryDirectory scratch;
@@ -104,6 +110,37 @@ TEST_CASE("no name leads out of the root") {
     CHECK(jail.code("CDUP") == 250);
     CHECK(jail.place.directory == "/");
     CHECK(jail.say("SIZE", "../x").text().find(jail.scratch.path()) == std::string::npos);
+}
+
+TEST_CASE("an escaped path names what it spells, and leads out of nothing") {
+    Jail jail;
+    jail.scratch.write("a\r\nb%0A", "12345");
+    jail.scratch.write("a%0Ab", "123");
+    CHECK(jail.line("SIZE a%0Ab").text() == "3");
+    CHECK(jail.line("PCT SIZE a%250Ab").text() == "3");
+    CHECK(jail.line("PCT SIZE a%0D%0Ab%250A").text() == "5");
+    const std::string outside = jail.scratch.path() + "-outside";
+    std::ofstream(outside) << "not yours";
+    const std::string leaf = outside.substr(outside.rfind('/') + 1);
+    for (const std::string path : {"..%2F", "%2e%2e/", "%2E%2E%2F", "/%2e./", "%2F..%2f",
+                                   "x%2f..%2f..%2f", "%2fproc/self/root/", "..%2F..%2F"}) {
+        CAPTURE(path);
+        for (const std::string verb : {"SIZE", "MLST", "MDTM", "DELE", "RMD", "RNFR"})
+            CHECK(jail.line("PCT " + verb + " " + path + leaf).code == 550);
+        CHECK(jail.line("PCT MKD " + path + leaf + "-made").code == 550);
+        CHECK(jail.line("PCT RNFR a%250Ab").code == 350);
+        CHECK(jail.line("PCT RNTO " + path + leaf).code == 550);
+    }
+    CHECK(std::filesystem::file_size(outside) == 9);
+    CHECK_FALSE(std::filesystem::exists(outside + "-made"));
+    std::filesystem::remove(outside);
+    CHECK(jail.line("PCT RNFR a%0D%0Ab%250A").code == 350);
+    CHECK(jail.line("PCT RNTO a%0A").code == 250);
+    CHECK(jail.line("PCT MKD b%0Ac").code == 257);
+    CHECK(jail.line("PCT RMD b%0Ac").code == 250);
+    CHECK(jail.line("PCT DELE a%0a").code == 250);
+    CHECK(jail.line("DELE a%0Ab").code == 250);
+    CHECK(std::filesystem::is_empty(jail.scratch.path()));
 }
 
 TEST_CASE("a read-only account changes nothing") {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/session/line.h"
 #include "tests/support/catch.h"
 
 namespace lambda::session {
@@ -17,14 +18,66 @@ TEST_CASE("a command is a verb, one blank and raw bytes") {
     }
 }
 
-TEST_CASE("a name that the control session cannot carry is refused before it is sent") {
+TEST_CASE("what the control session cannot carry is refused before it is sent") {
     CHECK(*format_command({.verb = "DELE", .argument = "-x \xff"}) == "DELE -x \xff\xff\r\n");
     CHECK(*format_command({.verb = "NOOP", .argument = ""}) == "NOOP\r\n");
-    const Result<std::string> broken = format_command({.verb = "DELE", .argument = "a\nb"});
-    REQUIRE_FALSE(broken.ok());
-    CHECK(broken.error().fault == Fault::usage);
-    CHECK(broken.error().path == "a\nb");
-    CHECK_FALSE(format_command({.verb = "DELE", .argument = std::string(5000, 'x')}).ok());
+    for (const Command& command : {Command{.verb = "DELE", .argument = std::string(5000, 'x')},
+                                   Command{.verb = "DELE", .argument = std::string(1400, '\n')},
+                                   Command{.verb = "DELE", .argument = std::string("a\0b", 3)},
+                                   Command{.verb = "PASS", .argument = "a\nb"},
+                                   Command{.verb = "CWD", .argument = "a\nb"}}) {
+        CAPTURE(command.verb);
+        const Result<std::string> refused = format_command(command);
+        REQUIRE_FALSE(refused.ok());
+        CHECK(refused.error().fault == Fault::usage);
+        CHECK(refused.error().path == command.argument);
+    }
+}
+
+TEST_CASE("a path of any bytes survives the wire, and goes as it is where it can") {
+    const std::string every = [] {
+        std::string bytes;
+        for (int byte = 1; byte < 256; ++byte) bytes += static_cast<char>(byte);
+        return bytes;
+    }();
+    for (const std::string& path : {every, std::string("a\nb"), std::string("\r"),
+                                    std::string("\n 50%0A"), std::string(" %")}) {
+        CAPTURE(path);
+        for (const char* verb : {"DELE", "CKSM", "XFER", "GRANT"}) {
+            const Command command{.verb = verb, .argument = path};
+            const Result<std::string> wire = format_command(command);
+            REQUIRE(wire.ok());
+            LineFramer framer;
+            REQUIRE(framer.feed(*wire) == wire->size());
+            const Line line = framer.take();
+            REQUIRE(line.fault == LineFault::none);
+            CHECK(*parse_command(line.text) == command);
+            const bool plain = path.find_first_of("\r\n") == path.npos;
+            CHECK(wire->starts_with(plain ? verb : "PCT "));
+        }
+    }
+    CHECK(*format_command({.verb = "SIZE", .argument = "a\r\n%"}) == "PCT SIZE a%0D%0A%25\r\n");
+    // What older clients and others send is what it always was.
+    CHECK(parse_command("DELE 50%0A%")->argument == "50%0A%");
+}
+
+TEST_CASE("PCT carries a command with a path, percent-encoded") {
+    CHECK(*parse_command("pct dele %61%2fb%2Fc\t%FF") ==
+          Command{.verb = "DELE", .argument = "a/b/c\t\xff"});
+    CHECK(*parse_command("PCT MLST") == Command{.verb = "MLST", .argument = ""});
+    CHECK(*parse_command("PCT SIZE %2e%2e/%20x") == Command{.verb = "SIZE", .argument = "../ x"});
+    CHECK(*parse_command("PCT DELE %2541") == Command{.verb = "DELE", .argument = "%41"});
+    for (const std::string line :
+         {"PCT",           "PCT ",           "PCT  DELE a",    "PCT DELE %",    "PCT DELE a%",
+          "PCT DELE %0",   "PCT DELE %0g",   "PCT DELE %%41",  "PCT DELE % 41", "PCT DELE %+1",
+          "PCT DELE a%00", "PCT DELE %00/a", "PCT PCT DELE a", "PCT USER a",    "PCT PASS a",
+          "PCT CWD a",     "PCT QUIT",       "PCT JOIN a",     "PCT DE%4cE a",  "%50CT DELE a",
+          "PCT ABOR"}) {
+        CAPTURE(line);
+        const Result<Command> refused = parse_command(line);
+        REQUIRE_FALSE(refused.ok());
+        CHECK(refused.error().fault == Fault::usage);
+    }
 }
 
 TEST_CASE("a JOIN survives the wire and is strict") {

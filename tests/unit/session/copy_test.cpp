@@ -2,6 +2,8 @@
 
 #include "common/session/fact_text.h"
 #include "common/session/facts.h"
+#include "common/session/line.h"
+#include "common/session/percent.h"
 #include "tests/support/catch.h"
 
 using namespace lambda;
@@ -141,18 +143,31 @@ TEST_CASE("a status survives its line") {
     status.there = "/x y";
     status.bytes = 5;
     status.total_bytes = 6;
-    status.path = "/a; b";
-    const auto parsed = parse_copy_status(format_copy_status(status));
-    REQUIRE(parsed);
-    CHECK(*parsed == status);
+    for (const char* path : {"/a; b", "/50%0A", "/a\r\n50%"}) {
+        status.path = path;
+        const std::string text = format_copy_status(status);
+        CHECK(fits_line(text));
+        const auto parsed = parse_copy_status(text);
+        REQUIRE(parsed);
+        CHECK(*parsed == status);
+    }
+    CHECK_FALSE(parse_copy_status(format_copy_status(status) + "%"));
 }
 
 TEST_CASE("values are encoded and refused where they are broken") {
-    for (const char* text : {"", "a", "%", "a;b c", "\x01\x7f\xff"}) {
-        CHECK(*decode_value(encode_value(text)) == text);
+    for (const char* text : {"", "a", "%", "a;b c", "\x01\x7f\xff", "a\r\nb"}) {
+        CHECK(*percent_decode(encode_value(text)) == text);
     }
-    for (const char* text : {"%", "%4", "%zz", "%0d", "%0A", "%00", "a%"}) {
-        INFO(text);
-        CHECK_FALSE(decode_value(text));
+    std::string text = format_copy_request(example());
+    const std::size_t at = text.find("there=");
+    REQUIRE(at != text.npos);
+    text.erase(at, text.find(';', at) + 1 - at);
+    CHECK(parse_copy_request("there=a%0d%0Ab;" + text)->there == "a\r\nb");
+    for (const char* bad : {"", "%", "%4", "%zz", "%00", "a%", "a%00b"}) {
+        INFO(bad);
+        CHECK_FALSE(parse_copy_request(std::string("there=") + bad + ";" + text));
     }
+    CopyRequest request = example();
+    request.host = "host\n";
+    CHECK_FALSE(parse_copy_request(format_copy_request(request)));
 }

@@ -107,9 +107,11 @@ TEST_CASE("a bad value of a known fact is refused by its name") {
     CHECK_FALSE(parse_offer(replaced(good, "syn=10000;", "")).ok());
 }
 
-TEST_CASE("the path of an offer belongs to a put alone and has no line break") {
+TEST_CASE("the path of an offer belongs to a put alone and has no NUL") {
     Offer offer = some_offer();
-    offer.path = "a\nb";
+    offer.path = "a\nb; 50%";
+    CHECK(parse_offer(format_offer(offer))->path == offer.path);
+    offer.path = std::string("a\0b", 3);
     CHECK_FALSE(parse_offer(format_offer(offer)).ok());
     offer.path = "";
     CHECK_FALSE(parse_offer(format_offer(offer)).ok());
