@@ -43,6 +43,7 @@ int link_opened(int file, int directory, const std::string& name) {
 
 // errno, or 0.
 int give_name(Made& made) {
+    if (!made.nameless && made.partial.empty()) return 0;
     const int directory = made.directory->opened.get();
     if (made.nameless) {
         const int named = link_opened(made.opened.get(), directory, made.leaf);
@@ -53,7 +54,6 @@ int give_name(Made& made) {
         if (error != 0) return error;
         made.partial = std::move(partial);
     }
-    if (made.partial.empty()) return 0;
     const int error =
         errno_of(::renameat(directory, made.partial.c_str(), directory, made.leaf.c_str()));
     if (error == 0) made.partial.clear();
@@ -146,7 +146,7 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
     }
     for (const auto* made : {&fresh, &named_}) {
         for (const Made& each : *made) {
-            if (results.contains(each.directory->device)) continue;
+            if (!each.directory || results.contains(each.directory->device)) continue;
             const Descriptor directory = readable(*each.directory);
             results[each.directory->device] =
                 directory ? errno_of(::syncfs(directory.get())) : errno;
@@ -154,7 +154,7 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
     }
     barrier_us_ += kWeight * (microseconds_since(start) - barrier_us_);
     const auto result = [&](const Made& made) {
-        const int holder = results.at(made.directory->device);
+        const int holder = made.directory ? results.at(made.directory->device) : 0;
         return holder != 0 || !made.opened ? holder : results.at(made.device);
     };
     fail_if(fresh, result, "cannot flush");
@@ -198,12 +198,18 @@ void Finisher::read_back_all(std::vector<Made>& fresh) {
 
 void Finisher::give_names(std::vector<Made>& fresh) {
     fail_if(fresh, give_name, "cannot give the file its name");
-    for (Made& made : fresh) named_.push_back(std::move(made));
+    for (Made& made : fresh) {
+        if (made.directory) {
+            named_.push_back(std::move(made));
+        } else {
+            done_(made, std::nullopt);
+        }
+    }
 }
 
 void Finisher::finish_whole(std::vector<Made>& fresh) {
-    for (Made& made : fresh) {
-        if (made.whole == nullptr) continue;
+    std::erase_if(fresh, [&](Made& made) {
+        if (made.whole == nullptr) return false;
         Result<bool> committed = true;
         if (made.to_read_back) {
             const auto proved = read_back(*made.to_read_back);
@@ -214,10 +220,8 @@ void Finisher::finish_whole(std::vector<Made>& fresh) {
         // Closed, and its partial file removed after an error, before anybody hears of it.
         made.whole.reset();
         done_(made, committed ? std::optional<Error>() : committed.error());
-        made.tag = 0;
-        made.directory.reset();
-    }
-    std::erase_if(fresh, [](const Made& made) { return made.directory == nullptr; });
+        return true;
+    });
 }
 
 void Finisher::fail_if(std::vector<Made>& all, const std::function<int(Made&)>& error_number,

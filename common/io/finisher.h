@@ -1,4 +1,4 @@
-// Makes durable what a Maker made, and gives small files their names: all of a batch share one
+// Makes durable what was made, and gives small files their names: all of a batch share one
 // barrier before the renames and one behind them, and the one behind is the one before of the next
 // batch. A barrier is syncfs(2) where that costs less, as measured, than a flush for each file and
 // directory: it does for large batches, unless others write much to the file system.
@@ -25,8 +25,9 @@ namespace lambda::io {
 
 struct Made {
     ports::DiskTag tag = 0;
-    std::string path;                                               // for messages
-    std::shared_ptr<const TargetDirectories::Directory> directory;  // that holds it
+    std::string path;  // for messages
+    std::shared_ptr<const TargetDirectories::Directory>
+        directory;          // that holds it; none: a file whose name stays as it is
     Descriptor opened;      // of the file, or of the directory that it is; none of a link
     dev_t device = 0;       // that it lies on: a directory may be a mount point
     std::string partial;    // a file's name until it gets `leaf`; empty: it has its name, or none

@@ -95,16 +95,23 @@ void TargetTree::look(std::vector<Look> looks) {
 
 void TargetTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) {
     thread_.post([this, tag, target = std::move(target), metadata = std::move(metadata)] {
-        TargetEvent event;
-        event.kind = TargetEvent::Kind::mended;
-        event.tag = tag;
-        const auto mended = mend_one(target, metadata);
-        if (mended) {
-            event.unowned = !*mended;
-        } else {
-            event.error = mended.error();
+        const auto tell = [this](std::uint64_t of, bool unowned, std::optional<Error> error) {
+            TargetEvent event;
+            event.kind = TargetEvent::Kind::mended;
+            event.tag = of;
+            event.unowned = unowned;
+            event.error = std::move(error);
+            done(std::move(event));
+        };
+        auto mended = mend_one(target, metadata);
+        if (!mended) return tell(tag, false, mended.error());
+        if (!finisher_) {
+            finisher_.emplace([tell](const Made& made, std::optional<Error> error) {
+                tell(made.tag, made.unowned, std::move(error));
+            });
         }
-        done(std::move(event));
+        mended->tag = tag;
+        finisher_->put(*std::move(mended));
     });
 }
 
@@ -312,14 +319,26 @@ void TargetTree::gather(ExtraneousList& into, int directory, const std::string& 
     }
 }
 
-Result<bool> TargetTree::mend_one(const ports::TargetName& target,
+Result<Made> TargetTree::mend_one(const ports::TargetName& target,
                                   const ports::FileMetadata& metadata) {
+    auto opened = open_to_mend(target);
+    if (!opened) return opened.error();
+    Made mended;
+    mended.path = target.text();
+    mended.opened = *std::move(opened);
+    struct stat status {};
+    if (::fstat(mended.opened.get(), &status) != 0)
+        return file_error("cannot look at", mended.path, errno);
+    mended.device = status.st_dev;
+    const auto applied = apply({.descriptor = mended.opened.get()}, metadata, mended.path);
+    if (!applied) return applied.error();
+    mended.unowned = !*applied;
+    return mended;
+}
+
+Result<Descriptor> TargetTree::open_to_mend(const ports::TargetName& target) const {
     const std::string path = target.text();
-    if (target.below.empty()) {
-        const auto opened = root_.open(path, O_RDONLY | O_NONBLOCK);
-        if (!opened) return opened.error();
-        return apply({.descriptor = opened->get()}, metadata, path);
-    }
+    if (target.below.empty()) return root_.open(path, O_RDONLY | O_NONBLOCK);
     const auto place = place_of(root_, target, false);
     if (!place) return place.error();
     const int directory = place->directory.get();
@@ -337,7 +356,7 @@ Result<bool> TargetTree::mend_one(const ports::TargetName& target,
     if (!opened && errno == EACCES && ::chmod(magic.c_str(), (status.st_mode & 0777) | 0400) == 0)
         opened = open();
     if (!opened) return file_error("cannot open", path, errno);
-    return apply({.descriptor = opened.get()}, metadata, path);
+    return opened;
 }
 
 }  // namespace lambda::io

@@ -1,6 +1,7 @@
 // What stands at a target, on the machine: a thread that follows the sender's walk with open
-// directories. Memory: for each level that is entered a portion of the names of its directory,
-// where what is extraneous is sought (DirectoryNames); what is extraneous lies in a file.
+// directories, and a Finisher that flushes what is mended, many files at a time. Memory: for each
+// level that is entered a portion of the names of its directory, where what is extraneous is sought
+// (DirectoryNames); what is extraneous lies in a file.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include "common/io/completions.h"
 #include "common/io/directory_names.h"
 #include "common/io/extraneous.h"
+#include "common/io/finisher.h"
 #include "common/io/machine.h"
 #include "common/io/root.h"
 #include "common/io/workers.h"
@@ -56,7 +58,8 @@ class TargetTree final : public ports::TargetTree {
     void gather(ExtraneousList& into, int directory, const std::string& leaf,
                 const std::string& below, const std::string& name);
     bool is_first(const ports::Look& look, const struct stat& status) const;
-    Result<bool> mend_one(const ports::TargetName& target, const ports::FileMetadata& metadata);
+    Result<Made> mend_one(const ports::TargetName& target, const ports::FileMetadata& metadata);
+    Result<Descriptor> open_to_mend(const ports::TargetName& target) const;
     void done(ports::TargetEvent event);
 
     const Root root_;
@@ -71,7 +74,8 @@ class TargetTree final : public ports::TargetTree {
     std::atomic<std::uint64_t> extraneous_ = 0;
     Completions<ports::TargetEvent> done_;
     std::vector<ports::TargetEvent> taken_;
-    Workers thread_;  // last: its jobs use what stands above
+    std::optional<Finisher> finisher_;  // since the first that is mended; the thread's
+    Workers thread_;                    // last: its jobs use what stands above
 };
 
 }  // namespace lambda::io

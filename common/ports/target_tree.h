@@ -74,7 +74,7 @@ class TargetTree {
     virtual void seek_extraneous(Kept kept, bool clears) = 0;
     // In the order of the walk, which is that of the bytes of the names in a directory.
     virtual void look(std::vector<Look> looks) = 0;
-    // Mode, times and what is archived, of a file.
+    // Mode, times and what is archived, of a file. `mended` comes when they are durable.
     virtual void mend(std::uint64_t tag, TargetName target, FileMetadata metadata) = 0;
     // How many were found extraneous or in the way, by the looks that were answered.
     virtual std::uint64_t extraneous() const = 0;
@@ -82,7 +82,7 @@ class TargetTree {
     // `remove` is set. The times of directories that stay are kept. At the end it is durable.
     virtual void next_extraneous(bool in_the_way, bool remove) = 0;
 
-    // What has ended since the last call, in the order of the calls.
+    // What has ended since the last call, in the order of the calls; `mended` may come later.
     virtual std::vector<TargetEvent> poll() = 0;
 };
 

@@ -54,6 +54,44 @@ class PowerLoss(Case):
                 self.assertFalse(all_of_them, f"{name} was called done and is not there")
         self.assertEqual([n for n in there if n not in names and not n.startswith(b".lambda-")], [])
 
+    def attributes(self, folder, names):
+        found = {}
+        for name in names:
+            status = os.stat(os.path.join(folder, name))
+            found[name] = (status.st_mode, status.st_mtime_ns, os.getxattr(os.path.join(folder, name), "user.about"))
+        return found
+
+    def mended(self, make):
+        """Attributes that a sync set on files that did not move, when it said that it was done."""
+        image = make(self)
+        server = self.server(root=image.folder)
+        for count in (1, 20):  # flushed by itself, and together
+            folder = f"mended {count}"
+            names = [os.fsencode(f"file {n}") for n in range(count)]
+            top = os.fsencode(self.folder(f"local/{folder}"))
+            sources = [self.random_file(f"{folder}/{os.fsdecode(name)}", 1000) for name in names]
+            for source in sources:
+                os.setxattr(source, "user.about", b"before")
+            self.transfer("sync", "--archive", top, server.url(folder), files=count)
+            os.sync()
+            for source in sources:
+                os.setxattr(source, "user.about", b"after")
+                os.chmod(source, 0o640)
+            result = self.client("sync", "--archive", top, server.url(folder))
+            self.assertEqual((result.code, result.summary["mended"]), (DONE, count), str(result))
+            lose_power(image)
+            server.kill()
+            image.unmount_once_free()
+            image.mount()
+            self.assertEqual(self.attributes(server.path(folder), names), self.attributes(top, names))
+            server = self.server(root=image.folder, state=server.state)
+
+    def test_ext4_attributes(self):
+        self.mended(lambda case: small_ext4(case, 128 * MIB))
+
+    def test_xfs_attributes(self):
+        self.mended(small_xfs)
+
     def test_ext4(self):
         self.losses(lambda case: small_ext4(case, 128 * MIB))
 

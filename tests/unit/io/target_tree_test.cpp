@@ -3,10 +3,15 @@
 #include <fcntl.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "common/io/content_reader.h"
@@ -19,6 +24,51 @@ using namespace lambda::io::testing;
 using ports::Look;
 using ports::TargetEvent;
 using StandingKind = ports::Standing::Kind;
+
+namespace {
+
+// What this program asks its disk for: the inodes that were flushed by themselves, and how often a
+// whole file system was; the inode whose flush fails; whether flushes of files wait, and one does.
+struct Flushes {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool held = false, waits = false;
+    std::set<ino_t> single;
+    int shared = 0;
+    ino_t failing = 0;
+} flushes;
+
+ino_t inode_of(const std::string& path) {
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    return status.st_ino;
+}
+
+}  // namespace
+
+extern "C" int fsync(int file) {
+    struct stat status {};
+    if (::fstat(file, &status) == 0) {
+        std::unique_lock lock(flushes.mutex);
+        flushes.waits = flushes.held;
+        flushes.changed.notify_all();
+        flushes.changed.wait(lock, [] { return !flushes.held; });
+        flushes.single.insert(status.st_ino);
+        if (status.st_ino == flushes.failing) {
+            errno = EIO;
+            return -1;
+        }
+    }
+    return static_cast<int>(::syscall(SYS_fsync, file));
+}
+
+extern "C" int syncfs(int file) noexcept {
+    {
+        const std::lock_guard lock(flushes.mutex);
+        ++flushes.shared;
+    }
+    return static_cast<int>(::syscall(SYS_syncfs, file));
+}
 
 namespace {
 
@@ -132,6 +182,69 @@ TEST_CASE("target: what cannot be looked at is not said to be missing") {
     for (const auto& each : event.standings) failed.push_back(each.error.has_value());
     CHECK(failed == std::vector{false, false, true, true, true, true, true, false});
     std::filesystem::permissions(folder / "closed", std::filesystem::perms(0755));
+}
+
+TEST_CASE("target: attributes that were mended are durable when that is said") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "d");
+    const std::string base = folder / "";
+    constexpr int kFiles = 300;
+    const auto name = [](int i) { return "d/f" + std::to_string(i); };
+    for (int i = 0; i < kFiles; ++i) write_file(folder / name(i), "x");
+    write_file(folder / "named", "x");
+    Asked asked;
+    flushes.single.clear();
+    flushes.shared = 0;
+    const ports::FileMetadata wanted{1, 1'234'567'890'123'456'789, 0640};
+    asked.tree.mend(7, {folder / "named", ""}, wanted);
+    const TargetEvent named = asked.next();
+    CHECK(named.tag == 7);
+    CHECK_FALSE(named.error);
+    CHECK(flushes.single.contains(inode_of(folder / "named")));
+    CHECK(flushes.shared == 0);
+
+    flushes.failing = inode_of(folder / name(0));
+    asked.tree.mend(8, {base, name(0)}, wanted);
+    const TargetEvent failed = asked.next();
+    REQUIRE(failed.error);
+    CHECK(failed.error->message.find("cannot flush") != std::string::npos);
+    CHECK(failed.error->path == (folder / name(0)));
+    flushes.failing = 0;
+
+    std::set<std::uint64_t> mended;
+    // While the first flush takes its time, the others gather, and share one.
+    flushes.held = true;
+    for (int i = 0; i < kFiles; ++i) {
+        asked.tree.mend(static_cast<std::uint64_t>(100 + i), {base, name(i)}, wanted);
+        if (i > 0) continue;
+        std::unique_lock lock(flushes.mutex);
+        REQUIRE(flushes.changed.wait_for(lock, 20s, [] { return flushes.waits; }));
+    }
+    asked.tree.mend(99, {base, "none"}, wanted);
+    CHECK(asked.next().tag == 99);
+    {
+        const std::lock_guard lock(flushes.mutex);
+        flushes.held = false;
+    }
+    flushes.changed.notify_all();
+    mended.insert(99);
+    const Time limit = Clock().now() + 20s;
+    while (mended.size() < kFiles + 1 && Clock().now() < limit) {
+        for (const TargetEvent& event : asked.tree.poll()) {
+            CHECK_FALSE(event.error);
+            CHECK(mended.insert(event.tag).second);
+            const std::string path = folder / name(static_cast<int>(event.tag) - 100);
+            const std::lock_guard lock(flushes.mutex);
+            CHECK((flushes.shared > 0 || flushes.single.contains(inode_of(path))));
+            struct stat status {};
+            REQUIRE(::stat(path.c_str(), &status) == 0);
+            CHECK((status.st_mode & 0777) == 0640);
+        }
+        if (mended.size() < kFiles + 1) asked.reactor->wait(limit);
+    }
+    CHECK(mended.size() == kFiles + 1);
+    CHECK(flushes.shared > 0);
+    CHECK(flushes.single.size() == 2);
 }
 
 TEST_CASE("target: where what stands there stays, nothing is in the way") {
