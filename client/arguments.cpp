@@ -167,8 +167,8 @@ void add_receipt_options(CLI::App& app, Arguments& into) {
                into.sha256 = text == "sha256";
            },
            "put, get, sync: what both ends compare of each file. xxh3 finds errors; sha256 beside "
-           "it "
-           "also holds against forgery, and costs processor time.")
+           "it also holds against forgery, costs processor time, and is taken, as by --checksum, "
+           "of what stands there already, too.")
         ->type_name("xxh3|sha256");
     app.add_option("--at", into.at,
                    "audit: where the files are, here or at a server; else where the transfer left "
@@ -291,6 +291,8 @@ Error usage(std::string message) {
 Result<void> settle_plan(Arguments& into) {
     transfer::SyncRecord& plan = into.plan;
     plan.whole = into.action == Action::sync;
+    // Size and time are no digest: who may write there can give a forged file both.
+    if (into.sha256) plan.checksum = true;
     const bool some = plan.erase || plan.dry_run || plan.update || plan.existing ||
                       plan.ignore_existing || plan.max_delete != UINT64_MAX;
     if (some && !plan.whole)

@@ -68,7 +68,10 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
     outcome_.stripes.resize(stripes_.size());
     if (setup_.is_client && setup_.keep_names) sink_.keep_names_done();
     if (setup_.terms.read_back) sink_.set_read_back();
-    if (setup_.terms.sha256) sink_.set_strong();
+    if (setup_.terms.sha256) {
+        sink_.set_strong();
+        comparison_.set_strong();
+    }
     set_.watch(setup_.records);
     comparison_.set_done_before(setup_.done_before);
     if (!setup_.plan.is_default()) LAMBDA_ASSERT(set_plan(setup_.plan));

@@ -52,7 +52,10 @@ SendSide::SendSide(Setup setup, Time now)
     for (transfer::SourceName& name : setup_.sources) names_left_.push_back(std::move(name));
     setup_.sources.clear();
     wants_done_ = setup_.is_client;
-    if (setup_.terms.sha256) source_.set_strong();
+    if (setup_.terms.sha256) {
+        source_.set_strong();
+        offering_.set_strong();
+    }
     set_.watch(setup_.records);
     if (setup_.is_client && setup_.keep_names) source_.keep_names_done();
     if (setup_.is_client) set_plan();

@@ -106,8 +106,9 @@ void Account::pass(const transfer::VerdictsRecord& record) {
 
 void Account::pass(const transfer::DigestRecord& record) {
     const auto at = unsettled_.find(record.offer);
-    if (at != unsettled_.end() && record.what == transfer::DigestRecord::What::digest)
-        at->second.line.xxh3 = record.digest;
+    if (at == unsettled_.end() || record.what != transfer::DigestRecord::What::digest) return;
+    at->second.line.xxh3 = record.digests.xxh3;
+    at->second.line.sha256 = record.digests.sha256;
 }
 
 void Account::pass(const transfer::SettledRecord& record) {

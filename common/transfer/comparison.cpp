@@ -201,15 +201,15 @@ bool Comparison::handle_digest(const DigestRecord& record) {
     const auto at = similar_.find(record.offer);
     if (at == similar_.end() || at->second.there) return false;
     at->second.there.emplace();
-    if (record.what == DigestRecord::What::digest) at->second.there->emplace(record.digest);
+    if (record.what == DigestRecord::What::digest) at->second.there->emplace(record.digests);
     maybe_settle(record.offer);
     return true;
 }
 
 void Comparison::take_digests() {
-    digests_.turn([this](std::uint32_t offer, const Result<Digest>& digest) {
+    digests_.turn([this](std::uint32_t offer, const Result<Digests>& digests) {
         auto& here = similar_.at(offer).here.emplace();
-        if (digest) here.emplace(*digest);
+        if (digests) here.emplace(*digests);
         maybe_settle(offer);
     });
 }

@@ -52,6 +52,9 @@ class Comparison {
         done_before_.insert(names.begin(), names.end());
     }
 
+    // Content is compared by SHA-256, too. Before the first turn().
+    void set_strong() { digests_.set_strong(); }
+
     // Whether it is for handle().
     static bool takes(const Record& record);
     // Whether offers are to be handled now; else after a turn.
@@ -121,8 +124,8 @@ class Comparison {
     struct Similar {
         Asked asked;
         ports::Standing standing;
-        std::optional<std::optional<Digest>> here, there;  // inner: it can be read
-        std::vector<Asked> further;                        // names of it
+        std::optional<std::optional<Digests>> here, there;  // inner: it can be read
+        std::vector<Asked> further;                         // names of it
     };
     ports::TargetTree* const tree_;
     StreamSender& stream_;

@@ -19,7 +19,7 @@ void ContentDigests::turn(const Told& told) {
         if (read.error) {
             told(number, *read.error);
         } else if (!done.digest) {
-            told(number, Digest{});
+            told(number, Digests{});
         } else if (read.size != done.size || !done.digest->complete()) {
             told(number, Error{.fault = Fault::file,
                                .message = "the file changed while it was compared",
@@ -27,7 +27,7 @@ void ContentDigests::turn(const Told& told) {
                                .side = Side::local,
                                .remedy = {}});
         } else {
-            told(number, done.digest->finish());
+            told(number, done.digest->finish_all());
         }
     }
     while (!wanted_.empty() && reading_.size() < kMostReads) {
@@ -38,13 +38,16 @@ void ContentDigests::turn(const Told& told) {
             reader_->try_open(next.number, std::move(next.place));
             continue;
         }
-        auto digest = std::make_shared<FileDigest>(next.size);
+        auto digest = std::make_shared<FileDigest>(next.size, strong_);
         reading_.emplace(next.number, Reading{next.size, digest});
-        reader_->read(next.number, std::move(next.place), kLeafBytes,
-                      [digest, size = next.size](std::uint64_t offset, ByteView leaf) {
-                          if (offset + leaf.size() <= size)
-                              digest->add_leaf(offset, leaf_digest(leaf));
-                      });
+        reader_->read(
+            next.number, std::move(next.place), kLeafBytes,
+            [digest, size = next.size, strong = strong_](std::uint64_t offset, ByteView leaf) {
+                if (offset + leaf.size() > size) return;
+                if (!strong) return digest->add_leaf(offset, leaf_digest(leaf));
+                const Sha256 sha = sha256(leaf);
+                digest->add_leaf(offset, leaf_digest(leaf), &sha);
+            });
     }
 }
 

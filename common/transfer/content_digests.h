@@ -21,13 +21,15 @@ class ContentDigests {
     // `reader`: nothing where nothing is ever wanted.
     explicit ContentDigests(ports::ContentReader* reader) : reader_(reader) {}
 
+    // By SHA-256, too. Before the first want().
+    void set_strong() { strong_ = true; }
     bool possible() const { return reader_ != nullptr; }
     // Of a file that had `size` bytes when it was looked at.
     void want(std::uint32_t number, ports::ContentReader::Place place, std::uint64_t size);
     // No digest, but whether the file can be read at all.
     void try_open(std::uint32_t number, ports::SourceFile file);
-    // `told` hears of each that was wanted once: its digest, or why there is none.
-    using Told = std::function<void(std::uint32_t number, const Result<Digest>& digest)>;
+    // `told` hears of each that was wanted once: its digests, or why there are none.
+    using Told = std::function<void(std::uint32_t number, const Result<Digests>& digests)>;
     void turn(const Told& told);
     bool working() const { return !reading_.empty() || !wanted_.empty(); }
 
@@ -43,6 +45,7 @@ class ContentDigests {
         std::shared_ptr<FileDigest> digest;  // the reader's thread's, until it is done; or nothing
     };
     ports::ContentReader* const reader_;
+    bool strong_ = false;
     std::deque<Wanted> wanted_;
     std::unordered_map<std::uint32_t, Reading> reading_;
 };

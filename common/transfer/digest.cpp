@@ -123,6 +123,10 @@ Digest FileDigest::finish() const {
     return canonical(XXH3_128bits_digest(state_.get()));
 }
 
+Digests FileDigest::finish_all() const {
+    return {finish(), strong_ ? std::optional(finish_strong()) : std::nullopt};
+}
+
 Sha256 FileDigest::finish_strong() const {
     LAMBDA_ASSERT(complete() && strong_);
     return strong_->finish();

@@ -26,6 +26,13 @@ using Digest = std::array<std::byte, 16>;
 
 constexpr std::uint64_t kLeafBytes = 1u << 20;
 
+// Of a whole file.
+struct Digests {
+    Digest xxh3{};
+    std::optional<Sha256> sha256{};  // where it is wanted: the tree's
+    bool operator==(const Digests&) const = default;
+};
+
 Digest leaf_digest(ByteView leaf);
 // Of `bytes` zeros, at most a leaf.
 Digest zero_leaf_digest(std::uint64_t bytes);
@@ -50,6 +57,7 @@ class FileDigest {
     // Once complete.
     Digest finish() const;
     Sha256 finish_strong() const;
+    Digests finish_all() const;
 
   private:
     struct Waiting {

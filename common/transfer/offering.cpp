@@ -188,14 +188,14 @@ void Offering::note_verdict(Item& item, Verdict verdict) {
 
 // What cannot be read is moved then, and says why it fails.
 void Offering::turn(bool rest_done) {
-    digests_.turn([this](std::uint32_t offer, const Result<Digest>& digest) {
+    digests_.turn([this](std::uint32_t offer, const Result<Digests>& digests) {
         using What = DigestRecord::What;
         if (trying_.erase(offer) > 0) {
-            if (!digest) ++faults_;
+            if (!digests) ++faults_;
             return;
         }
-        stream_.put(digest ? DigestRecord{offer, What::digest, *digest}
-                           : DigestRecord{offer, What::none, {}});
+        stream_.put(digests ? DigestRecord{offer, What::digest, *digests}
+                            : DigestRecord{offer, What::none, {}});
     });
     if (rest_done) end_offers();
 }

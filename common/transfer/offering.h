@@ -44,6 +44,9 @@ class Offering final : public ports::Walker {
         done_before_.insert(names.begin(), names.end());
     }
 
+    // Content is compared by SHA-256, too. Before the first take().
+    void set_strong() { digests_.set_strong(); }
+
     void set_options(ports::WalkOptions options) override;
     bool add(ports::WalkRoot root) override { return walker_.add(std::move(root)); }
     void no_more() override { walker_.no_more(); }

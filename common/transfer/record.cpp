@@ -218,8 +218,10 @@ struct Writer {
     }
     RecordType operator()(const DigestRecord& r) const {
         out.u32(r.offer);
-        out.u8(static_cast<std::uint8_t>(r.what));
-        out.bytes(r.digest);
+        const auto& sha256 = r.digests.sha256;
+        out.u8(sha256 ? kBothDigests : static_cast<std::uint8_t>(r.what));
+        out.bytes(r.digests.xxh3);
+        if (sha256) out.bytes(*sha256);
         return RecordType::digest;
     }
     RecordType operator()(const HoldsRecord& r) const {

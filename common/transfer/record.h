@@ -184,7 +184,7 @@ struct DigestRecord {
     };
     std::uint32_t offer = 0;
     What what = What::digest;
-    Digest digest{};
+    Digests digests{};  // of what `digest`; SHA-256 where the terms have it
 };
 // Whether something stands at the target. Once, first of all that a receiver says.
 struct HoldsRecord {

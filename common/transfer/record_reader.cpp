@@ -323,9 +323,10 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
             DigestRecord r;
             r.offer = reader.u32();
             const std::uint8_t what = reader.u8();
-            if (what > static_cast<std::uint8_t>(DigestRecord::What::patience)) return std::nullopt;
-            r.what = static_cast<DigestRecord::What>(what);
-            r.digest = read_digest(reader);
+            if (what > kBothDigests) return std::nullopt;
+            if (what < kBothDigests) r.what = static_cast<DigestRecord::What>(what);
+            r.digests.xxh3 = read_digest(reader);
+            if (what == kBothDigests) r.digests.sha256 = read_digest<Sha256>(reader);
             return r;
         }
         case RecordType::holds:

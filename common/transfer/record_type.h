@@ -43,6 +43,9 @@ enum class RecordType : std::uint8_t {
     strong = 0x34,
 };
 
+// What DIGEST says where the file's SHA-256 comes behind the other digest.
+constexpr std::uint8_t kBothDigests = 3;
+
 // Type and length before each body.
 constexpr std::size_t kRecordHeader = 4;
 

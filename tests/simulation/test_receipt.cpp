@@ -141,6 +141,10 @@ TEST_CASE("receipt: what stood there is adopted, with its digest where both ends
                 accounts.has("\"path\":\"c\",\"size\":70000,\"mtime\":\"1970-01-01T00:00:00."
                              "000000005Z\",\"adopted\":true" +
                              std::string(checksum ? ",\"xxh3-128\"" : "}")));
+            for (const char* name : {"a", "c"}) {
+                CHECK(accounts.has("\"sha256-tree-1MiB\":\"" +
+                                   tree_of(run.source.files[name].bytes)) == checksum);
+            }
         }
     }
 }

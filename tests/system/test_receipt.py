@@ -17,6 +17,15 @@ def read(path):
         return file.read()
 
 
+def twins():
+    """Two contents of one XXH3-128: words whose low halves are its secret's add nothing but themselves."""
+    one = bytearray(4096)
+    one[0:4], one[64:68] = bytes.fromhex("b8fe6c39"), bytes.fromhex("7c01812c")
+    other = bytearray(one)
+    one[4] = other[68] = 1
+    return bytes(one), bytes(other)
+
+
 class Closing(Line):
     """Its first connection, which is the session's, ends when the client says something and `over` is true."""
 
@@ -151,6 +160,92 @@ class Receipts(Case):
         self.assertEqual(self.client("sync", "--checksum", "--receipt", self.receipt, top,
                                      self.daemon.url("copy")).code, DONE)
         self.assertTrue(all("xxh3-128" in line and line["adopted"] for line in self.files().values()))
+        self.assertFalse([line for line in self.files().values() if "sha256-tree-1MiB" in line])
+        self.assert_good(self.audit(), 5)
+
+    def test_what_is_adopted_by_sha256_is_told_and_audited_by_it(self):
+        top, back = self.tree(), self.folder("back")
+        self.transfer("put", top, self.daemon.url("copy"), files=4)
+        self.transfer("get", self.daemon.url("copy"), back, files=4)
+        back = os.path.join(back, "copy")
+        for verb, *places, replica in (("sync", top, self.daemon.url("copy"), self.daemon.path("copy")),
+                                       ("get", self.daemon.url("copy/"), back, back),
+                                       ("put", top + "/", self.daemon.url("copy"), self.daemon.path("copy"))):
+            result = self.client(verb, "--digest", "sha256", "--receipt", self.receipt, *places)
+            self.assertEqual(result.code, DONE, str(result))
+            self.assertEqual((result.summary["adopted"], result.summary["files"]), (4, 0), str(result))
+            files = self.files()
+            self.assertEqual(len(files), 4)
+            for name, line in files.items():
+                path = os.path.join(os.fsencode(top), os.fsencode(name))
+                self.assertTrue(line["adopted"])
+                self.assertEqual(line["sha256-tree-1MiB"], tree_digest(read(path)))
+                for algorithm in ("xxh3-128", "sha256-tree-1MiB"):
+                    told = self.client("checksum", "--algorithm", algorithm, "--", path)
+                    self.assertEqual(told.events[0]["digest"], line[algorithm])
+            self.assert_good(self.audit(), 4)
+            large = os.path.join(os.fsencode(replica), b"sub/large")
+            times = os.stat(large)
+            with open(large, "r+b") as file:
+                byte = file.read(1)[0]
+                file.seek(0)
+                file.write(bytes([byte ^ 1]))
+            os.utime(large, ns=(times.st_atime_ns, times.st_mtime_ns))
+            for at in ((), ("--at", replica)):
+                result = self.audit(*at)
+                self.assert_failed(result, INTEGRITY)
+                self.assertIn("sha256-tree-1MiB differs", result.errors[0]["message"])
+                self.assertEqual((self.found(result)["good"], self.found(result)["different"]), (3, 1))
+            # Size and time are as they were: by SHA-256 it is found all the same.
+            result = self.client("sync", "--digest", "sha256", top, self.daemon.url("copy"))
+            self.assertEqual((result.code, result.summary["files"]), (DONE, 0 if verb == "get" else 1), str(result))
+
+    def test_a_forged_file_of_the_same_xxh3_is_not_adopted(self):
+        one, other = twins()
+        top = self.folder("forged")
+        source = self.file_with(os.path.join(top, "file"), one)
+        self.transfer("put", top, self.daemon.url("copy"))
+        replica = self.daemon.path("copy/file")
+        digests = {}
+
+        def forge():
+            times = os.stat(replica)
+            self.file_with(replica, other)
+            os.utime(replica, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+        forge()
+        for path in (source, replica):
+            for algorithm in ("xxh3-128", "sha256-tree-1MiB"):
+                told = self.client("checksum", "--algorithm", algorithm, "--", path)
+                digests.setdefault(algorithm, set()).add(told.events[0]["digest"])
+        self.assertEqual((len(digests["xxh3-128"]), len(digests["sha256-tree-1MiB"])), (1, 2))
+        for options, moved in ((["--checksum"], 0), (["--digest", "sha256"], 1), (["--digest", "sha256"], 0)):
+            result = self.client("sync", *options, "--receipt", self.receipt, top, self.daemon.url("copy"))
+            self.assertEqual(result.code, DONE, str(result))
+            self.assertEqual((result.summary["files"], result.summary["adopted"]), (moved, 1 - moved), str(result))
+            if "--checksum" in options:
+                self.assert_good(self.audit(), 1)  # XXH3 is no more than that
+        self.assert_same(source, replica)
+        self.assert_good(self.audit(), 1)
+        forge()
+        self.assert_failed(self.audit(), INTEGRITY)
+
+    def test_what_an_earlier_try_did_has_its_sha256_too(self):
+        top = self.tree()
+        self.random_file("tree/zz", 30 * MIB)
+        client = self.start("put", *self.SLOWLY, "--retry-for", "1min", "--receipt", self.receipt,
+                            "--digest", "sha256", top, self.daemon.url("in/"))
+        self.wait_for_part(self.daemon.path("in/tree"), client, 8 * MIB)
+        wait_for(lambda: os.path.exists(self.daemon.path("in/tree/small")), "the small file", alive=client.running)
+        self.daemon.kill()
+        self.daemon = self.again(self.daemon)
+        self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+        files = self.files()
+        self.assertEqual(len(files), 5)
+        self.assertTrue(files["tree/small"]["adopted"])
+        for name, line in files.items():
+            path = os.path.join(os.fsencode(os.path.dirname(top)), os.fsencode(name))
+            self.assertEqual(line["sha256-tree-1MiB"], tree_digest(read(path)))
         self.assert_good(self.audit(), 5)
 
     def test_what_fails_has_no_line(self):

@@ -81,6 +81,14 @@ TEST_CASE("every option of a transfer is understood") {
     CHECK(!parse({"get", "h:a", "."})->settings.cipher.has_value());
 }
 
+TEST_CASE("with SHA-256 nothing is adopted by size and time") {
+    for (const char* verb : {"put", "get", "sync"}) {
+        CHECK(parse({verb, "a", "h:b", "--digest", "sha256"})->plan.checksum);
+        CHECK_FALSE(parse({verb, "a", "h:b", "--digest", "xxh3"})->plan.checksum);
+        CHECK(parse({verb, "a", "h:b", "--digest", "xxh3", "--checksum"})->plan.checksum);
+    }
+}
+
 TEST_CASE("the settings file's values are the defaults") {
     config::ClientSettings defaults;
     defaults.stripes = 2;

@@ -112,7 +112,8 @@ TEST_CASE("a strong digest stands in the line") {
     CHECK(kept.files().at(0).sha256 == strong);
 }
 
-TEST_CASE("what stood there is adopted under its whole name, with a digest where both read it") {
+TEST_CASE("what stood there is adopted under its whole name, with digests where both read it") {
+    constexpr Sha256 strong{std::byte{9}};
     const Kept kept(
         {offer(Kind::directory, "."), offer(Kind::file, "top"), offer(Kind::directory, "d"),
          offer(Kind::link, "link"), offer(Kind::file, "same"), offer(Kind::file, "other"),
@@ -123,9 +124,9 @@ TEST_CASE("what stood there is adopted under its whole name, with a digest where
              2,
              {code(Verdict::stands), code(Verdict::stands), code(Verdict::similar),
               code(Verdict::similar), code(Verdict::changed), code(Verdict::attributes)}},
-         DigestRecord{4, DigestRecord::What::digest, kDigest},
-         DigestRecord{5, DigestRecord::What::none, Digest{}},
-         SettledRecord{4, code(Verdict::stands)}, SettledRecord{5, code(Verdict::changed)}});
+         DigestRecord{4, DigestRecord::What::digest, {kDigest, strong}},
+         DigestRecord{5, DigestRecord::What::none, {}}, SettledRecord{4, code(Verdict::stands)},
+         SettledRecord{5, code(Verdict::changed)}});
     const auto files = kept.files();
     REQUIRE(files.size() == 3);
     CHECK(files[0].path == "top");
@@ -133,6 +134,7 @@ TEST_CASE("what stood there is adopted under its whole name, with a digest where
     CHECK(files[1].path == "alone");
     CHECK(files[2].path == "d/same");
     CHECK(files[2].xxh3 == kDigest);
+    CHECK(files[2].sha256 == strong);
     CHECK(kept.tally.adopted == 3);
     CHECK(kept.tally.bytes == 9);
 }
@@ -144,7 +146,7 @@ TEST_CASE("what was asked for stands in the account") {
 
 TEST_CASE("records that make no sense are survived") {
     const Kept kept({offer(Kind::leave, ""), done(7), closed(7), VerdictsRecord{5, {0, 0, 0, 200}},
-                     SettledRecord{3, 0}, DigestRecord{3, DigestRecord::What::digest, kDigest},
+                     SettledRecord{3, 0}, DigestRecord{3, DigestRecord::What::digest, {kDigest}},
                      StrongRecord{8, Sha256{}}, RefuseRecord{9, Fault::file, "", ""}});
     CHECK(kept.files().empty());
 }

@@ -1,6 +1,8 @@
 // What a receiver judges of what it is offered, where an option keeps something, and what goes.
 #include "common/transfer/comparison.h"
 
+#include <array>
+
 #include "tests/support/catch.h"
 #include "tests/unit/transfer/offers.h"
 
@@ -19,6 +21,39 @@ const ports::Standing kDirectory{.kind = StandingKind::directory, .metadata = {0
 
 std::vector<ports::Found> three_names() {
     return {shared_file("a"), found(FoundKind::same, "b", "a"), found(FoundKind::same, "c", "a")};
+}
+
+// Two contents that differ and have one XXH3-128, since that is no defence against who wants it so:
+// of a long input it adds up, over the words of a stripe, lo32(word ^ secret) * hi32(word ^ secret)
+// and the word (xxHash, doc/xxhash_spec.md, "XXH3 Algorithm for long inputs"). Where the low halves
+// are the secret's the products are 0, and only the sum of two such words is left.
+std::pair<std::vector<std::byte>, std::vector<std::byte>> twins() {
+    constexpr std::array secret{std::byte{0xb8}, std::byte{0xfe}, std::byte{0x6c}, std::byte{0x39},
+                                std::byte{0x7c}, std::byte{0x01}, std::byte{0x81}, std::byte{0x2c}};
+    std::vector<std::byte> one(4096);
+    std::copy_n(secret.begin(), 4, one.begin());           // word 0 of stripe 0
+    std::copy_n(secret.begin() + 4, 4, one.begin() + 64);  // of stripe 1
+    std::vector<std::byte> other = one;
+    one[4] = other[64 + 4] = std::byte{1};
+    return {one, other};
+}
+
+// What is moved where the source holds one content, and at the target stands another.
+Names moved(const std::vector<std::byte>& source, const std::vector<std::byte>& target,
+            bool sender_strong, bool receiver_strong) {
+    ports::Found file = found(FoundKind::file, "f");
+    file.metadata.size = source.size();
+    Ends ends({.whole = true, .checksum = true}, {file});
+    if (sender_strong) ends.offering.set_strong();
+    if (receiver_strong) ends.comparison.set_strong();
+    ends.source_reader.content = source;
+    ends.reader.content = target;
+    ends.tree.standing["f"] = file_of(target.size(), 5);
+    ends.run();
+    CHECK(ends.sound);
+    CHECK(ends.comparison.over());
+    CHECK(ends.comparison.totals().adopted == (ends.sent(FoundKind::file).empty() ? 1 : 0));
+    return ends.sent(FoundKind::file);
 }
 
 Names sorted(Names names) {
@@ -65,6 +100,21 @@ TEST_CASE("comparison: no other name is made of a file that was left") {
         CHECK(ends.sent(FoundKind::file) == Names{"c"});
         CHECK(ends.comparison.totals().mended == 1);
     }
+}
+
+TEST_CASE("comparison: by SHA-256, a forged file of the same XXH3 is not adopted") {
+    const auto [one, other] = twins();
+    REQUIRE(one != other);
+    REQUIRE(leaf_digest(one) == leaf_digest(other));
+    CHECK(moved(one, other, false, false).empty());  // what XXH3 alone finds
+    CHECK(moved(one, other, true, true) == Names{"f"});
+    CHECK(moved(one, one, true, true).empty());
+}
+
+TEST_CASE("comparison: an end that says no SHA-256 where it was agreed on has nothing adopted") {
+    const auto [one, other] = twins();
+    CHECK(moved(one, one, false, true) == Names{"f"});
+    CHECK(moved(one, one, true, false) == Names{"f"});
 }
 
 TEST_CASE("comparison: a further name that is newer stays, too") {

@@ -2,6 +2,7 @@
 
 #include "common/transfer/digest.h"
 #include "common/transfer/record.h"
+#include "common/transfer/record_type.h"
 #include "common/transfer/set_stream.h"
 #include "tests/support/catch.h"
 
@@ -64,6 +65,35 @@ TEST_CASE(
     std::swap_ranges(swapped.begin(), swapped.begin() + kLeafBytes, swapped.begin() + kLeafBytes);
     CHECK(digest_in_order(swapped) != expected);
     CHECK(to_hex(digest_in_order({})).size() == 32);
+}
+
+TEST_CASE("the digests of a file pass the set stream whole, or not at all") {
+    DigestRecord record{.offer = 7, .digests = {Digest{std::byte{1}}, Sha256{std::byte{2}}}};
+    std::vector<std::byte> out;
+    append_record(out, record);
+    RecordReader reader;
+    reader.put(out);
+    const auto read = reader.next();
+    REQUIRE(read);
+    CHECK(std::get<DigestRecord>(*read).what == DigestRecord::What::digest);
+    CHECK(std::get<DigestRecord>(*read).digests == record.digests);
+    record.digests.sha256.reset();
+    CHECK(survives(record));
+    constexpr std::size_t what = kRecordHeader + 4;
+    const auto broken = [&](std::byte says, std::size_t bytes) {
+        std::vector<std::byte> other = out;
+        other[what] = says;
+        other.resize(bytes);
+        other[3] = static_cast<std::byte>(bytes - kRecordHeader);
+        RecordReader again;
+        again.put(other);
+        return !again.next() && again.broken();
+    };
+    CHECK_FALSE(broken(std::byte{3}, out.size()));
+    CHECK(broken(std::byte{3}, out.size() - 1));
+    CHECK(broken(std::byte{3}, out.size() + 1));
+    CHECK(broken(std::byte{0}, out.size()));
+    CHECK(broken(std::byte{4}, out.size()));
 }
 
 TEST_CASE("zeros said as a hole have the digest of zeros read") {
