@@ -91,15 +91,24 @@ bool Sink::handle(const Record& record) {
 // Where a file may lie: a small one within a block, others from a block's beginning.
 bool Sink::well_placed(const FileRecord& record) const {
     if (record.data.empty()) return true;
+    if (record.size > INT64_MAX - record.place) return false;
     const std::uint64_t in_block = record.place % block_bytes_;
     return record.size < ports::kSmallFile ? in_block + record.size <= block_bytes_ : in_block == 0;
+}
+
+// Where the next file may lie. A large one has its last block for itself: the disk pads its last
+// write to a whole page. One that is all hole has a place and takes none.
+std::uint64_t Sink::behind(const FileRecord& record) const {
+    if (record.data.empty()) return record.place;
+    const std::uint64_t end = record.place + record.size;
+    if (record.size < ports::kSmallFile) return end;
+    return (end + block_bytes_ - 1) / block_bytes_ * block_bytes_;
 }
 
 bool Sink::handle_file(const FileRecord& record) {
     if (record.place < frontier_ || !well_placed(record) || !announces(record.file)) return false;
     const std::uint64_t described_before = frontier_ / block_bytes_;
-    // One that is all hole has a place and takes none.
-    frontier_ = record.place + (record.data.empty() ? 0 : record.size);
+    frontier_ = behind(record);
     File file;
     file.record = record;
     file.digest = FileDigest(record.size, strong_);
@@ -397,6 +406,7 @@ void Sink::handle_created(const ports::DiskEvent& event) {
         }
         // Nothing was made, so there is nothing to close.
         file.step = File::Step::creating;
+        if (file.failed) return forget_failed(number);
         fail(number, *event.error, true);
         return;
     }

@@ -167,6 +167,7 @@ class Sink {
     };
 
     bool well_placed(const FileRecord& record) const;
+    std::uint64_t behind(const FileRecord& record) const;
     bool handle_file(const FileRecord& record);
     bool handle_strong(const StrongRecord& record);
     bool handle_close(const CloseRecord& record);
