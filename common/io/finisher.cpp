@@ -2,14 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <map>
 
 #include "common/io/machine.h"
+#include "common/io/shared_barrier.h"
 
 namespace lambda::io {
 namespace {
@@ -110,7 +111,7 @@ void Finisher::run() {
 
 void Finisher::finish(std::vector<Made> fresh) {
     finish_whole(fresh);
-    if (shares(fresh.size() + named_.size())) {
+    if (shares(fresh)) {
         shared_barrier(fresh);
         tell_named();
         read_back_all(fresh);
@@ -128,8 +129,22 @@ void Finisher::finish(std::vector<Made> fresh) {
     barrier_us_ *= kForget;
 }
 
-bool Finisher::shares(std::size_t count) const {
-    return count >= kFewestShared && barrier_us_ < static_cast<double>(count) * flush_us_;
+bool Finisher::shares(const std::vector<Made>& fresh) {
+    const std::size_t count = fresh.size() + named_.size();
+    if (count < kFewestShared || barrier_us_ >= static_cast<double>(count) * flush_us_)
+        return false;
+    // What is in named_ came by a shared batch: all that it lies on has a barrier.
+    return std::all_of(fresh.begin(), fresh.end(), [this](const Made& made) {
+        return has_barrier(made.directory->device, made.directory->opened.get()) &&
+               (!made.opened || has_barrier(made.device, made.opened.get()));
+    });
+}
+
+bool Finisher::has_barrier(dev_t device, int file) {
+    const auto [at, is_new] = barriers_.emplace(device, false);
+    struct statfs where {};
+    if (is_new && ::fstatfs(file, &where) == 0) at->second = syncfs_is_barrier(where.f_type);
+    return at->second;
 }
 
 // One flush for each file system, which covers the data of `fresh` and the names of named_.
@@ -158,7 +173,7 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
         return holder != 0 || !made.opened ? holder : results.at(made.device);
     };
     fail_if(fresh, result, "cannot flush");
-    fail_if(named_, result, "cannot flush");
+    fail_if(named_, result, kNamedNotFlushed);
 }
 
 void Finisher::flush_files(std::vector<Made>& fresh) {
@@ -174,14 +189,16 @@ void Finisher::flush_directories() {
         const auto [at, is_new] = results.emplace(made.directory.get(), 0);
         if (!is_new) continue;
         const Descriptor directory = readable(*made.directory);
+        const int unreadable = errno;
         // A directory may be writable and yet not readable: then its whole file system.
-        at->second = directory     ? errno_of(::fsync(directory.get()))
-                     : made.opened ? errno_of(::syncfs(made.opened.get()))
-                                   : errno;
+        const bool whole = made.opened && has_barrier(made.device, made.opened.get());
+        at->second = directory ? errno_of(::fsync(directory.get()))
+                     : whole   ? errno_of(::syncfs(made.opened.get()))
+                               : unreadable;
     }
     fail_if(
         named_, [&](const Made& made) { return results.at(made.directory.get()); },
-        "cannot flush its directory");
+        kNamedNotFlushed);
 }
 
 // What differs is mended; what cannot be is no file.

@@ -1,7 +1,7 @@
 // Makes durable what was made, and gives small files their names: all of a batch share one
 // barrier before the renames and one behind them, and the one behind is the one before of the next
-// batch. A barrier is syncfs(2) where that costs less, as measured, than a flush for each file and
-// directory: it does for large batches, unless others write much to the file system.
+// batch. A barrier is syncfs(2) where that is one and costs less, as measured, than a flush for
+// each file and directory: it does for large batches, unless others write much to the file system.
 // A thread of its own. Bound: kMostWaiting things that wait.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -63,7 +64,8 @@ class Finisher {
     void run();
     std::vector<Made> take(bool wait);
     void finish(std::vector<Made> fresh);
-    bool shares(std::size_t count) const;
+    bool shares(const std::vector<Made>& fresh);
+    bool has_barrier(dev_t device, int file);
     void shared_barrier(std::vector<Made>& fresh);
     void flush_files(std::vector<Made>& fresh);
     void flush_directories();
@@ -75,7 +77,8 @@ class Finisher {
     void tell_named();
 
     const Done done_;
-    std::vector<Made> named_;  // not durable yet
+    std::vector<Made> named_;         // not durable yet
+    std::map<dev_t, bool> barriers_;  // of the file systems of one target: has_barrier()
     // What was measured, smoothed: a shared barrier, and one flush of many.
     double barrier_us_ = 0;
     double flush_us_ = 300;  // the order of things on a solid-state disk, until it is measured

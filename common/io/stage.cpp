@@ -307,7 +307,7 @@ Result<void> finish_stage(const Root& root, const std::string& target, const Sta
         if (!discarded && discarded.error().fault != Fault::cut) return discarded;
         const auto itself = root.open(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         if (sync_directory(at->place.directory.get(), itself ? itself->get() : -1) != 0)
-            return file_error("cannot flush its directory", target, errno);
+            return file_error(kNamedNotFlushed, target, errno);
         return {};
     }
     auto log = StageLog::open(*at, false);
@@ -343,8 +343,7 @@ Result<void> finish_stage(const Root& root, const std::string& target, const Sta
     if (::renameat(directory, at->parts.c_str(), directory, at->place.leaf.c_str()) != 0)
         return file_error("cannot give the file its name", target, errno);
     ::unlinkat(directory, at->log.c_str(), 0);
-    if (sync_directory(directory, fd) != 0)
-        return file_error("cannot flush its directory", target, errno);
+    if (sync_directory(directory, fd) != 0) return file_error(kNamedNotFlushed, target, errno);
     return {};
 }
 

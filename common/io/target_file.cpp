@@ -292,8 +292,7 @@ Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {
         return file_error("cannot give the file its name", target.path, errno);
     }
     target.partial.clear();
-    if (sync_directory(directory, fd) != 0)
-        return file_error("cannot flush its directory", target.path, errno);
+    if (sync_directory(directory, fd) != 0) return file_error(kNamedNotFlushed, target.path, errno);
     return applied;
 }
 
