@@ -1,4 +1,4 @@
-// Sink: entries from their announcement to their end; the blocks between are in sink.cpp.
+// Sink: entries from their announcement to their end; the blocks between are in sink_blocks.cpp.
 #include "common/base/assert.h"
 #include "common/transfer/sink.h"
 
