@@ -120,14 +120,21 @@ void warn_of_password(const Job& job, Report& report) {
                "password to ~/.pgpass, or chmod 600 the file");
 }
 
-Result<void> keep_left_over(const Job& job, const Ending& ending, Store& store, std::int64_t run,
-                            const std::string& file, Report& report) {
-    const auto tasks = store.left_over(run);
+// What this process did of a run.
+struct Part {
+    const Run& run;
+    const std::string& owner;
+    const Ending& ending;
+};
+
+Result<void> keep_left_over(const Job& job, const Part& part, Store& store, const std::string& file,
+                            Report& report) {
+    const auto tasks = store.left_over(part.run.id);
     if (!tasks) return tasks.error();
     std::vector<std::string> names;
     for (const Task& task : *tasks) names.push_back(left_over_name(job, task.root, task.name));
     // Where it is not known what a destination needs, all may be missing.
-    const auto statuses = store.sites(run);
+    const auto statuses = store.sites(part.run.id);
     if (!statuses) return statuses.error();
     for (const SiteStatus& site : *statuses) {
         const bool unknown =
@@ -142,8 +149,8 @@ Result<void> keep_left_over(const Job& job, const Ending& ending, Store& store, 
     const auto kept = write_left_over(file, names);
     if (!kept) return kept.error();
     report.left_over(*kept);
-    report.say(std::string(ending.how == Ending::How::finished ? "what was not done"
-                                                               : "what is not done yet") +
+    report.say(std::string(part.ending.how == Ending::How::finished ? "what was not done"
+                                                                    : "what is not done yet") +
                " is listed in " + *kept);
     return {};
 }
@@ -154,22 +161,23 @@ struct Conclusion {
     Run run;            // as it stands then
     bool ours = false;  // it was this process that ended it
 };
-Result<Conclusion> conclude(const Job& job, const Ending& ending, Store& store, const Run& run,
+Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
                             const std::string& left_over_file, Report& report) {
+    const auto& [run, owner, ending] = part;
     // What has begun is cut, if it is, whatever it had reached.
     report.session_stands();
     const auto failures = store.failures(run.id, mover::Outcome::kMaxFailures);
     if (!failures) return failures.error();
     const auto statuses = store.sites(run.id);
     if (!statuses) return statuses.error();
-    bool whole = ending.errors.empty() && ending.unreached.empty();
+    bool whole = ending.errors.empty();  // what we did not reach, others may have
     for (const SiteStatus& site : *statuses)
         whole = whole && site.state == SiteState::done && site.failed == 0;
     RunState state = whole ? RunState::done : RunState::left_over;
     if (ending.how == Ending::How::cancelled) state = RunState::cancelled;
     bool ours = false;
     if (ending.how == Ending::How::finished || ending.how == Ending::How::cancelled) {
-        const auto ended = store.end_run(run.id, state);
+        const auto ended = store.end_run(run.id, state, owner);
         if (!ended) return ended.error();
         ours = *ended;
     }
@@ -187,7 +195,7 @@ Result<Conclusion> conclude(const Job& job, const Ending& ending, Store& store, 
         report.error(cancelled);
     }
     for (const SiteStatus& site : *statuses) tell(words_of_site(site), report);
-    auto kept = keep_left_over(job, ending, store, run.id, left_over_file, report);
+    auto kept = keep_left_over(job, part, store, left_over_file, report);
     if (!kept) return kept.error();
     report.moved(ending.moved);
     const auto now = store.run(run.id);
@@ -241,7 +249,7 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
                         [&](const std::string& text) { report.note(text); });
     const auto ending = conductor.conduct(*run);
     if (!ending) return ending.error();
-    const auto ended = conclude(job, *ending, **store, *run, arguments.left_over, report);
+    const auto ended = conclude(job, {*run, owner, *ending}, **store, arguments.left_over, report);
     if (!ended) return ended.error();
     if (ending->how != Ending::How::interrupted) tell_others(job, **store, *ended, report);
     return {};
@@ -281,6 +289,25 @@ Result<void> watch(const Job& job, Store& store, Report& report) {
     return report.on_terminal() ? status(job, store, report) : Result<void>();
 }
 
+// Of a fleet's movers all may be dead, which is known when their leases are over.
+Result<void> await_cancelled(Store& store, std::int64_t number, Report& report) {
+    report.note("waits until a mover has heard it");
+    while (true) {
+        const auto run = store.run(number);
+        if (!run) return run.error();
+        if (!*run || (*run)->state != RunState::running) return {};
+        const auto movers = store.movers();
+        if (!movers) return movers.error();
+        if (movers->empty()) {
+            const auto ended = store.end_run(number, RunState::cancelled, fresh_owner());
+            return ended ? Result<void>() : ended.error();
+        }
+        if (interrupted()) return interruption_error();
+        pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
+        poll_until({&user, 1}, now() + kWatched);
+    }
+}
+
 Result<void> cancel(Store& store, Report& report) {
     const auto alone = store.conduct();
     if (!alone) return alone.error();
@@ -290,10 +317,14 @@ Result<void> cancel(Store& store, Report& report) {
     const auto movers = store.shared() ? store.movers() : std::vector<Mover>();
     if (!movers) return movers.error();
     // Who hears it ends the run, and tells its webhook.
-    if (under_way && (!*alone || !movers->empty())) return store.set_request(Request::cancel);
+    if (under_way && (!*alone || !movers->empty())) {
+        if (auto asked = store.set_request(Request::cancel); !asked) return asked;
+        return store.shared() ? await_cancelled(store, (*last)->id, report) : Result<void>();
+    }
     if (!under_way) {
         report.note("no run is under way");
-    } else if (auto ended = store.end_run((*last)->id, RunState::cancelled); !ended) {
+    } else if (auto ended = store.end_run((*last)->id, RunState::cancelled, fresh_owner());
+               !ended) {
         return ended.error();
     }
     return store.set_request(Request::none);  // a pause was of what is over

@@ -23,11 +23,8 @@ Result<Ending> Conductor::conduct(const Run& run) {
             break;
         }
     }
-    if (!going) {
-        // What the state did not take cannot be given back to it; leases end by themselves.
-        if (going.error().fault == Fault::usage) static_cast<void>(store_.leave(owner_));
-        return going.error();
-    }
+    // What the state did not take cannot be given back to it; leases end by themselves.
+    if (!going) return going.error();
     if (auto left = store_.leave(owner_); !left) return left.error();
     if (result_.how == Ending::How::finished) {
         if (auto given_up = give_up_left(); !given_up) return given_up.error();
@@ -37,6 +34,31 @@ Result<Ending> Conductor::conduct(const Run& run) {
     });
     if (result_.how == Ending::How::finished && others_go_on) result_.how = Ending::How::left;
     return std::move(result_);
+}
+
+// Whoever leaves what others may still reach leaves it to them; one that is dead would count as
+// alive for the rest of its lease, and nobody would end the run. So each of them is to be heard of
+// first, or to be gone, which takes a lease at most. Our own beats go on meanwhile.
+Result<bool> Conductor::may_leave() {
+    if (!over()) {
+        unheard_.reset();
+        return false;
+    }
+    const bool left =
+        std::any_of(sites_.begin(), sites_.end(), [](const SiteWork& site) { return site.left; });
+    if (!left || !store_.shared()) return true;
+    const auto others = store_.others(owner_);
+    if (!others) return others.error();
+    if (!unheard_) {
+        unheard_ = *others;
+        if (!unheard_->empty())
+            say_("nothing is left to do here; waits until it is known whether the others live");
+    }
+    std::erase_if(*unheard_, [&](const auto& mover) {
+        const auto now = others->find(mover.first);
+        return now == others->end() || now->second != mover.second;
+    });
+    return unheard_->empty();
 }
 
 // Of several who leave the same site, each saw the others until it had left itself: the last one
@@ -57,9 +79,11 @@ Result<void> Conductor::begin(const Run& run) {
     run_ = run.id;
     sites_.resize(job_.sites.size());
     if (job_.relay) relays_.emplace(job_.sites.size());
-    if (auto hoped = store_.hope_again(run_); !hoped) return hoped;
+    // First, since no site is listed anew while somebody has work at it in hand.
     const auto taken = store_.take_over(run_, owner_);
-    return taken ? refresh() : taken.error();
+    if (!taken) return taken.error();
+    if (auto hoped = store_.hope_again(run_); !hoped) return hoped;
+    return refresh();
 }
 
 // What the others did is in the store.
@@ -91,7 +115,7 @@ Result<bool> Conductor::turn() {
         if (auto handled = handle(std::move(done)); !handled) return handled.error();
     }
     if (auto heard = hear(); !heard) return heard.error();
-    if (crew_.busy() == 0 && (ending_ || over())) return false;
+    if (crew_.busy() == 0 && ending_) return false;
     keep_hours();
     if (!open_ && crew_.busy() == 0) {  // another's hours may be others
         for (std::uint32_t i = 0; i < sites_.size(); ++i) {
@@ -101,7 +125,11 @@ Result<bool> Conductor::turn() {
     if (auto beaten = beat(); !beaten) return beaten.error();
     if (open_ && !ending_) {
         if (auto filled = fill(); !filled) return filled.error();
-        if (crew_.busy() == 0 && over()) return false;
+    }
+    if (crew_.busy() == 0) {
+        const auto leaves = may_leave();
+        if (!leaves) return leaves.error();
+        if (*leaves) return false;
     }
     crew_.wait(crew_.now() + kTick);
     return true;
@@ -147,12 +175,11 @@ void Conductor::keep_hours() {
     if (crew_.busy() == 0) rate_ = rate;
 }
 
-// A clock that is set back makes no pause.
 Result<void> Conductor::beat() {
     const WallTime now = crew_.now();
     const auto lives = std::chrono::ceil<milliseconds>(job_.lease);
     const milliseconds pause = std::min(kBeat, lives / kBeats);
-    if (now < next_beat_ && next_beat_ - now <= pause) return {};
+    if (now < next_beat_) return {};
     next_beat_ = now + pause;
     std::string doing = crew_.doing();
     if (paused_) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -101,11 +102,13 @@ class Conductor {
     Result<void> settle(const Load& load, const std::vector<Settled>& settled);
     Result<void> release(const Done& done, TaskState state, std::chrono::milliseconds pause = {});
     void say_lost(const Load& load) const;
+    Error end_by(const Error& error);
 
     Result<void> well(std::uint32_t number);
     Result<void> trouble(std::uint32_t number, const Error& error);
     Result<void> held(std::uint32_t number, const Error& error);
     void excuse(SiteWork& site) const;
+    Result<bool> may_leave();
     Result<void> give_up_left();
     Result<void> offer_relay(std::uint32_t number);
     void add_error(Error error);
@@ -127,6 +130,9 @@ class Conductor {
     std::uint32_t first_ = 0;       // the site that is asked first for work
     std::shared_ptr<const Listing> source_;
     bool scanning_ = false;
+    // Since all that is left is what we gave up: the others, and when each had beaten, until it is
+    // known whether it lives.
+    std::optional<Store::Heard> unheard_;
     bool open_ = true;  // the hours allow work, and nobody paused it
     bool paused_ = false;
     bool in_window_ = true;

@@ -45,7 +45,7 @@ Result<void> Conductor::handle_scan(Result<Listing> result, bool stopped) {
         return {};
     }
     if (stopped) return {};
-    if (!may_pass(result.error())) return result.error();
+    if (!may_pass(result.error())) return end_by(result.error());
     for (std::uint32_t i = 0; i < sites_.size(); ++i) {
         if (auto said = trouble(i, result.error()); !said) return said;
     }
@@ -95,6 +95,12 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
 
 void Conductor::say_lost(const Load& load) const {
     say_(job_.sites[load.site].text + ": a lease was lost meanwhile; its work is another mover's");
+}
+
+// What no further try can mend, and is not the state's: others have our work at once.
+Error Conductor::end_by(const Error& error) {
+    static_cast<void>(store_.leave(owner_));
+    return error;
 }
 
 Result<void> Conductor::settle(const Load& load, const std::vector<Settled>& settled) {
@@ -187,7 +193,7 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
         return settle(load, settled);
     }
     if (auto released = release(done, TaskState::waiting); !released) return released;
-    if (error.fault == Fault::usage) return error;
+    if (error.fault == Fault::usage) return end_by(error);
     return done.stopped ? Result<void>() : trouble(load.site, error);
 }
 

@@ -28,6 +28,7 @@ struct Done {
 class Crew {
   public:
     virtual ~Crew() = default;
+    // For pauses and patience: it goes on evenly, though somebody sets the machine's clock.
     virtual WallTime now() const = 0;
     virtual LocalTime local() const = 0;
     // The user wants the program to end.

@@ -12,6 +12,14 @@
 
 namespace lambda::client::replicate {
 
+using std::chrono::milliseconds;
+
+Lanes::Lanes(const Carrier& carrier, io::Descriptor event)
+    : carrier_(carrier),
+      event_(std::move(event)),
+      began_(std::chrono::floor<milliseconds>(std::chrono::system_clock::now())),
+      began_here_(client::now()) {}
+
 Result<std::unique_ptr<Lanes>> Lanes::make(const Carrier& carrier, std::size_t count) {
     io::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event) return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
@@ -52,7 +60,7 @@ Lanes::~Lanes() {
 }
 
 WallTime Lanes::now() const {
-    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+    return began_ + std::chrono::floor<milliseconds>(client::now() - began_here_);
 }
 
 LocalTime Lanes::local() const {

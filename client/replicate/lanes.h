@@ -48,13 +48,14 @@ class Lanes final : public Crew {
     };
     static void interrupt(const Lane& lane);
     static void stop(Lane& lane);
-    Lanes(const Carrier& carrier, io::Descriptor event)
-        : carrier_(carrier), event_(std::move(event)) {}
+    Lanes(const Carrier& carrier, io::Descriptor event);
     void run(Lane& lane);
     Done perform(Lane& lane, Work work) const;
 
     const Carrier& carrier_;
-    io::Descriptor event_;  // a lane is done
+    const io::Descriptor event_;  // a lane is done
+    const WallTime began_;
+    const Time began_here_;  // likewise, by the clock that nobody sets
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::size_t busy_ = 0;
 };

@@ -230,8 +230,26 @@ Result<Run> SqlStore::begin_run(const std::string& shape, const std::vector<std:
     return run;
 }
 
-Result<bool> SqlStore::end_run(std::int64_t run, RunState state) {
-    return keep<bool>([&](bool) { return end(run, state); });
+Result<bool> SqlStore::end_run(std::int64_t run, RunState state, const std::string& owner) {
+    return keep<bool>([&](bool again) -> Result<bool> {
+        const auto ended = end(run, state);
+        if (!ended) return ended;
+        if (!*ended) return again ? ended_by(run, owner) : ended;
+        const auto said = database_->run(
+            "INSERT INTO lease(run, site, kind, owner, ticket, began, lives, until, ended, task) "
+            "VALUES($1, 0, $2, $3, 0, now_ms(), 0, now_ms(), now_ms(), 0)",
+            {run, kToEnd, owner});
+        if (!said) return said.error();
+        return true;
+    });
+}
+
+// After a commit in doubt.
+Result<bool> SqlStore::ended_by(std::int64_t run, const std::string& owner) {
+    const auto read = database_->run(
+        "SELECT 1 FROM lease WHERE run = $1 AND kind = $2 AND owner = $3", {run, kToEnd, owner});
+    if (!read) return read.error();
+    return *read > 0;
 }
 
 Result<bool> SqlStore::end(std::int64_t run, RunState state) {
@@ -317,9 +335,9 @@ Result<void> SqlStore::set_trouble(std::int64_t run, std::uint32_t site,
 Result<bool> SqlStore::give_up(std::int64_t run, std::uint32_t site, const std::string& owner,
                                const std::string& trouble) {
     return keep<bool>([&](bool) -> Result<bool> {
-        const auto others = others_work(owner);
+        const auto others = read_others(owner);
         if (!others) return others.error();
-        if (*others) return false;
+        if (!others->empty()) return false;
         const auto set = database_->run(
             "UPDATE site SET state = 4, trouble = $3 WHERE run = $1 AND number = $2 "
             "AND state IN (0, 1, 2)",
@@ -360,6 +378,21 @@ Result<std::set<std::int64_t>> SqlStore::beat(const Mover& mover, Milliseconds l
         if (!done) return done.error();
         return mine;
     });
+}
+
+Result<Store::Heard> SqlStore::read_others(const std::string& owner) {
+    Heard others;
+    if (!shared()) return others;
+    const auto read = database_->run(
+        "SELECT owner, heartbeat FROM mover WHERE job = $1 AND owner != $2 AND NOT (" +
+            gone("until - heartbeat") + ")",
+        {job_, owner}, [&](const Row& row) { others.emplace(row.text(0), wall(row.integer(1))); });
+    if (!read) return read.error();
+    return others;
+}
+
+Result<Store::Heard> SqlStore::others(const std::string& owner) {
+    return persist<Heard>([&](bool) { return read_others(owner); });
 }
 
 Result<std::vector<Mover>> SqlStore::movers() {

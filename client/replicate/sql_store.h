@@ -31,7 +31,7 @@ class SqlStore final : public Store {
     Result<std::vector<Run>> runs(std::size_t most) override;
     Result<Joined> join(const std::string& shape, const std::vector<std::string>& sites,
                         const std::string& owner) override;
-    Result<bool> end_run(std::int64_t run, RunState state) override;
+    Result<bool> end_run(std::int64_t run, RunState state, const std::string& owner) override;
     Result<View> view(std::int64_t run) override;
     Result<std::vector<SiteStatus>> sites(std::int64_t run) override;
     Result<std::int64_t> lead(const LeaseRequest& request) override;
@@ -52,6 +52,7 @@ class SqlStore final : public Store {
     Result<std::set<std::int64_t>> beat(const Mover& mover, Milliseconds lives) override;
     Result<void> drop(std::int64_t lease) override;
     Result<void> leave(const std::string& owner) override;
+    Result<Heard> others(const std::string& owner) override;
     Result<std::vector<Mover>> movers() override;
     Result<std::vector<MoverTally>> tallies(std::int64_t run) override;
     Result<std::size_t> take_over(std::int64_t run, const std::string& owner) override;
@@ -98,6 +99,7 @@ class SqlStore final : public Store {
     Result<std::vector<Run>> runs_of(const std::string& sql, const Values& values);
     Result<Run> begin_run(const std::string& shape, const std::vector<std::string>& sites);
     Result<bool> others_work(const std::string& owner);
+    Result<Heard> read_others(const std::string& owner);
     Result<std::int64_t> begin_lease(const LeaseRequest& request, std::int64_t kind,
                                      std::int64_t task);
     Result<Lease> repeated(const LeaseRequest& request);
@@ -116,6 +118,7 @@ class SqlStore final : public Store {
     Result<void> end_lease(std::int64_t lease);
     Result<std::size_t> take(const std::string& which, const Values& values, bool lost);
     Result<bool> end(std::int64_t run, RunState state);
+    Result<bool> ended_by(std::int64_t run, const std::string& owner);
 
     std::unique_ptr<Database> database_;
     std::int64_t job_ = 0;

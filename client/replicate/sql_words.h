@@ -2,6 +2,7 @@
 // since 1970.
 #pragma once
 
+#include <string>
 #include <type_traits>
 
 #include "client/replicate/database.h"
@@ -45,9 +46,16 @@ inline Task task_of(const Row& row) {
 constexpr const char* kBytes =
     "CAST(coalesce(sum(CASE piece WHEN 0 THEN size ELSE last - first END), 0) AS BIGINT)";
 
+// Of those whose beats end at `until` and live for `lives`: they are gone. Who shares a database
+// that was away had no way to beat, and gets time.
+inline std::string gone(const std::string& lives) {
+    return "until < now_ms() AND since_ms() + " + lives + " < now_ms()";
+}
+
 // What a lease is for.
 constexpr std::int64_t kToCarry = 0;
 constexpr std::int64_t kToCheck = 1;
 constexpr std::int64_t kToLead = 2;
+constexpr std::int64_t kToEnd = 3;  // the run: it says who did
 
 }  // namespace lambda::client::replicate

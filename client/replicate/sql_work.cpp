@@ -365,11 +365,9 @@ Result<bool> SqlStore::settle(std::int64_t lease, const std::vector<Settled>& se
 }
 
 Result<std::size_t> SqlStore::take_over(std::int64_t run, const std::string& owner) {
-    // Where movers share a database that was away, all of them had no way to beat: they get time.
-    const std::string gone =
-        shared() ? " AND until < now_ms() AND since_ms() + lives < now_ms()" : "";
     return keep<std::size_t>([&](bool) {
-        return take("run = $1 AND owner != $2" + gone, {run, owner}, true);
+        return take("run = $1 AND owner != $2" + (shared() ? " AND " + gone("lives") : ""),
+                    {run, owner}, true);
     });
 }
 

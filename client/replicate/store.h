@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -171,8 +172,8 @@ class Store {
     };
     virtual Result<Joined> join(const std::string& shape, const std::vector<std::string>& sites,
                                 const std::string& owner) = 0;
-    // Whether it was this call that ended it.
-    virtual Result<bool> end_run(std::int64_t run, RunState state) = 0;
+    // Whether it was this owner who ended it.
+    virtual Result<bool> end_run(std::int64_t run, RunState state, const std::string& owner) = 0;
 
     // What a conductor looks at now and then.
     struct View {
@@ -197,7 +198,7 @@ class Store {
     virtual Result<bool> moved_all(std::int64_t run, std::uint32_t site) = 0;
     virtual Result<void> set_trouble(std::int64_t run, std::uint32_t site,
                                      const std::string& trouble) = 0;
-    // For the run, where nobody else is at work who may reach it. Returns whether it is so.
+    // For the run, where there are no others() who may reach it. Returns whether it is so.
     virtual Result<bool> give_up(std::int64_t run, std::uint32_t site, const std::string& owner,
                                  const std::string& trouble) = 0;
     // Sites that were given up are tried again.
@@ -228,6 +229,10 @@ class Store {
     virtual Result<void> drop(std::int64_t lease) = 0;
     // He leaves; his leases end, and what they held becomes uncertain.
     virtual Result<void> leave(const std::string& owner) = 0;
+    // Who else may be at work, and when each was heard of last: also those who could not beat while
+    // the state was out of reach, for as long as their leases live.
+    using Heard = std::map<std::string, WallTime>;
+    virtual Result<Heard> others(const std::string& owner) = 0;
     // Who conducts now, and what all who did have done in a run.
     virtual Result<std::vector<Mover>> movers() = 0;
     virtual Result<std::vector<MoverTally>> tallies(std::int64_t run) = 0;

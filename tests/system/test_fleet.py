@@ -4,36 +4,12 @@ import os
 import signal
 import time
 
+from fleet import FleetCase
 from harness import CUT, DONE, GIB, KIB, MIB, NO_SESSION, Settings, parts_below, wait_for
-from postgres import Postgres
-from test_replicate import Jobs, names_below, tree_of
+from test_replicate import names_below, tree_of
 
 
-class Fleet(Jobs):
-    def setUp(self):
-        super().setUp()
-        self.postgres = Postgres(self)
-
-    def shared_job(self, destinations, **more):
-        return self.job(destinations, state=self.postgres.uri, concurrency=1, **more)
-
-    def status(self, job):
-        result = self.replicate(job, "status")
-        self.assert_done(result)
-        return result.events[0]
-
-    def alive(self, job):
-        return [mover for mover in self.status(job)["movers"] if mover["alive"]]
-
-    def begin_paused(self, job, count):
-        """So many movers, who all begin when the job is resumed."""
-        self.assert_done(self.replicate(job, "pause"))
-        movers = [self.start("replicate", job) for _ in range(count)]
-        for mover in movers:
-            wait_for(lambda: "paused" in mover.stderr, "a mover that waits", alive=mover.running)
-        wait_for(lambda: len(self.alive(job)) == count, "all movers")
-        return movers
-
+class Fleet(FleetCase):
     def test_two_movers_share_a_job(self):
         self.files(30, 64 * KIB, "many")
         self.files(3, KIB, "few")
@@ -88,22 +64,18 @@ class Fleet(Jobs):
         killed, stopped, steady = movers
         self.assert_done(self.replicate(job, "resume"))
 
-        def leases(mover, condition):
-            return self.postgres.sql("SELECT lease.id FROM lambda_ftp.lease, lambda_ftp.task WHERE lease.task = task.id "
-                                     f"AND convert_from(owner, 'UTF8') LIKE '%:{mover.pid}:%' AND {condition}")
-
         running = lambda: all(mover.running() for mover in movers)
         for mover in movers:
-            wait_for(lambda: leases(mover, "piece = 1 AND lease.bytes > 0"), "a range by each", 600, alive=running)
-        wait_for(lambda: leases(killed, "piece = 1 AND ended = 0"), "a range in hand", alive=running)
+            wait_for(lambda: self.leases(mover, "piece = 1 AND lease.bytes > 0"), "a range by each", 600, alive=running)
+        wait_for(lambda: self.leases(killed, "piece = 1 AND ended = 0"), "a range in hand", alive=running)
         killed.kill()
-        wait_for(lambda: leases(stopped, "piece = 1 AND ended = 0"), "a range in hand", alive=stopped.running)
+        wait_for(lambda: self.leases(stopped, "piece = 1 AND ended = 0"), "a range in hand", alive=stopped.running)
         stopped.signal(signal.SIGSTOP)
         began = time.monotonic()
         done = {name for name, in self.postgres.sql(
             "SELECT convert_from(name, 'UTF8') FROM lambda_ftp.task WHERE state = 3 AND piece != 1 AND kind = 0")}
         before = {name: inode for name, inode in names_below(copy).items() if name in done}
-        wait_for(lambda: leases(stopped, "lost = 1"), "the stopped one's work is taken over", alive=steady.running)
+        wait_for(lambda: self.leases(stopped, "lost = 1"), "the stopped one's work is taken over", alive=steady.running)
         self.postgres.stop()
         self.postgres.start()
         wait_for(lambda: time.monotonic() - began >= stop, "a long stop", 2 * stop + 1)
@@ -115,11 +87,7 @@ class Fleet(Jobs):
         self.assertEqual(parts_below(copy), [])
         after = names_below(copy)
         self.assertEqual({name: after[name] for name in before}, before, "moved again")
-        ranges = self.postgres.sql("SELECT task, began, ended FROM lambda_ftp.lease WHERE task IN (SELECT id FROM "
-                                   "lambda_ftp.task WHERE piece = 1) ORDER BY task, id")
-        for (task, _, ended), (next_task, begins, _) in zip(ranges, ranges[1:]):
-            self.assertTrue(task != next_task or int(begins) >= int(ended) > 0, "two at once")
-        self.assertEqual(len({task for task, _, _ in ranges}), large // (128 * MIB if Settings.long else 4 * MIB))
+        self.assertEqual(self.assert_one_at_a_time(), large // (128 * MIB if Settings.long else 4 * MIB))
         again = self.replicate(job)
         self.assertEqual((again.code, again.summary["files"]), (DONE, 0), str(again))
 

@@ -9,6 +9,7 @@
 #include "client/replicate/sqlite.h"
 #include "tests/support/catch.h"
 #include "tests/unit/client/replicate/forwarding_database.h"
+#include "tests/unit/client/replicate/stores.h"
 #include "tests/unit/client/replicate/virtual_crew.h"
 #include "tests/unit/client/scratch.h"
 
@@ -27,6 +28,38 @@ struct SharedDatabase final : ForwardingDatabase {
     Result<bool> conduct() override { return true; }
 };
 
+// PostgreSQL's, whose functions of time say what the world's clock says.
+class ClockedDatabase final : public ForwardingDatabase {
+  public:
+    ClockedDatabase(std::unique_ptr<Database> inner, const World& world)
+        : ForwardingDatabase(std::move(inner)), world_(world) {}
+    // Made once, when the tables are.
+    static void set_up(Database& database) {
+        good(database.execute(
+            "CREATE OR REPLACE FUNCTION now_ms() RETURNS BIGINT LANGUAGE SQL VOLATILE AS "
+            "$$ SELECT CAST(current_setting('tests.now') AS BIGINT) $$; "
+            "CREATE OR REPLACE FUNCTION since_ms() RETURNS BIGINT LANGUAGE SQL STABLE AS "
+            "$$ SELECT CAST(0 AS BIGINT) $$"));
+    }
+    Result<std::size_t> run(std::string_view sql, const Values& values, const Each& each) override {
+        tell();
+        return inner_->run(sql, values, each);
+    }
+    Result<void> begin() override {
+        tell();
+        return inner_->begin();
+    }
+
+  private:
+    void tell() {  // no time passes within a transaction
+        if (std::exchange(told_, world_.now) == world_.now) return;
+        good(inner_->execute("SET tests.now = " +
+                             std::to_string(world_.now.time_since_epoch().count())));
+    }
+    const World& world_;
+    std::optional<WallTime> told_{};
+};
+
 struct JobBench {
     const bool shared;
     Scratch scratch;
@@ -35,9 +68,17 @@ struct JobBench {
     std::unique_ptr<Store> store;
     int processes = 0;
     std::vector<std::string> said;
+    std::string uri;  // of PostgreSQL, where the state is there
 
-    explicit JobBench(std::size_t sites, const std::string& more = {}, bool is_shared = false)
-        : shared(is_shared) {
+    // `fresh`: a database of PostgreSQL's; none: SQLite has the state.
+    explicit JobBench(std::size_t sites, const std::string& more = {}, bool is_shared = false,
+                      std::string fresh = {})
+        : shared(is_shared), uri(std::move(fresh)) {
+        if (!uri.empty()) {
+            const auto database = good(PostgresDatabase::open(uri, minutes(1)));
+            good(SqlStore::open(good(PostgresDatabase::open(uri, minutes(1))), "first"));
+            ClockedDatabase::set_up(*database);
+        }
         std::string text = "sources: /data/\ndestinations:\n";
         for (std::size_t i = 0; i < sites; ++i) text += "  - site" + std::to_string(i) + ":x\n";
         const auto parsed = parse_job(text + more, "/job.yaml", {});
@@ -48,6 +89,11 @@ struct JobBench {
         reopen();
     }
     std::unique_ptr<Store> open() {
+        if (!uri.empty()) {
+            auto database = good(PostgresDatabase::open(uri, minutes(1)));
+            return good(SqlStore::open(
+                std::make_unique<ClockedDatabase>(std::move(database), world), "job"));
+        }
         auto made = SqliteDatabase::open(scratch / "state.db",
                                          [this] { return world.now.time_since_epoch().count(); });
         REQUIRE(made.ok());
@@ -67,7 +113,7 @@ struct JobBench {
         for (const Site& site : job.sites) places.push_back(site.text);
         world.now = now;
         if (const auto last = store->last_run(); last.ok() && *last)
-            REQUIRE(store->end_run((*last)->id, RunState::done).ok());
+            REQUIRE(store->end_run((*last)->id, RunState::done, "process").ok());
         const auto joined = store->join(job.shape(), places, "process");
         REQUIRE(joined.ok());
         REQUIRE_FALSE(joined->joined);

@@ -209,6 +209,20 @@ TEST_CASE(
     CHECK_FALSE(bench.servers().contains(0));
 }
 
+TEST_CASE("a destination that was given up is hoped for by the next process, though work was cut") {
+    JobBench bench(1, "batch_files: 5\n");
+    bench.fill(10, 1000);
+    const Run run = bench.begin(kMonday);
+    const auto lead = good(bench.store->lead({.owner = "killed", .ticket = 1, .run = run.id}));
+    good(bench.store->give_up(run.id, 0, "killed", "no network"));
+    REQUIRE(lead != 0);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->unreached.empty());
+    bench.check_identical();
+}
+
 TEST_CASE("what is refused is tried again with back-off, and then left over with its reason") {
     JobBench bench(2, "retries: 3\nback_off: 10s\nlongest_back_off: 15s\n");
     bench.fill(20, 1000);
@@ -288,7 +302,7 @@ TEST_CASE("pause, resume and cancel are heard from elsewhere") {
     CHECK(resumed);
     CHECK(bench.world.carried.size() > paused_with + 5);
     CHECK(bench.world.sites[0].size() < 50);
-    CHECK(*bench.store->end_run(run.id, RunState::cancelled));
+    CHECK(*bench.store->end_run(run.id, RunState::cancelled, "process"));
     CHECK(bench.store->view(run.id)->request == Request::none);
 }
 

@@ -306,8 +306,37 @@ TEST_CASE("what is in doubt after a lost connection is looked at before it is do
     CHECK(good(store->waiting(run.id, 0)).files == 0);
     CHECK(good(store->tallies(run.id))[0].moved.files == 60);
     CHECK(good(store->moved_all(run.id, 0)));
-    static_cast<void>(good(store->end_run(run.id, RunState::done)));
+    static_cast<void>(good(store->end_run(run.id, RunState::done, "me")));
     CHECK(good(store->run(run.id))->state == RunState::done);
+}
+
+TEST_CASE("who ended a run knows it, though the answer was lost, and nobody else does") {
+    FOR_EVERY_STORE(bench);
+    const auto store = good(SqlStore::open(std::make_unique<Doubtful>(bench.database()), "job"));
+    for (int i = 0; i < 7; ++i) {
+        const Run run = good(store->join("shape", {"a"}, "me")).run;
+        CHECK(good(store->end_run(run.id, RunState::done, "me")));
+        CHECK_FALSE(good(store->end_run(run.id, RunState::done, "you")));
+        CHECK_FALSE(good(store->end_run(run.id, RunState::cancelled, "you")));
+        CHECK(good(store->run(run.id))->state == RunState::done);
+    }
+}
+
+TEST_CASE("others may be at work as long as they could not say so") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    good(store->beat({.owner = "you"}, milliseconds(10'000)));
+    CHECK(good(store->others("you")).empty());
+    CHECK(good(store->others("me")).size() == (shared ? 1 : 0));
+    bench.young = true;  // it was away for longer than a lease
+    bench.pass(milliseconds(20'000));
+    CHECK(good(store->others("me")).size() == (shared ? 1 : 0));
+    CHECK(good(store->give_up(run.id, 0, "me", "no network")) == !shared);
+    bench.young = false;
+    bench.pass(milliseconds(0));
+    CHECK(good(store->others("me")).empty());
+    CHECK(good(store->give_up(run.id, 0, "me", "no network")));
 }
 
 }  // namespace

@@ -154,6 +154,98 @@ class Two {
     std::optional<WallTime> at_[2];
 };
 
+// Another mover dies at once, with work in hand at the second destination.
+struct DeadMover {
+    DeadMover(JobBench& bench, const Run& run, VirtualCrew& crew) {
+        crew.at_wait = [this, &bench, id = run.id](WallTime at) {
+            const auto doing = bench.store->view(id)->sites[1];
+            if (lease.number != 0 || at < kMonday + seconds(1) || doing != SiteState::moving)
+                return;
+            lease = good(bench.store->lease({.owner = "dead",
+                                             .ticket = 1,
+                                             .run = id,
+                                             .site = 1,
+                                             .most_files = 2,
+                                             .most_bytes = 100,
+                                             .lives = seconds(60)}));
+            good(bench.store->beat({.owner = "dead"}, seconds(60)));
+            died = at;
+        };
+    }
+    Lease lease;
+    WallTime died{};
+};
+
+constexpr bool kFile = false, kPostgres = true;
+std::string fresh_if(bool postgres_wanted) {
+    return postgres_wanted ? postgres().fresh() : std::string();
+}
+
+TEST_CASE("what a mover had in hand that is dead is waited for, taken over and done") {
+    const bool where = GENERATE(kFile, kPostgres);
+    if (!to_be_had(where)) return;
+    CAPTURE(where);
+    JobBench bench(2, "lease: 1min\n", true, fresh_if(where));
+    bench.fill(20, 10);
+    const Run run = bench.begin(kMonday);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    crew.interrupted_at = kMonday + minutes(30);
+    bench.world.session = milliseconds(900);
+    const DeadMover dead(bench, run, crew);
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    REQUIRE(dead.lease.tasks.size() == 2);
+    CHECK(ending->how == Ending::How::finished);
+    CHECK(ending->errors.empty());
+    bench.check_identical();
+    CHECK(crew.now() >= dead.died + minutes(1));
+    CHECK(crew.now() < dead.died + minutes(2));
+}
+
+TEST_CASE("who gave up what others may reach leaves once it is known whether they live") {
+    const bool where = GENERATE(kFile, kPostgres);
+    if (!to_be_had(where)) return;
+    CAPTURE(where);
+    JobBench bench(2, "lease: 1min\npatience: 10s\n", true, fresh_if(where));
+    bench.fill(20, 10);
+    bench.world.session = milliseconds(900);
+    const Run run = bench.begin(kMonday);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    crew.interrupted_at = kMonday + minutes(30);
+    DeadMover dead(bench, run, crew);
+    bench.world.down = [&](std::size_t site, WallTime) {
+        return site == 1 && dead.lease.number != 0;
+    };
+    const auto work = crew.at_wait;
+    WallTime woke{};
+    SECTION("one that is dead: the run ends when its lease does") {}
+    SECTION("one that lives: the run is left to it at once") {
+        crew.at_wait = [&](WallTime at) {
+            work(at);
+            if (dead.lease.number == 0 || at < dead.died + seconds(20)) return;
+            if (woke == kNoTime) woke = at;
+            good(bench.store->beat({.owner = "dead"}, seconds(60)));
+        };
+    }
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    REQUIRE(dead.lease.tasks.size() == 2);
+    REQUIRE(ending->errors.size() == 1);
+    CHECK_THAT(ending->errors[0].message, Catch::Contains("given up"));
+    CHECK(bench.world.sites[0].size() == 20);
+    const auto site = bench.store->view(run.id)->sites[1];
+    if (woke == kNoTime) {
+        CHECK(ending->how == Ending::How::finished);
+        CHECK(site == SiteState::given_up);
+        CHECK(crew.now() >= dead.died + minutes(1));
+        CHECK(crew.now() < dead.died + seconds(65));
+    } else {
+        CHECK(ending->how == Ending::How::left);
+        CHECK(site == SiteState::moving);
+        CHECK(crew.now() < woke + seconds(2));
+    }
+}
+
 TEST_CASE("the last of several movers gives up what none could reach") {
     JobBench bench(2, "patience: 1min\nbatch_files: 1\n", true);
     bench.fill(8, 30'000'000);

@@ -1,4 +1,7 @@
 // What every store keeps to, be it in SQLite or in PostgreSQL: runs, what stands, who may.
+#include <barrier>
+#include <thread>
+
 #include "tests/unit/client/replicate/stores.h"
 
 namespace lambda::client::replicate {
@@ -77,8 +80,8 @@ TEST_CASE("what became of work is kept, across processes") {
     CHECK(leased(*store, request(run.id, TaskState::uncertain)) == Names{"4"});
     bench.pass(milliseconds(60'000));
     CHECK(leased(*store, request(run.id)) == Names{"2"});
-    CHECK(good(store->end_run(run.id, RunState::left_over)));
-    CHECK_FALSE(good(store->end_run(run.id, RunState::done)));
+    CHECK(good(store->end_run(run.id, RunState::left_over, "me")));
+    CHECK_FALSE(good(store->end_run(run.id, RunState::done, "me")));
     const Run ended = good(store->runs(5)).front();
     CHECK(ended.state == RunState::left_over);
     CHECK(ended.moved.files == 1);
@@ -178,7 +181,7 @@ TEST_CASE("one process conducts at a time where the state is a file, others may 
     CHECK(good(other->movers()).front().doing == "much");
     good(other->set_request(Request::cancel));
     CHECK(good(one->view(run.id)).request == Request::cancel);
-    CHECK(good(one->end_run(run.id, RunState::cancelled)));
+    CHECK(good(one->end_run(run.id, RunState::cancelled, "me")));
     CHECK(good(one->view(run.id)).request == Request::none);
 }
 
@@ -206,6 +209,32 @@ TEST_CASE("the state of a later version is refused") {
     CHECK_THAT(later.error().message, Catch::Contains("another version"));
 }
 
+TEST_CASE("movers that begin at the same time make the tables once, and one run") {
+    if (!to_be_had(true)) return;
+    const std::string uri = postgres().fresh();
+    constexpr std::size_t kMovers = 6;
+    std::vector<Result<Store::Joined>> joined(kMovers, Error{});
+    std::barrier together(kMovers);
+    std::vector<std::thread> movers;
+    for (std::size_t i = 0; i < kMovers; ++i) {
+        movers.emplace_back([&, i] {
+            together.arrive_and_wait();
+            const auto store = open_store(uri, "job", minutes(1));
+            joined[i] = store ? (*store)->join("shape", {"a"}, "mover " + std::to_string(i))
+                              : Result<Store::Joined>(store.error());
+        });
+    }
+    for (std::thread& mover : movers) mover.join();
+    std::size_t first = 0;
+    for (const auto& each : joined) {
+        INFO((each ? "" : each.error().sentence()));
+        REQUIRE(each.ok());
+        CHECK(each->run.id == joined[0]->run.id);
+        first += each->joined ? 0 : 1;
+    }
+    CHECK(first == 1);
+}
+
 TEST_CASE("a later run forgets the work of those before, not their totals") {
     FOR_EVERY_STORE(bench);
     const auto store = bench.open();
@@ -213,7 +242,7 @@ TEST_CASE("a later run forgets the work of those before, not their totals") {
     for (int i = 0; i < 3; ++i) {
         begun.push_back(begin(*store));
         plan(*store, begun.back(), files({{"1", 10}}));
-        CHECK(good(store->end_run(begun.back().id, RunState::cancelled)));
+        CHECK(good(store->end_run(begun.back().id, RunState::cancelled, "me")));
     }
     CHECK(good(store->left_over(begun[0].id)).empty());
     CHECK(good(store->left_over(begun[1].id)).size() == (shared ? 1 : 0));
@@ -229,7 +258,7 @@ TEST_CASE("a job's history and work do not depend on how many runs other jobs ha
     const auto store = bench.open();
     std::vector<Run> begun;
     const auto next = [&] {
-        if (!begun.empty()) CHECK(good(store->end_run(begun.back().id, RunState::cancelled)));
+        if (!begun.empty()) CHECK(good(store->end_run(begun.back().id, RunState::cancelled, "me")));
         begun.push_back(begin(*store));
         plan(*store, begun.back(), files({{"1", 10}}));
     };
@@ -270,7 +299,7 @@ TEST_CASE("a cancel that came too late is not the next run's, a pause is") {
     Run run = begin(*store);
     CHECK(good(store->view(run.id)).request == Request::none);
     good(store->set_request(Request::pause));
-    CHECK(good(store->end_run(run.id, RunState::done)));
+    CHECK(good(store->end_run(run.id, RunState::done, "me")));
     run = begin(*store);
     CHECK(good(store->view(run.id)).request == Request::pause);
 }

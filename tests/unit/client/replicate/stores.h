@@ -51,9 +51,9 @@ class Bench {
         now_ += time.count();
         if (!shared_) return;
         const std::string less = " - " + std::to_string(time.count());
-        good(database()->execute("UPDATE lease SET until = until" + less +
-                                 "; UPDATE mover SET until = until" + less +
-                                 "; UPDATE task SET not_before = not_before" + less));
+        good(database()->execute(
+            "UPDATE lease SET until = until" + less + "; UPDATE mover SET until = until" + less +
+            ", heartbeat = heartbeat" + less + "; UPDATE task SET not_before = not_before" + less));
         good(database()->execute(
             std::string("CREATE OR REPLACE FUNCTION since_ms() RETURNS BIGINT LANGUAGE SQL ") +
             "VOLATILE AS $$ SELECT CAST(" + (young ? "now_ms()" : "0") + " AS BIGINT) $$"));

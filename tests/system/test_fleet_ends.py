@@ -1,0 +1,173 @@
+"""Movers of a fleet that die near the end, are cancelled, or have a wrong clock; a fleet whose sources are at a
+server; and a state on a full disk."""
+
+import os
+
+from disks import run
+from fleet import FleetCase
+from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, Settings, need, need_isolation, parts_below,
+                     support_program, wait_for)
+from test_replicate import Jobs, names_below, tree_of
+
+
+class FromAServer(FleetCase):
+    """The sources are at a server; the movers share the file system of the destination, or conduct."""
+
+    def setUp(self):
+        super().setUp()
+        self.far = self.server(root=self.folder("far"), state=self.folder("far-state"),
+                               settings={"copy_hosts": '["127.0.0.0/8"]'})
+        self.source = os.path.join(self.far.root, "source")
+        os.mkdir(self.source)
+
+    def wrong_clock(self, seconds):
+        return ["env", f"LD_PRELOAD={support_program('wrong_clock.so')}", f"WRONG_CLOCK={seconds}"]
+
+    def test_get_by_movers_with_wrong_clocks_of_whom_one_dies(self):
+        """Leases are judged by the database's clock: nobody loses one who lives, and who dies is found out at once."""
+        self.files(40, 8 * KIB, "small")
+        self.random_file("0", 20 * MIB, "far/source/large")
+        copy = os.path.join(self.scratch, "shared", "copy")
+        job = self.job_from(self.far.url("source/"), [copy], state=self.postgres.uri, concurrency=1, lease="2s",
+                            split_size="4MiB", batch_files=5, rate_limit="40Mbit/s")
+        movers = self.begin_paused(job, 3, [self.wrong_clock(-600), self.wrong_clock(600)])
+        killed, *others = movers
+        self.assert_done(self.replicate(job, "resume"))
+        running = lambda: all(mover.running() for mover in movers)
+        for mover in movers:
+            wait_for(lambda: self.leases(mover, "piece = 1"), "a range by each", alive=running)
+        wait_for(lambda: self.leases(killed, "piece = 1 AND ended = 0"), "a range in hand", alive=running)
+        killed.kill()
+        for mover in others:
+            self.assertEqual(mover.wait(), DONE, mover.stdout + mover.stderr)
+        self.assertEqual(tree_of(copy), tree_of(self.source))
+        self.assertEqual(parts_below(copy), [])
+        self.assertEqual(self.assert_one_at_a_time(), 5)
+        status = self.status(job)
+        self.assertEqual((status["state"], sum(mover["files"] for mover in status["movers"])), ("done", 41), status)
+        for mover in others:  # a machine that stalls for longer than a lease costs one
+            lost, had = len(self.leases(mover, "lost = 1")), len(self.leases(mover, "lost = 0"))
+            self.assertLess(lost, had, "taken from one who lives")
+        again = self.replicate(job)
+        self.assertEqual((again.code, again.summary["files"]), (DONE, 0), str(again))
+
+    def test_from_server_to_server_by_movers_of_whom_one_dies(self):
+        self.files(18, 64 * KIB)
+        server = self.server()
+        copy = os.path.join(server.root, "copy")
+        job = self.job_from(self.far.url("source/"), [server.url("copy")], state=self.postgres.uri, concurrency=1,
+                            lease="2s", batch_files=3, rate_limit="4Mbit/s",
+                            source_password_file=self.client_password)
+        killed, steady = self.begin_paused(job, 2)
+        self.assert_done(self.replicate(job, "resume"))
+        wait_for(lambda: self.leases(killed, "lease.files > 0"), "files by it", alive=killed.running)
+        wait_for(lambda: self.leases(killed, "lease.kind = 0 AND ended = 0"), "work in hand", alive=killed.running)
+        killed.kill()
+        self.assertEqual(steady.wait(), DONE, steady.stdout + steady.stderr)
+        self.assertEqual(tree_of(copy), tree_of(self.source))
+        self.assertEqual(parts_below(copy), [])
+
+
+class Ends(FleetCase):
+    def test_who_gives_up_beside_a_dead_mover_ends_the_run(self):
+        """Who left what the other might have reached would leave a run that nobody ends."""
+        self.files(5, KIB)
+        server = self.server()
+        gone = self.server(root=self.folder("gone"), state=self.folder("gone-state"))
+        gone.kill()
+        webhook, got = self.webhook()
+        after = os.path.join(self.scratch, "after")
+        job = self.shared_job([server.url("copy"), gone.url("copy")], webhook=webhook, patience="1s", lease="3s",
+                              after=f"echo $LAMBDA_STATE $LAMBDA_EXIT_CODE >> {after}")
+        killed, steady = self.begin_paused(job, 2)
+        killed.kill()
+        self.assert_done(self.replicate(job, "resume"))
+        self.assertEqual(steady.wait(), NO_SESSION, steady.stdout + steady.stderr)
+        self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
+        self.assertEqual(self.status(job)["state"], "left over")
+        self.assertEqual([summary["state"] for _, summary in got], ["left over"])
+        with open(after) as file:
+            self.assertEqual(file.read(), "left over 3\n")
+
+    def test_cancel_while_a_range_is_carried_and_where_all_are_dead(self):
+        self.random_file("0", 12 * MIB, "source/large")
+        server = self.server()
+        copy = os.path.join(server.root, "copy")
+        how = {"lease": "2s", "split_size": "4MiB"}
+        job = self.shared_job([server.url("copy")], rate_limit="24Mbit/s", **how)
+        mover, = self.begin_paused(job, 1)
+        self.assert_done(self.replicate(job, "resume"))
+        wait_for(lambda: self.leases(mover, "piece = 1 AND lease.bytes > 0"), "a range done", alive=mover.running)
+        wait_for(lambda: self.leases(mover, "piece = 1 AND ended = 0"), "a range in hand", alive=mover.running)
+        self.assert_done(self.replicate(job, "cancel"))
+        self.assertEqual(self.status(job)["state"], "cancelled")
+        self.assertEqual(mover.wait(), CUT, mover.stdout + mover.stderr)
+        self.assertEqual(names_below(copy), {})
+        dead, = self.begin_paused(job, 1)
+        dead.kill()
+        self.assert_done(self.replicate(job, "cancel"))
+        self.assertEqual(self.status(job)["state"], "cancelled")
+        # Another run begins, on the same stage: what is done there does not move.
+        result = self.replicate(self.shared_job([server.url("copy")], **how))
+        self.assert_done(result)
+        self.assertLess(result.summary["bytes"], 12 * MIB, str(result))
+        self.assertEqual(tree_of(copy), tree_of(self.source))
+        self.assertEqual(parts_below(copy), [])
+
+
+class LongEnds(FleetCase):
+    def setUp(self):
+        need(Settings.long, "in virtual time among the unit tests; here: --long")
+        super().setUp()
+
+    def test_what_a_dead_mover_held_last_is_waited_for(self):
+        """Nothing else is left to take while its lease lives."""
+        self.files(2, KIB)
+        self.random_file("0", 8 * MIB, "source/large")
+        server = self.server()
+        copy = os.path.join(server.root, "copy")
+        webhook, got = self.webhook()
+        job = self.shared_job([server.url("copy")], webhook=webhook, lease="3s", split_size="4MiB",
+                              rate_limit="24Mbit/s")
+        killed, steady = self.begin_paused(job, 2)
+        self.assert_done(self.replicate(job, "resume"))
+        wait_for(lambda: self.leases(killed, "piece = 1 AND ended = 0"), "a range in hand", alive=killed.running)
+        killed.kill()
+        self.assertEqual(steady.wait(), DONE, steady.stdout + steady.stderr)
+        self.assertEqual(tree_of(copy), tree_of(self.source))
+        self.assertEqual(parts_below(copy), [])
+        self.assertEqual([summary["state"] for _, summary in got], ["done"])
+
+
+class FullDisk(Jobs):
+    def test_a_state_on_a_full_disk(self):
+        """Said at once; what was done is known when there is room again."""
+        need_isolation()
+        disk = self.folder("disk")
+        run("mount", "-t", "tmpfs", "-o", "size=2m", "none", disk)
+        self.addCleanup(run, "umount", "-l", disk)
+        self.files(60, 16 * KIB)
+        server = self.server()
+        copy = os.path.join(server.root, "copy")
+        job = self.job([server.url("copy")], state=os.path.join(disk, "job.db"), batch_files=1, rate_limit="2Mbit/s")
+        mover = self.start("replicate", job)
+        wait_for(lambda: len(names_below(copy)) >= 4, "the first files", alive=mover.running)
+        ballast = os.path.join(disk, "ballast")
+        with open(ballast, "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4 * KIB))
+            except OSError:
+                pass
+        self.assertEqual(mover.wait(), FILE_FAILED, mover.stdout + mover.stderr)
+        self.assertIn("full", mover.stderr)
+        had = names_below(copy)
+        self.assertLess(len(had), 60)
+        self.assert_failed(self.replicate(job), FILE_FAILED)
+        os.unlink(ballast)
+        result = self.replicate(self.job([server.url("copy")], state=os.path.join(disk, "job.db")))
+        self.assert_done(result)
+        self.assertIn("goes on with run 1", result.stderr)
+        now = names_below(copy)
+        self.assertEqual({name: now[name] for name in had}, had, "moved again")
+        self.assertEqual(tree_of(copy), tree_of(self.source))
