@@ -376,6 +376,7 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
     if (!dialling::comes_back(error) || now - site.since >= job_.patience) {
         const auto alone = store_.give_up(run_, number, owner_, error.sentence());
         if (!alone) return alone.error();
+        if (relays_) relays_->release(number);
         site.left = true;
         site.why = error.sentence();
         if (*alone) site.state = SiteState::given_up;

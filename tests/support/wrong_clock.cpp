@@ -1,5 +1,5 @@
-// Preloaded into a program whose machine's clock is wrong: WRONG_CLOCK seconds ahead of the time, or
-// behind it where that is negative. The monotonic clock is right, as it always is.
+// Preloaded into a program whose machine's clock is wrong: WRONG_CLOCK seconds ahead of the time,
+// or behind it where that is negative. The monotonic clock is right, as it always is.
 #include <sys/syscall.h>
 #include <unistd.h>
 

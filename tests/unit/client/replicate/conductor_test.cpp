@@ -209,6 +209,20 @@ TEST_CASE(
     CHECK_FALSE(bench.servers().contains(0));
 }
 
+TEST_CASE("who serves a destination that is given up serves the next") {
+    RelayBench bench(3, "patience: 0s\n");
+    bench.fill(30, 1000);
+    bench.world.down = [](std::size_t site, WallTime) { return site == 0; };
+    VirtualCrew crew(bench.world, 3, kMonday);
+    crew.interrupted_at = kMonday + hours(1);
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->how == Ending::How::finished);
+    CHECK(ending->unreached.size() == 1);
+    CHECK(bench.world.sites[1].size() == 30);
+    CHECK(bench.world.sites[2].size() == 30);
+}
+
 TEST_CASE("a destination that was given up is hoped for by the next process, though work was cut") {
     JobBench bench(1, "batch_files: 5\n");
     bench.fill(10, 1000);
