@@ -40,16 +40,18 @@ Result<std::string> absolute(const std::string& directory) {
     return std::string(path.get());
 }
 
-Result<std::string> hash_of_file(const std::string& file) {
+// `before`: what it was so far, kept where it still is the same password's.
+Result<std::string> hash_of_file(const std::string& file, const std::string& before) {
     const Result<PasswordFile> password = read_password_file(file);
     if (!password) return password.error();
     if (password->readable_by_others) {
         io::log_warning(file + ": others can read this password file; chmod 600 mends it");
     }
+    if (verify_password(password->password, before)) return before;
     return hash_password(password->password);
 }
 
-Result<Account> account_of(const CommandLine& line) {
+Result<Account> account_of(const CommandLine& line, const std::string& password_before = {}) {
     if (!is_account_name(line.user)) {
         return usage_error("'" + line.user + "' cannot name an account",
                            "use 1 to 64 letters, digits and . _ @ -");
@@ -64,7 +66,7 @@ Result<Account> account_of(const CommandLine& line) {
         if (!root) return root.error();
         account.root = *root;
     }
-    Result<std::string> hash = hash_of_file(line.password_file);
+    Result<std::string> hash = hash_of_file(line.password_file, password_before);
     if (!hash) return hash.error();
     account.password = *hash;
     return account;
@@ -117,7 +119,8 @@ Result<config::ServerSettings> settings_of(const CommandLine& line) {
     return settings;
 }
 
-Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettings& settings) {
+Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettings& settings,
+                             const Accounts& before) {
     Result<Accounts> accounts = load_accounts(accounts_file(settings));
     if (!accounts) return accounts.error();
     if (line.user.empty() && !line.password_file.empty()) {
@@ -127,7 +130,9 @@ Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettin
     if (settings.root.empty()) {
         return usage_error("the account of --user needs a directory", "name it by --root");
     }
-    Result<Account> account = account_of(line);
+    const auto known = before.find(line.user);
+    Result<Account> account =
+        account_of(line, known == before.end() ? std::string() : known->second.password);
     if (!account) return account.error();
     (*accounts)[line.user] = std::move(*account);
     return accounts;

@@ -27,7 +27,10 @@ struct CommandLine {
 // The settings of the file, with the options over them.
 Result<config::ServerSettings> settings_of(const CommandLine& line);
 // The accounts of the file, and that of --user. Says a warning where a password file is readable.
-Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettings& settings);
+// `before`: as they were so far. That of --user is stored as it was then, where its password still
+// is the same, so that what it granted holds.
+Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettings& settings,
+                             const Accounts& before = {});
 
 // Error: an account whose root nobody names, or is no directory: its logins would all fail.
 Result<void> check_roots(const Accounts& accounts, const config::ServerSettings& settings);

@@ -130,6 +130,7 @@ asio::awaitable<void> Session::user(const std::string& name) {
         auto work = [&] { return open_root(*accounts, service_.settings, name); };
         root_ = co_await offload(service_.files, work);
         if (root_) {
+            password_ = accounts->at(name).password;
             log("logged in as " + name + " by certificate, from " + config::format_endpoint(peer_));
             reply(232, "Logged in by your certificate");
             co_return;
@@ -157,6 +158,7 @@ asio::awaitable<void> Session::pass(const std::string& password) {
         failed_try(530, "Wrong user or password");
         co_return;
     }
+    password_ = account->second.password;
     if (!known) {
         service_.known_logins.add(account->second.password, password, dialling::now());
     }

@@ -30,16 +30,18 @@ io::LogLevel level_of(const config::ServerSettings& settings) {
     return level ? *level : io::LogLevel::debug;
 }
 
-void reload(server::Server& running, const CommandLine& line) {
+// `accounts`: those of the server, before and after.
+void reload(server::Server& running, const CommandLine& line, server::Accounts& accounts) {
     const Result<config::ServerSettings> settings = server::settings_of(line);
     if (!settings) return io::log_error("not reloaded: " + settings.error().sentence());
     io::open_log(level_of(*settings));
-    Result<server::Accounts> accounts = server::accounts_of(line, *settings);
-    if (!accounts) return io::log_error("accounts not reloaded: " + accounts.error().sentence());
-    if (auto checked = server::check_roots(*accounts, *settings); !checked) {
+    Result<server::Accounts> fresh = server::accounts_of(line, *settings, accounts);
+    if (!fresh) return io::log_error("accounts not reloaded: " + fresh.error().sentence());
+    if (auto checked = server::check_roots(*fresh, *settings); !checked) {
         io::log_error(checked.error().sentence());
     }
-    running.replace_accounts(std::move(*accounts));
+    accounts = *std::move(fresh);
+    running.replace_accounts(accounts);
     io::log_info("accounts and log level reloaded");
 }
 
@@ -73,12 +75,12 @@ int serve(const CommandLine& line) {
     }
     const std::string certificate = server::certificate_file(*settings);
     Result<std::unique_ptr<server::Server>> made =
-        server::Server::make(std::move(*settings), std::move(*accounts));
+        server::Server::make(std::move(*settings), *accounts);
     if (!made) return fail(made.error());
     server::Server& running = **made;
     const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
     if (!key) return fail(key.error());
-    running.watch_signals([&] { reload(running, line); });
+    running.watch_signals([&] { reload(running, line, *accounts); });
     std::cout << "key " << *key << "\n";
     for (const Address& address : running.addresses()) {
         std::cout << "listening on " << config::format_endpoint(address) << std::endl;

@@ -127,6 +127,7 @@ class Session : public std::enable_shared_from_this<Session> {
     Connection::Deadline idle_deadline_;
     std::uint32_t failed_tries_ = 0;
     std::string user_;
+    std::string password_;          // of the account, as it was stored at the login
     std::optional<io::Root> root_;  // logged in
     std::optional<Granted> granted_;
     FilePlace place_;

@@ -42,19 +42,22 @@ Result<void> GrantBook::add(const std::string& token, Grant grant, Time now) {
     }
     bytes_ += bytes_of(grant);
     const Time expires = now + grant.request.life;
+    const Time last = now + kLongestInAll;
     const bool fresh =
-        pages_.emplace(token, Page{.grant = std::move(grant), .expires = expires}).second;
+        pages_.emplace(token, Page{.grant = std::move(grant), .last = last, .expires = expires})
+            .second;
     LAMBDA_ASSERT(fresh);
     return {};
 }
 
-Result<Grant> GrantBook::claim(const std::string& token, const std::string& peer, Time now) {
+Result<Grant> GrantBook::claim(const std::string& token, const std::string& peer,
+                               const Accounts& accounts, Time now) {
     forget_late(now);
     auto found = pages_.end();
     for (auto page = pages_.begin(); page != pages_.end(); ++page) {
         if (same(page->first, token)) found = page;
     }
-    if (found == pages_.end()) {
+    if (found == pages_.end() || now >= found->second.last) {
         return refused(Fault::session, "this grant is unknown, used or too old", {});
     }
     if (!same(found->second.grant.request.peer, peer)) {
@@ -64,18 +67,24 @@ Result<Grant> GrantBook::claim(const std::string& token, const std::string& peer
                        {});
     }
     const Grant grant = found->second.grant;
+    const auto account = accounts.find(grant.account);
+    if (account == accounts.end() || account->second.password != grant.password) {
+        return refused(Fault::session,
+                       "the account that granted this is no more, or has another password", {});
+    }
     if (grant.request.again > Duration{0}) {
-        found->second.expires = now + grant.request.again;
+        extend(found->second, now);
     } else {
         erase(found);
     }
     return grant;
 }
 
-GrantBook::Turn GrantBook::turn(const std::string& token) const {
+GrantBook::Turn GrantBook::turn(const std::string& token, Time now) const {
     const auto found = pages_.find(token);
     if (found == pages_.end()) return Turn::over;
-    return found->second.transfer ? Turn::taken : Turn::free;
+    if (found->second.transfer) return Turn::taken;
+    return now >= found->second.expires ? Turn::over : Turn::free;
 }
 
 std::optional<std::uint64_t> GrantBook::running(const std::string& token) const {
@@ -84,7 +93,7 @@ std::optional<std::uint64_t> GrantBook::running(const std::string& token) const 
 }
 
 void GrantBook::begin(const std::string& token, std::uint64_t transfer) {
-    LAMBDA_ASSERT(turn(token) == Turn::free);
+    LAMBDA_ASSERT(!running(token));
     pages_.at(token).transfer = transfer;
 }
 
@@ -94,7 +103,11 @@ void GrantBook::end(const std::string& token, bool well, Time now) {
     if (well) return erase(found);
     Page& page = found->second;
     page.transfer.reset();
-    page.expires = now + page.grant.request.again;
+    extend(page, now);
+}
+
+void GrantBook::extend(Page& page, Time now) {
+    page.expires = std::min(now + page.grant.request.again, page.last);
 }
 
 void GrantBook::erase(Pages::iterator page) {

@@ -78,7 +78,8 @@ void Session::grant(const std::string& argument) {
                              " granted to " + request->peer;
     const std::string token = fresh_token();
     const Result<void> added = service_.grants.add(
-        token, {.account = user_, .request = *std::move(request)}, dialling::now());
+        token, {.account = user_, .password = password_, .request = *std::move(request)},
+        dialling::now());
     if (!added) return reply(450, added.error().sentence());
     log(told);
     reply(200, session::format_grant(token));
@@ -92,8 +93,9 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
         failed_try(501, token.error().sentence());
         co_return;
     }
-    Result<Grant> claimed =
-        service_.grants.claim(*token, connection_.tls().peer_fingerprint(), dialling::now());
+    const std::shared_ptr<const Accounts> accounts = service_.accounts;
+    Result<Grant> claimed = service_.grants.claim(*token, connection_.tls().peer_fingerprint(),
+                                                  *accounts, dialling::now());
     if (!claimed) {
         failed_try(530, claimed.error().sentence());
         co_return;
@@ -101,11 +103,10 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
     // The peer has given its older session up, of which nobody may have heard here.
     if (const auto older = service_.grants.running(*token))
         service_.transfers.stop(*older, presented_again());
-    const std::shared_ptr<const Accounts> accounts = service_.accounts;
     auto work = [&] { return open_root(*accounts, service_.settings, claimed->account); };
     std::optional<io::Root> root = co_await offload(service_.files, work);
     if (!root) {
-        failed_try(530, "The account that granted this is no more");
+        failed_try(530, "The account that granted this has no root any more");
         co_return;
     }
     user_ = claimed->account;
@@ -148,7 +149,7 @@ std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offe
 // again: one transfer runs at a time. The caller begins it before it waits for anything.
 bool Session::takes_turn() {
     if (granted_->request.again == Duration{0}) return true;
-    switch (service_.grants.turn(granted_->token)) {
+    switch (service_.grants.turn(granted_->token, dialling::now())) {
         case GrantBook::Turn::free:
             return true;
         case GrantBook::Turn::taken:

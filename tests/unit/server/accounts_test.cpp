@@ -191,6 +191,13 @@ TEST_CASE("the account of --user needs a root and a password") {
     REQUIRE(accounts.ok());
     CHECK(verify_password("secret", accounts->at("alice").password));
     CHECK_FALSE(accounts->at("alice").read_only);
+    // Read again, it is stored as before for as long as the password is the same.
+    CHECK(*accounts_of(line, *settings_of(line), *accounts) == *accounts);
+    CHECK(accounts_of(line, *settings_of(line))->at("alice") != accounts->at("alice"));
+    scratch.write("password", "another\n");
+    const auto changed = accounts_of(line, *settings_of(line), *accounts);
+    REQUIRE(changed.ok());
+    CHECK(verify_password("another", changed->at("alice").password));
     line.password_file.clear();
     CHECK_FALSE(accounts_of(line, *settings_of(line)).ok());
     line.user.clear();

@@ -7,12 +7,16 @@ namespace {
 
 constexpr Time kStart{std::chrono::hours(1)};
 
+const Accounts kAccounts{{"ann", {.password = "as it is stored", .root = "", .read_only = false}}};
+
 Grant grant_for(const std::string& peer, std::chrono::seconds life, std::string account = "ann") {
     session::GrantRequest request;
     request.peer = peer;
     request.life = life;
     request.path = "/data";
-    return {.account = std::move(account), .request = std::move(request)};
+    return {.account = std::move(account),
+            .password = "as it is stored",
+            .request = std::move(request)};
 }
 
 }  // namespace
@@ -20,11 +24,11 @@ Grant grant_for(const std::string& peer, std::chrono::seconds life, std::string 
 TEST_CASE("a grant serves once") {
     GrantBook book;
     REQUIRE(book.add("token", grant_for("peer", std::chrono::seconds(60)), kStart));
-    const auto claimed = book.claim("token", "peer", kStart);
+    const auto claimed = book.claim("token", "peer", kAccounts, kStart);
     REQUIRE(claimed);
     CHECK(claimed->account == "ann");
     CHECK(claimed->request.path == "/data");
-    CHECK_FALSE(book.claim("token", "peer", kStart));
+    CHECK_FALSE(book.claim("token", "peer", kAccounts, kStart));
     CHECK(book.size() == 0);
 }
 
@@ -36,15 +40,15 @@ TEST_CASE("a grant that may be presented again lives on from each time, until it
     REQUIRE(book.add("late", grant, kStart));
     Time now = kStart;
     for (int i = 0; i < 3; ++i) {
-        CHECK(book.claim("token", "peer", now));
-        CHECK_FALSE(book.claim("token", "other", now));
+        CHECK(book.claim("token", "peer", kAccounts, now));
+        CHECK_FALSE(book.claim("token", "other", kAccounts, now));
         now += std::chrono::seconds(59);
     }
-    CHECK_FALSE(book.claim("late", "peer", now));  // nobody came for it
+    CHECK_FALSE(book.claim("late", "peer", kAccounts, now));  // nobody came for it
     book.begin("token", 1);
     book.end("token", true, now);
     book.end("token", true, now);
-    CHECK_FALSE(book.claim("token", "peer", now));
+    CHECK_FALSE(book.claim("token", "peer", kAccounts, now));
     CHECK(book.size() == 0);
 }
 
@@ -55,38 +59,81 @@ TEST_CASE("of a grant that may be presented again one transfer runs at a time") 
     Grant grant = grant_for("peer", std::chrono::seconds(5));
     grant.request.again = kAgain;
     REQUIRE(book.add("token", grant, kStart));
-    REQUIRE(book.claim("token", "peer", kStart));
-    REQUIRE(book.claim("token", "peer", kStart));  // two sessions hold it
-    CHECK(book.turn("token") == Turn::free);
+    REQUIRE(book.claim("token", "peer", kAccounts, kStart));
+    REQUIRE(book.claim("token", "peer", kAccounts, kStart));  // two sessions hold it
+    CHECK(book.turn("token", kStart) == Turn::free);
     book.begin("token", 7);
-    CHECK(book.turn("token") == Turn::taken);
+    CHECK(book.turn("token", kStart) == Turn::taken);
     CHECK(book.running("token") == 7U);
     // However long it runs: the peer may come back after a cut.
     Time now = kStart + 10 * kAgain;
-    REQUIRE(book.claim("token", "peer", now));
-    CHECK(book.turn("token") == Turn::taken);
+    REQUIRE(book.claim("token", "peer", kAccounts, now));
+    CHECK(book.turn("token", now) == Turn::taken);
     now += 10 * kAgain;
     book.end("token", false, now);
-    CHECK(book.turn("token") == Turn::free);
+    CHECK(book.turn("token", now) == Turn::free);
     CHECK_FALSE(book.running("token"));
     now += kAgain - Duration{1};
-    REQUIRE(book.claim("token", "peer", now));
+    REQUIRE(book.claim("token", "peer", kAccounts, now));
     book.begin("token", 8);
     book.end("token", true, now);
-    CHECK(book.turn("token") == Turn::over);  // also for those that hold it
+    CHECK(book.turn("token", now) == Turn::over);  // also for those that hold it
     CHECK(book.size() == 0);
+}
+
+TEST_CASE("a grant that may be presented again ends with its week, however often it was") {
+    using Turn = GrantBook::Turn;
+    GrantBook book;
+    constexpr auto kAgain = session::kLongestAgain;
+    Grant grant = grant_for("peer", std::chrono::seconds(5));
+    grant.request.again = kAgain;
+    REQUIRE(book.add("token", grant, kStart));
+    REQUIRE(book.add("runs", grant, kStart));
+    const Time last = kStart + GrantBook::kLongestInAll;
+    REQUIRE(book.claim("runs", "peer", kAccounts, kStart));
+    book.begin("runs", 7);
+    REQUIRE(book.claim("token", "peer", kAccounts, kStart));
+    REQUIRE(book.claim("token", "peer", kAccounts, last - Duration{1}));
+    CHECK(book.turn("token", last - Duration{1}) == Turn::free);
+    CHECK(book.turn("token", last) == Turn::over);  // for who presented it in time, too
+    CHECK_FALSE(book.claim("token", "peer", kAccounts, last));
+    CHECK_FALSE(book.claim("runs", "peer", kAccounts, last));
+    CHECK(book.running("runs") == 7U);  // what began in time, ends by itself
+    book.end("runs", false, last);
+    CHECK_FALSE(book.claim("runs", "peer", kAccounts, last));
+    CHECK(book.size() == 0);
+}
+
+TEST_CASE("a grant is void once its account is gone or has another password") {
+    GrantBook book;
+    Grant grant = grant_for("peer", std::chrono::seconds(60));
+    REQUIRE(book.add("once", grant, kStart));
+    grant.request.again = std::chrono::seconds(60);
+    REQUIRE(book.add("again", grant, kStart));
+    REQUIRE(book.claim("again", "peer", kAccounts, kStart));
+    Accounts other = kAccounts;
+    other["ann"].password = "as another one is stored";
+    const Time later = kStart + std::chrono::seconds(59);
+    for (const char* token : {"once", "again"}) {
+        for (const Accounts& now : {other, Accounts{}}) {
+            const auto refused = book.claim(token, "peer", now, later);
+            REQUIRE_FALSE(refused);
+            CHECK(refused.error().fault == Fault::session);
+        }
+        CHECK(book.claim(token, "peer", kAccounts, later));
+    }
 }
 
 TEST_CASE("a grant serves its peer alone, and others do not spend it") {
     GrantBook book;
     REQUIRE(book.add("token", grant_for("peer", std::chrono::seconds(60)), kStart));
     for (const char* other : {"", "pee", "peer2", "Peer"}) {
-        const auto refused = book.claim("token", other, kStart);
+        const auto refused = book.claim("token", other, kAccounts, kStart);
         REQUIRE_FALSE(refused);
         CHECK(refused.error().fault == Fault::session);
     }
-    CHECK_FALSE(book.claim("toke", "peer", kStart));
-    CHECK(book.claim("token", "peer", kStart));
+    CHECK_FALSE(book.claim("toke", "peer", kAccounts, kStart));
+    CHECK(book.claim("token", "peer", kAccounts, kStart));
 }
 
 TEST_CASE("a grant ends with its time") {
@@ -94,8 +141,8 @@ TEST_CASE("a grant ends with its time") {
     constexpr auto kLife = std::chrono::seconds(60);
     REQUIRE(book.add("one", grant_for("peer", kLife), kStart));
     REQUIRE(book.add("two", grant_for("peer", kLife), kStart));
-    CHECK(book.claim("one", "peer", kStart + kLife - Duration{1}));
-    CHECK_FALSE(book.claim("two", "peer", kStart + kLife));
+    CHECK(book.claim("one", "peer", kAccounts, kStart + kLife - Duration{1}));
+    CHECK_FALSE(book.claim("two", "peer", kAccounts, kStart + kLife));
     CHECK(book.size() == 0);
 }
 
