@@ -471,6 +471,12 @@ void sync(const Arguments& arguments, Report& report) {
                                       .path = {},
                                       .side = Side::local,
                                       .remedy = "leave them out"});
+        if (!arguments.rate_file.empty())
+            return report.error(Error{.fault = Fault::usage,
+                                      .message = "between two servers no --rate-file is looked at",
+                                      .path = arguments.rate_file,
+                                      .side = Side::local,
+                                      .remedy = "say --rate-limit, which may be a timetable"});
         Arguments there = arguments;
         there.operands = *operands;
         return copy(there, report);

@@ -155,8 +155,9 @@ bool Conductor::settle(const session::Entry* source) {
     // A tree that becomes the target, or became it in an earlier run, is what it holds, in a
     // directory of that name; of a sync it always is, also where a link leads to it.
     const bool becomes = tree && !plan_.contents && !plan_.destination.path.ends_with('/');
-    bool whole = becomes && (!into || (plan_.landing && plan_.landing->goes_on()));
-    if (whole && plan_.landing) plan_.landing->begins();
+    began_ = plan_.landing && plan_.landing->goes_on();
+    bool whole = becomes && (!into || began_);
+    becomes_ = whole && !arguments_.plan.whole;
     if (arguments_.plan.whole && !plan_.contents) {
         const auto within = source_->exchange("MLST", plan_.source.path + "/.");
         if (!within) return fail(within.error(), Role::source);
@@ -233,7 +234,10 @@ session::CopyRequest Conductor::copy_request(Role dialler) {
     request.contents = contents_;
     request.several = several_;
     request.detach = arguments_.detach;
-    request.walk = raw(arguments_.walk);
+    transfer::WalkRecord walk = arguments_.walk;
+    // Names begin below the tree then, and the user's patterns at it.
+    if (becomes_) walk.rules = rules_within(transfer::base_name(plan_.source.path), walk.rules);
+    request.walk = raw(walk);
     if (!arguments_.plan.is_default()) {
         transfer::SyncRecord plan = arguments_.plan;
         plan.rules.clear();  // they stand in the walk
@@ -265,11 +269,20 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
         fail(reply.error(), dialler);
         return Outcome::failed;
     }
-    if (reply->code == 150) return follow(dialler, done);
+    if (reply->positive() && becomes_ && plan_.landing) {
+        marked_ = true;
+        plan_.landing->begins();
+    }
+    if (reply->code == 150) {
+        const Outcome outcome = follow(dialler, done);
+        began_ = began_ || outcome != Outcome::unreached;
+        return outcome;
+    }
     if (reply->code == 250) {
         const auto facts = session::Facts::parse(reply->text());
         const std::string* const number = facts ? facts->facts.find("copy") : nullptr;
         done.detached = number != nullptr ? session::parse_number(*number) : std::nullopt;
+        began_ = true;
         if (done.detached) return Outcome::copied;
     }
     fail(refusal(*reply, fault_of(reply->code), {}), dialler);

@@ -64,6 +64,8 @@ class Conductor {
     // has a landing.
     std::optional<CopyTry> run();
     const CopyError& error() const { return *error_; }
+    // The plan's landing was kept by these runs, and nothing was made that it could be of.
+    bool landed_nothing() const { return marked_ && !began_; }
     // Of the last run.
     bool stood() const { return stood_; }  // both sessions
     bool moved() const { return moved_; }  // there were bytes on the way
@@ -97,9 +99,12 @@ class Conductor {
     Report& report_;
     std::unique_ptr<Connection> source_, destination_;
     bool stood_ = false, moved_ = false;
+    bool marked_ = false;  // the landing
+    bool began_ = false;   // something may stand at the target; of an earlier command, too
     std::optional<std::uint64_t> size_;  // of a source that is a file
-    bool settled_ = false;               // the two below are what they stay
+    bool settled_ = false;               // the three below are what they stay
     bool contents_ = false, several_ = false;
+    bool becomes_ = false;  // the source is a tree that becomes the target
     std::optional<CopyError> error_;
 };
 

@@ -67,12 +67,12 @@ void keep_left_over(const CopyPlan& plan, const Arguments& arguments, Report& re
 }
 
 // Until a try comes to its end, or the user's patience does. True: nothing is left to do.
-bool conduct(const CopyPlan& plan, const Arguments& arguments, Report& report) {
+bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& arguments,
+             Report& report) {
     std::uint64_t seed = 0;
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
     Retry retry(arguments.settings.retry_for, seed);
     Tries tries;
-    Conductor conductor(plan, arguments, report);
     bool began = false;
     for (;;) {
         const auto done = conductor.run();
@@ -209,13 +209,14 @@ void copy(const Arguments& arguments, Report& report) {
     auto plan = plan_copy(arguments.operands);
     if (!plan) return report.error(plan.error());
     if (!arguments.plan.whole) plan->landing = Landing::of(*plan);
-    const bool all_done = conduct(*plan, arguments, report);
+    Conductor conductor(*plan, arguments, report);
+    const bool all_done = conduct(conductor, *plan, arguments, report);
     if (!all_done) keep_left_over(*plan, arguments, report);
     if (!plan->landing) return;
     // How one ends that goes on by itself is not known here.
-    plan->landing->ended(all_done && !arguments.detach);
+    plan->landing->ended(conductor.landed_nothing() || (all_done && !arguments.detach));
     const std::string remedy = remedy_of(*plan->landing, plan->source.argument);
-    if (!all_done && !remedy.empty()) report.say(remedy);
+    if (!all_done && !conductor.landed_nothing() && !remedy.empty()) report.say(remedy);
 }
 
 void copies(const Arguments& arguments, Report& report) {

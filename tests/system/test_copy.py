@@ -118,6 +118,11 @@ def fingerprint(server):
     return "SHA256:" + base64.b64encode(hashlib.sha256(der).digest()).decode().rstrip("=")
 
 
+def files_below(folder):
+    return sorted(os.path.relpath(os.path.join(where, name), folder)
+                  for where, _, names in os.walk(folder) for name in names)
+
+
 class CopyCase(Case):
     def pair(self, source_dials=False, **settings):
         """Two servers, of which the destination may dial, or the source."""
@@ -127,6 +132,12 @@ class CopyCase(Case):
         b = self.server(root=self.folder("b-root"), state=self.folder("b-state"),
                         settings=settings if source_dials else hosts)
         return a, b
+
+    def marks(self):
+        try:
+            return os.listdir(os.path.join(self.home, ".local/state/lambda-ftp/landings"))
+        except FileNotFoundError:
+            return []
 
     def both(self):
         return ("--source-password-file", self.client_password)
@@ -172,6 +183,26 @@ class Copies(CopyCase):
                           *(("--connect", "source") if source_dials else ()))
                 self.assert_copied([name for name in names if name != "data/none"], a, b, to=strange)
                 self.assertFalse(os.path.exists(b.path(strange + "/none")))
+
+    def test_patterns_mean_the_same_wherever_a_tree_lands(self):
+        both = {"copy_hosts": '["127.0.0.1"]'}
+        a, b = (self.server(root=self.folder(side), state=self.folder("s" + side), settings=both) for side in "ab")
+        for name in ("secret", "sub/one", "kept", "sub/secret"):
+            os.makedirs(os.path.dirname(a.path("tree/" + name)), exist_ok=True)
+            self.file_with(a.path("tree/" + name), name.encode())
+        patterns = ("--exclude", "/tree/secret", "--exclude", "/sub", "--exclude", "/other/kept")
+        left = [b"kept", b"sub/one", b"sub/secret"]
+        for dialler in ("source", "destination"):
+            with self.subTest(dialler=dialler):
+                self.copy(a.url("tree"), b.url("new"), "--connect", dialler, *patterns)
+                self.assertEqual(files_below(b.path("new")), left)  # it became the target
+                self.copy(a.url("tree"), b.url("new"), "--connect", dialler, *patterns)
+                self.assertEqual(files_below(b.path("new/tree")), left)  # it lies in it
+                # What a directory holds is the top itself.
+                self.copy(a.url("tree/"), b.url("contents"), "--connect", dialler, *patterns)
+                self.assertEqual(files_below(b.path("contents")), [b"kept", b"secret"])
+                for made in ("new", "contents"):
+                    shutil.rmtree(b.path(made))
 
     def test_one_file_and_where_it_lands(self):
         a, b = self.pair()
@@ -222,6 +253,8 @@ class Copies(CopyCase):
         self.wait_for_part(b.path("new"), client, at_least=1 * MIB)
         client.kill()
         wait_for(lambda: "cut: the copy was cancelled" in b.stderr, "the end of the copy", alive=b.running)
+        # One that is refused forgets nothing of what was begun.
+        self.copy(a.url("data"), b.url("new/dir"), "--connect", "source", code=FILE_FAILED)
         again = self.copy(a.url("data"), b.url("new/dir"))
         self.assertGreater(again.summary["bytes_kept"] + again.summary["adopted"], 0)
         self.assert_copied(names, a, b, to="new/dir")
@@ -307,6 +340,10 @@ class Copies(CopyCase):
         self.assert_failed(refused, NO_SESSION)
         self.assertIn("the source server: ", refused.stderr)
         self.assert_failed(self.client("copy", *self.both(), a.path("one"), b.url("one")), USAGE)
+        for command in ("copy", "sync"):
+            rated = self.client(command, *self.both(), "--rate-file", wrong, a.url("one"), b.url("one"))
+            self.assert_failed(rated, USAGE)
+            self.assertIn("--rate-file", rated.said())
         patterns = [f"--exclude={'x' * 250}{number}" for number in range(8)]
         self.copy(a.url("one"), b.url("many"), *patterns)  # longer than a command's line
         self.assert_same(a.path("one"), b.path("many"))
@@ -320,6 +357,12 @@ class Copies(CopyCase):
         self.assertIn("may not be dialled", result.stderr)
         self.assertIn("copy_hosts", result.stderr)
         self.assertFalse(os.path.exists(b.path("one")))
+        # Nothing was made under the new name, so nothing is kept of it.
+        self.tree(a)
+        for options in ((), ("--connect", "source"), ("--connect", "destination")):
+            self.copy(a.url("data"), b.url("new"), *options,
+                      code=CUT if "destination" in options else FILE_FAILED)
+            self.assertEqual(self.marks(), [])
 
 
 class Grants(CopyCase):
@@ -438,6 +481,28 @@ class Grants(CopyCase):
         self.assert_refused(self.target.last(self.request(self.grant(), host="127.0.0.1", port=80)), "1024", code=504)
         self.assert_refused(self.target.last(self.request(self.grant(), host="::1")), "may not be dialled", code=425)
         self.assert_refused(self.target.last(self.request("00" * 16)), "unknown, used or too old")
+
+    def test_another_password_ends_what_was_granted(self):
+        grant = self.grant(more="again=600;")
+
+        def present():
+            return Session(self, self.a, key_of=self.b, login=False).ask(f"GRANT grant={grant};")
+
+        def reload():
+            before = self.a.stderr.count("accounts and log level reloaded")
+            self.a.signal(signal.SIGHUP)
+            wait_for(lambda: self.a.stderr.count("accounts and log level reloaded") > before, "the accounts",
+                     alive=self.a.running)
+
+        self.assertEqual(present()[0], 230)
+        reload()
+        self.assertEqual(present()[0], 230)  # it is the same password
+        self.secret("server-password", "another one")
+        self.assertEqual(present()[0], 230)  # which the server does not know yet
+        reload()
+        code, lines = present()
+        self.assertEqual(code, 530)
+        self.assertIn("has another password", lines[0])
 
     def test_hostile_facts(self):
         good = f"direction=get;peer={fingerprint(self.b)};life=60;"
