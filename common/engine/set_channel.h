@@ -21,8 +21,12 @@ class SetChannel {
     std::optional<transfer::Record> next() { return in_.next(); }
     bool broken() const { return in_.broken(); }
     bool flooded() const { return in_.flooded(); }
-    // A link came or went: what was not consumed goes again.
-    void on_links_changed() { out_.rewind(); }
+    // A link came or went: what was not consumed goes again, and so does the word of what was. A
+    // peer that missed it has perhaps no room to say anything that would call for the next one.
+    void on_links_changed() {
+        out_.rewind();
+        in_.tell_again();
+    }
     // Sends what the primary link takes. `quiet`: nothing else is going on, tell what was consumed.
     void pump(Links& links, bool quiet);
     // Tells what was consumed for the last time, on every link: one that lives may be stalled.

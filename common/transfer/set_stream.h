@@ -69,6 +69,8 @@ class StreamReceiver {
         return consumed() - told_ >= (quiet ? 1u : sabul::kMaxStreamBytes);
     }
     void told() { told_ = consumed(); }
+    // What was told may be lost with its connection: it is due again.
+    void tell_again() { told_ = 0; }
 
   private:
     RecordReader reader_;
