@@ -9,8 +9,13 @@
 namespace lambda::engine {
 namespace {
 
-// Names that a client may ask for in one transfer, and their bytes.
+// Names that a client may ask for and that the walker has not taken, and the memory they take.
 constexpr std::size_t kMostWants = std::size_t{1} << 20;
+constexpr std::size_t kMostWantBytes = std::size_t{256} << 20;
+
+std::size_t memory_of(const transfer::SourceName& name) {
+    return sizeof(name) + name.path.size() + name.name.size();
+}
 
 bool same(const transfer::WantRecord& one, const transfer::WantRecord& other) {
     return one.name == other.name && one.pattern == other.pattern && one.contents == other.contents;
@@ -19,7 +24,15 @@ bool same(const transfer::WantRecord& one, const transfer::WantRecord& other) {
 }  // namespace
 
 bool SendSide::handle_want(const transfer::WantRecord& want) {
-    if (wants_done_ || names_left_.size() >= kMostWants) return false;
+    if (wants_done_) return false;
+    if (names_left_.size() >= kMostWants || names_left_bytes_ >= kMostWantBytes) {
+        cut(Error{.fault = Fault::usage,
+                  .message = "more names are asked for than one transfer takes",
+                  .path = {},
+                  .side = Side::remote,
+                  .remedy = "ask for them in several transfers"});
+        return true;
+    }
     const bool covered = setup_.only.empty() ||
                          std::any_of(setup_.only.begin(), setup_.only.end(),
                                      [&](const auto& granted) { return same(want, granted); });
@@ -29,10 +42,15 @@ bool SendSide::handle_want(const transfer::WantRecord& want) {
     }
     if (!walk_set_) set_walk({});
     const std::string name = transfer::base_name(want.name);
-    names_left_.push_back({.path = want.name,
-                           .name = want.contents || name.empty() ? "." : name,
-                           .pattern = want.pattern});
+    keep_name({.path = want.name,
+               .name = want.contents || name.empty() ? "." : name,
+               .pattern = want.pattern});
     return true;
+}
+
+void SendSide::keep_name(transfer::SourceName name) {
+    names_left_bytes_ += memory_of(name);
+    names_left_.push_back(std::move(name));
 }
 
 void SendSide::set_plan() {
@@ -96,7 +114,10 @@ void SendSide::compare() {
 }
 
 void SendSide::feed_walker() {
-    while (!names_left_.empty() && offering_.add(names_left_.front())) names_left_.pop_front();
+    while (!names_left_.empty() && offering_.add(names_left_.front())) {
+        names_left_bytes_ -= memory_of(names_left_.front());
+        names_left_.pop_front();
+    }
     if (!names_left_.empty() || !wants_done_ || names_ended_) return;
     offering_.no_more();
     names_ended_ = true;

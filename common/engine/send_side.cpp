@@ -49,7 +49,7 @@ SendSide::SendSide(Setup setup, Time now)
     for (std::uint16_t i = 0; i < setup_.terms.stripes; ++i) {
         stripes_.push_back(std::make_unique<SendStripe>(i, setup_));
     }
-    for (transfer::SourceName& name : setup_.sources) names_left_.push_back(std::move(name));
+    for (transfer::SourceName& name : setup_.sources) keep_name(std::move(name));
     setup_.sources.clear();
     wants_done_ = setup_.is_client;
     if (setup_.terms.sha256) {
@@ -369,7 +369,7 @@ transfer::SendBlock* SendSide::next_block() {
     while (!orphans_.empty()) {
         transfer::SendBlock* block = source_.find(orphans_.back());
         orphans_.pop_back();
-        if (block != nullptr && !block->all_sent()) return block;
+        if (block != nullptr) return block;
     }
     transfer::SendBlock* block = source_.take_ready(credit_);
     credit_limited_ = credit_limited_ || (block == nullptr && source_.ready_waits());

@@ -43,8 +43,9 @@ class SendSide final : public End, private Links::Handler {
     void end();
     void handle_records();
     void handle_record(const transfer::Record& record);
-    // False: after their end, or more than there may be.
+    // False: after their end.
     bool handle_want(const transfer::WantRecord& want);
+    void keep_name(transfer::SourceName name);
     void set_plan();
     void set_walk(const transfer::WalkRecord& walk);
     // False: it is none about what stands at the target, or makes no sense.
@@ -90,6 +91,7 @@ class SendSide final : public End, private Links::Handler {
     bool credit_limited_ = false;
     std::size_t next_stripe_ = 0;
     std::deque<transfer::SourceName> names_left_;
+    std::size_t names_left_bytes_ = 0;
     std::vector<std::uint64_t> orphans_;  // blocks begun by a stripe that is gone
     bool wants_done_ = false;
     bool walk_set_ = false;
