@@ -337,8 +337,15 @@ bool SendSide::fill(SendStripe& stripe, std::size_t space) {
 // small file behind another one.
 bool SendSide::whole_follows(const SendStripe& stripe, std::size_t text) {
     if (!lost_.empty()) return false;
-    const transfer::SendBlock* block = stripe.block ? source_.find(*stripe.block) : nullptr;
-    return block != nullptr && !block->all_sent() && block->text_left() <= text;
+    const transfer::SendBlock* block = begun(stripe.block);
+    return block != nullptr && block->text_left() <= text;
+}
+
+// The block of that index, where some of it was sent and some was not. One of the same index that
+// the receiver asked for since is not begun before take_ready() has given it.
+transfer::SendBlock* SendSide::begun(std::optional<std::uint64_t> index) {
+    transfer::SendBlock* block = index ? source_.find(*index) : nullptr;
+    return block != nullptr && block->opened && !block->all_sent() ? block : nullptr;
 }
 
 std::optional<transfer::Cut> SendSide::next_cut(SendStripe& stripe, std::size_t payload,
@@ -355,8 +362,8 @@ std::optional<transfer::Cut> SendSide::next_cut(SendStripe& stripe, std::size_t 
         const std::uint64_t block_end = (source_.block_of(front.first) + 1) * setup_.terms.block;
         lost_.erase({front.first, std::min(front.last, block_end)});
     }
-    transfer::SendBlock* block = stripe.block ? source_.find(*stripe.block) : nullptr;
-    if (block == nullptr || block->all_sent()) {
+    transfer::SendBlock* block = begun(stripe.block);
+    if (block == nullptr) {
         block = next_block();
         stripe.block.reset();
         if (block == nullptr) return std::nullopt;
@@ -367,7 +374,7 @@ std::optional<transfer::Cut> SendSide::next_cut(SendStripe& stripe, std::size_t 
 
 transfer::SendBlock* SendSide::next_block() {
     while (!orphans_.empty()) {
-        transfer::SendBlock* block = source_.find(orphans_.back());
+        transfer::SendBlock* block = begun(orphans_.back());
         orphans_.pop_back();
         if (block != nullptr) return block;
     }
@@ -377,9 +384,8 @@ transfer::SendBlock* SendSide::next_block() {
 }
 
 bool SendSide::has_data(const SendStripe& stripe) {
-    if (!lost_.empty() || !orphans_.empty() || source_.can_take(credit_)) return true;
-    const transfer::SendBlock* block = stripe.block ? source_.find(*stripe.block) : nullptr;
-    return block != nullptr && !block->all_sent();
+    return !lost_.empty() || !orphans_.empty() || source_.can_take(credit_) ||
+           begun(stripe.block) != nullptr;
 }
 
 bool SendSide::flush(SendStripe& stripe) {

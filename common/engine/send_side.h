@@ -60,6 +60,7 @@ class SendSide final : public End, private Links::Handler {
     bool fill(SendStripe& stripe, std::size_t room);
     bool whole_follows(const SendStripe& stripe, std::size_t text);
     std::optional<transfer::Cut> next_cut(SendStripe& stripe, std::size_t payload, bool& again);
+    transfer::SendBlock* begun(std::optional<std::uint64_t> index);
     transfer::SendBlock* next_block();
     bool has_data(const SendStripe& stripe);
     void give_up(SendStripe& stripe);

@@ -10,9 +10,13 @@ namespace lambda::transfer {
 bool Source::handle_again(const AgainRecord& record) {
     const auto at = files_.find(record.file);
     if (at == files_.end() || at->second.failed) return record.file < next_file_;
-    if (record.offset >= at->second.size || again_.size() == kMostAgain) return false;
-    again_.push_back(record);
     File& file = at->second;
+    const bool never_sent =
+        std::any_of(file.data.begin(), file.data.end(), [&](const Range& unplanned) {
+            return unplanned.first <= record.offset && record.offset < unplanned.last;
+        });
+    if (record.offset >= file.size || never_sent || again_.size() == kMostAgain) return false;
+    again_.push_back(record);
     const std::uint64_t moves =
         file.told.erase({record.offset, std::min(record.offset + kLeafBytes, file.size)});
     totals_.bytes_kept -= moves;
