@@ -231,6 +231,8 @@ Result<Agreement> parse_agreement(std::string_view text) {
     agreement.ports = read_ports(reader);
     agreement.into_directory = reader.choice("into", kInto) == 1;
     agreement.range = reader.flag("range", false);
+    if (agreement.terms.memory / kMinRingBlocks < agreement.terms.block)
+        reader.refuse("memory", "at least " + std::to_string(kMinRingBlocks) + " blocks");
     if (reader.error()) return *reader.error();
     return agreement;
 }

@@ -91,6 +91,7 @@ Result<Terms> parse_terms(const Facts& facts);
 std::string format_offer(const Offer& offer);
 Result<Offer> parse_offer(std::string_view argument);
 std::string format_agreement(const Agreement& agreement);
+// Refuses a ring of fewer than kMinRingBlocks, too.
 Result<Agreement> parse_agreement(std::string_view text);
 
 // What one server allows. The agreed terms are the lesser of both wherever there is an order.

@@ -139,6 +139,21 @@ TEST_CASE("ports of an agreement are 1 to 64 numbers") {
     CHECK_FALSE(parse_agreement(replaced(good, "ports=1", many)).ok());
 }
 
+TEST_CASE("an agreement to fewer blocks than a ring needs is refused") {
+    Agreement agreement;
+    agreement.token = std::string(32, '0');
+    agreement.ports = {1};
+    agreement.terms.block = 16 * MiB;
+    agreement.terms.memory = kMinRingBlocks * 16 * MiB;
+    CHECK(parse_agreement(format_agreement(agreement)).ok());
+    for (const std::uint64_t memory : {kMinMemory, kMinRingBlocks * 16 * MiB - 1}) {
+        agreement.terms.memory = memory;
+        const auto parsed = parse_agreement(format_agreement(agreement));
+        REQUIRE_FALSE(parsed.ok());
+        CHECK(parsed.error().message.find("'memory'") != std::string::npos);
+    }
+}
+
 TEST_CASE("the lesser of both is agreed") {
     Terms offered;
     offered.stripes = 32;
