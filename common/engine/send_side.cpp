@@ -24,6 +24,18 @@ Error nonsense() {
                  .remedy = "use the same version at both ends"};
 }
 
+// Of a path whose first hop refuses even packets that any path may be taken to carry.
+Error narrow_hop(std::size_t datagram_bytes) {
+    return Error{.fault = Fault::cut,
+                 .message = "the first hop of the path does not carry UDP packets of " +
+                            std::to_string(datagram_bytes) + " bytes: its MTU is too small",
+                 .path = {},
+                 .side = Side::local,
+                 .remedy =
+                     "give the interface towards the other host an MTU of 1280 or more, or use a "
+                     "smaller --payload"};
+}
+
 }  // namespace
 
 SendSide::SendSide(Setup setup, Time now)
@@ -394,6 +406,10 @@ bool SendSide::flush(SendStripe& stripe) {
         case ports::SendOutcome::would_block:
             return false;
         case ports::SendOutcome::too_large: {
+            if (burst.segment_bytes() <= sabul::PathProbe::kBase) {
+                cut(narrow_hop(burst.segment_bytes()));
+                return false;
+            }
             // Nothing left. The numbers are burned, the places go again in smaller packets, and no
             // law hears of it.
             stripe.probe.too_large(burst.segment_bytes());

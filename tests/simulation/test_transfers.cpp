@@ -471,3 +471,20 @@ TEST_CASE("a sender without credit hears at once of room that a slow disk made")
         CHECK(seconds(one.run.world.now() - begin) < 0.75);
     }
 }
+
+TEST_CASE("a first hop that is too narrow for any path ends a transfer at once, and says so") {
+    Options given = options(GENERATE(session::Direction::put, session::Direction::get));
+    given.forward.first_hop = 1000;
+    One one(given);
+    const Time began = one.run.world.now();
+    one.run.world.after(1s, [&] {
+        REQUIRE(one.run.sender->done());
+        one.run.receiver->cut(*one.run.sender->outcome().cut);  // as the control session tells it
+    });
+    REQUIRE(one.run.run());
+    CHECK(seconds(one.run.world.now() - began) < 2);
+    CHECK(one.run.sender->outcome().cut->message.find("MTU") != std::string::npos);
+    // The user may choose packets that fit.
+    given.terms.payload = 900;
+    One(given).expect_identical();
+}
