@@ -125,11 +125,13 @@ std::optional<std::vector<Range>> parse_nak(ByteView body) {
     const std::size_t count = reader.u16();
     if (count == 0 || count > kMaxNakRanges || reader.left() != count * 12) return std::nullopt;
     std::vector<Range> ranges(count);
+    PacketNumber least = 0;
     for (Range& range : ranges) {
         range.first = reader.u64();
         const std::uint32_t length = reader.u32();
         range.last = range.first + length;
-        if (length == 0 || range.last < range.first) return std::nullopt;
+        if (length == 0 || range.last < range.first || range.first < least) return std::nullopt;
+        least = range.last;
     }
     return ranges;
 }

@@ -83,6 +83,7 @@ void append_spent(std::vector<std::byte>& out, std::span<const std::uint64_t> va
 
 // Nothing for a malformed body.
 std::optional<Ack> parse_ack(ByteView body);
+// Ascending, each beginning at the end of the one before or above.
 std::optional<std::vector<Range>> parse_nak(ByteView body);
 std::optional<Snapshot> parse_snapshot(ByteView body);
 struct StreamPiece {

@@ -22,7 +22,9 @@ ReceiveFlow::ReceiveFlow(const ReceiveFlowSettings& settings)
 std::optional<PacketNumber> ReceiveFlow::check(std::uint32_t low) const {
     const PacketNumber number = full_number(low, next_);
     if (number >= next_) {
-        if (number - next_ >= kJump) return std::nullopt;
+        const bool leaves_gap = number > next_;
+        if (number - next_ >= kJump || (leaves_gap && gaps_.size() >= kMaxGaps))
+            return std::nullopt;
         return number;
     }
     if (next_ - number > kReplayWindow || number < settings_.first || seen(number)) {

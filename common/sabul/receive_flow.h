@@ -25,6 +25,10 @@ class ReceiveFlow {
     static constexpr PacketNumber kJump = 1u << 22;
     // Gaps that wait to be said; more are said at once.
     static constexpr std::size_t kMaxPendingGaps = kMaxNakRanges;
+    // Gaps that are kept while no connection takes them. At the bound no packet is taken that would
+    // leave another; what then parts the gaps that there are lies in the replay window, so that
+    // there are never more than this and half the window of them.
+    static constexpr std::size_t kMaxGaps = 4 * kMaxPendingGaps;
 
     explicit ReceiveFlow(const ReceiveFlowSettings& settings);
 

@@ -93,14 +93,18 @@ const FlowNews* SendFlow::handle_ack(const Ack& ack, Time now) {
 }
 
 const FlowNews* SendFlow::handle_nak(const std::vector<Range>& numbers) {
+    if (numbers.back().last > next_) return nullptr;
     begin_news();
     for (const Range& range : numbers) {
-        if (range.last > next_) return nullptr;
         for (PacketNumber number = std::max(range.first, first_); number < range.last; ++number) {
             lose(number, entry(number));
         }
     }
     close_prefix();
+    while (settled_above() > kMaxSettledAbove) {
+        lose(first_, entry(first_));
+        close_prefix();
+    }
     return &news_;
 }
 
@@ -154,11 +158,11 @@ void SendFlow::lose(PacketNumber number, Entry& sent) {
     open_bytes_ -= sent.packet.wire_bytes;
     if (sent.packet.type == PacketType::probe) news_.probe_lost = true;
     if (sent.packet.type != PacketType::data) return;
-    if (news_.lost_packets++ == 0) {
+    if (news_.lost_packets++ == 0 || number < news_.lowest_lost) {
         news_.lowest_lost = number;
         news_.first_lost_sent = sent.packet.sent;
     }
-    news_.last_lost_sent = sent.packet.sent;
+    news_.last_lost_sent = std::max(news_.last_lost_sent, sent.packet.sent);
     news_.shortest_lost_wire = news_.shortest_lost_wire == 0
                                    ? sent.packet.wire_bytes
                                    : std::min(news_.shortest_lost_wire, sent.packet.wire_bytes);

@@ -46,6 +46,11 @@ struct FlowNews {
 
 class SendFlow {
   public:
+    // Numbers that are settled above one that is open. A receiver says its gaps in their order, so
+    // that the next ACK settles what lies below them; beyond this the lowest count as lost. So the
+    // ring has a bound: this, and what is open.
+    static constexpr std::uint64_t kMaxSettledAbove = kReplayWindow;
+
     explicit SendFlow(PacketNumber first = 0);
 
     PacketNumber next_number() const { return next_; }
@@ -60,6 +65,7 @@ class SendFlow {
     // Each returns news valid until the next call, or nothing where the peer speaks nonsense (a
     // number that was never sent).
     const FlowNews* handle_ack(const Ack& ack, Time now);
+    // `numbers` ascend, and are not empty.
     const FlowNews* handle_nak(const std::vector<Range>& numbers);
     const FlowNews* handle_snapshot(const Snapshot& snapshot);
     // The flow's feedback is gone: all open numbers count as lost.
@@ -80,6 +86,7 @@ class SendFlow {
     void receive(Entry& entry);
     void lose(PacketNumber number, Entry& entry);
     void close_prefix();
+    std::uint64_t settled_above() const { return next_ - first_ - open_packets_; }
 
     std::vector<Entry> ring_;  // by number; a power of two
     PacketNumber first_;       // all below are closed

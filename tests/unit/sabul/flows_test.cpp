@@ -135,6 +135,56 @@ TEST_CASE("a number is taken once, and never from outside the window") {
     CHECK(flow.check(within) == PacketNumber{within});
 }
 
+TEST_CASE("gaps that no connection takes are bounded, and what leaves no gap still comes") {
+    ReceiveFlow flow({.syn = 10ms});
+    PacketNumber next = 0;
+    std::size_t taken = 0;
+    for (PacketNumber number = 0; number < 400'000; number += 2) {
+        if (!flow.check(static_cast<std::uint32_t>(number))) continue;
+        flow.accept(number, 1032, 1000, kStart);
+        next = number + 1;
+        ++taken;
+    }
+    CHECK(taken == ReceiveFlow::kMaxGaps + 1);
+    CHECK(flow.check(static_cast<std::uint32_t>(next)) == next);
+    CHECK(flow.check(static_cast<std::uint32_t>(next - 2)) == next - 2);
+    CHECK_FALSE(flow.check(static_cast<std::uint32_t>(next + 1)));
+    CHECK_FALSE(flow.take_naks(kStart + 1s).empty());
+    CHECK(flow.check(static_cast<std::uint32_t>(next + 1)) == next + 1);
+}
+
+TEST_CASE("a receiver that leaves one number open cannot have all above it kept") {
+    SendFlow flow;
+    send(flow, 0);
+    PacketNumber settled = 0;
+    bool lost = false;
+    while (!lost && settled <= SendFlow::kMaxSettledAbove) {
+        const std::uint64_t place = 1000 * (1 + settled);
+        send(flow, place);
+        const PacketNumber number = flow.next_number() - 1;
+        const FlowNews* news = flow.handle_nak({{number, number + 1}});
+        REQUIRE(news != nullptr);
+        ++settled;
+        lost = news->lost_packets == 2;
+        if (lost) CHECK(news->lost == std::vector<Range>{{place, place + 1000}, {0, 1000}});
+        if (lost) CHECK(news->lowest_lost == 0);
+    }
+    CHECK(lost);
+    CHECK(flow.open_packets() == 0);
+}
+
+TEST_CASE("a NAK whose ranges do not ascend is refused") {
+    const auto parsed = [](const std::vector<Range>& ranges) {
+        std::vector<std::byte> frame;
+        append_nak(frame, ranges);
+        return parse_nak(ByteView(frame).subspan(kFrameHeaderBytes));
+    };
+    CHECK(parsed({{3, 5}, {5, 6}, {8, 9}}) == std::vector<Range>{{3, 5}, {5, 6}, {8, 9}});
+    CHECK_FALSE(parsed({{3, 5}, {3, 5}}));
+    CHECK_FALSE(parsed({{3, 5}, {4, 6}}));
+    CHECK_FALSE(parsed({{8, 9}, {3, 5}}));
+}
+
 TEST_CASE("an ACK comes a SYN after the first packet, and at once after a quarter of the buffer") {
     ReceiveFlow flow({.syn = 10ms, .buffer_bytes = 40000});
     flow.accept(0, 1000, 900, kStart);
