@@ -61,12 +61,21 @@ void Report::unreached(const Error& error) {
 }
 
 void Report::error_at(const std::string& side, const Error& error) {
+    say_at(side, error);
+    exit_code_.add(error.fault);
+}
+
+void Report::unreached_at(const std::string& side, const Error& error) {
+    say_at(side, error);
+    exit_code_.add_unreached(error.fault);
+}
+
+void Report::say_at(const std::string& side, const Error& error) {
     Error bare = error;
     bare.path.clear();
     const std::string where = error.path.empty() ? "the " + side + " server: "
                                                  : error.path + " (on the " + side + " server): ";
     say(where + bare.sentence());
-    exit_code_.add(error.fault);
     record_error(error, side);
 }
 

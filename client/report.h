@@ -33,6 +33,8 @@ class Report {
     void unreached(const Error& error);
     // Of one of several servers: "PATH (on the SIDE server): MESSAGE; REMEDY".
     void error_at(const std::string& side, const Error& error);
+    // Likewise; no session ever stood between them.
+    void unreached_at(const std::string& side, const Error& error);
     // Something a user should know, said once; not with --quiet.
     void note(const std::string& text);
     // Something a user must know.
@@ -59,6 +61,7 @@ class Report {
 
   private:
     void print(const std::string& line);
+    void say_at(const std::string& side, const Error& error);
     void record_error(const Error& error, const std::string& side);
     std::string summary(double seconds) const;
 

@@ -86,7 +86,7 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
 
 std::optional<CopyTry> Conductor::run() {
     error_.reset();
-    stood_ = moved_ = false;
+    stood_ = moved_ = unreached_ = false;
     if (!open(Role::source) || !open(Role::destination) || !look()) return std::nullopt;
     CopyTry done;
     const bool source_first = arguments_.connect == Connect::source;
@@ -94,7 +94,8 @@ std::optional<CopyTry> Conductor::run() {
                                source_first ? Role::destination : Role::source}) {
         const Outcome outcome = copy(dialler, done);
         if (outcome == Outcome::copied) return done;
-        if (outcome == Outcome::failed || arguments_.connect != Connect::either) break;
+        unreached_ = outcome == Outcome::unreached;
+        if (!unreached_ || arguments_.connect != Connect::either) break;
         LAMBDA_ASSERT(source_ && destination_);
         if (dialler == Role::destination) {
             report_.note("the " + std::string(to_string(dialler)) + " server cannot dial (" +

@@ -66,6 +66,8 @@ class Conductor {
     const CopyError& error() const { return *error_; }
     // The plan's landing was kept by these runs, and nothing was made that it could be of.
     bool landed_nothing() const { return marked_ && !began_; }
+    // Of the last run: neither server that was to dial the other may, or can.
+    bool unreached() const { return unreached_; }
     // Of the last run.
     bool stood() const { return stood_; }  // both sessions
     bool moved() const { return moved_; }  // there were bytes on the way
@@ -98,7 +100,7 @@ class Conductor {
     const Arguments& arguments_;
     Report& report_;
     std::unique_ptr<Connection> source_, destination_;
-    bool stood_ = false, moved_ = false;
+    bool stood_ = false, moved_ = false, unreached_ = false;
     bool marked_ = false;  // the landing
     bool began_ = false;   // something may stand at the target; of an earlier command, too
     std::optional<std::uint64_t> size_;  // of a source that is a file

@@ -73,9 +73,10 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
     Retry retry(arguments.settings.retry_for, seed);
     Tries tries;
-    bool began = false;
+    bool began = false, met = false;  // the servers each other
     for (;;) {
         const auto done = conductor.run();
+        met = met || done || conductor.moved();
         if (done && done->detached) {
             const bool at_source = done->dialler == Role::source;
             tell_detached(*done->detached, (at_source ? plan.source : plan.destination).server,
@@ -112,7 +113,11 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
             told.cut.reset();
             report_result(told, done->dialler, report);
         }
-        report_error(cut.error, cut.role, report);
+        if (conductor.unreached() && !met && cut.role) {
+            report.unreached_at(to_string(*cut.role), cut.error);
+        } else {
+            report_error(cut.error, cut.role, report);
+        }
         if (tries.any()) report.moved(tries.all());
         return false;
     }

@@ -318,7 +318,7 @@ class Copies(CopyCase):
                 ([f"425 {nothing}"], CUT, "(425)"),
                 ([f"426 {nothing}"], CUT, "(426)"),
                 ([moving, f"425-{nothing}", *cut], CUT, "gone"),
-                ([f"425-{nothing}", *cut], FILE_FAILED, "dials no other"),  # the source tries it
+                ([f"425-{nothing}", *cut], NO_SESSION, "dials no other"),  # the source tries it
                 ([f"226 {Impostor.facts(failed=2)}"], FILE_FAILED, "2 files failed")):
             with self.subTest(lines=lines):
                 impostor = Impostor(self, a, ["150 copy=1;", *lines])
@@ -352,16 +352,17 @@ class Copies(CopyCase):
         a = self.server(root=self.folder("a"), state=self.folder("sa"))
         b = self.server(root=self.folder("b"), state=self.folder("sb"), settings={"copy_hosts": '["10.0.0.0/8"]'})
         self.file_with(a.path("one"), b"1")
-        result = self.client("copy", *self.both(), a.url("one"), b.url("one"))
-        self.assert_failed(result, FILE_FAILED)
-        self.assertIn("may not be dialled", result.stderr)
-        self.assertIn("copy_hosts", result.stderr)
-        self.assertFalse(os.path.exists(b.path("one")))
+        for verb, *options in (["copy"], ["sync"], ["copy", "--connect", "source"], ["copy", "--connect", "destination"]):
+            with self.subTest(verb=verb, options=options):
+                result = self.client(verb, *self.both(), *options, a.url("one"), b.url("one"))
+                self.assert_failed(result, NO_SESSION)
+                self.assertEqual("may not be dialled" in result.stderr, "source" not in options, str(result))
+                self.assertEqual("copy_hosts" in result.stderr, "destination" not in options, str(result))
+                self.assertFalse(os.path.exists(b.path("one")))
         # Nothing was made under the new name, so nothing is kept of it.
         self.tree(a)
         for options in ((), ("--connect", "source"), ("--connect", "destination")):
-            self.copy(a.url("data"), b.url("new"), *options,
-                      code=CUT if "destination" in options else FILE_FAILED)
+            self.copy(a.url("data"), b.url("new"), *options, code=NO_SESSION)
             self.assertEqual(self.marks(), [])
 
 
