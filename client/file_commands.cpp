@@ -73,21 +73,30 @@ std::string date(std::int64_t time_ns) {
 }
 
 // To a terminal no control character goes; to a pipe, names go as they are.
+std::string for_people(const std::string& name) {
+    return ::isatty(STDOUT_FILENO) == 1 ? printable(name) : name;
+}
+
 void show_entry(const session::Entry& entry, const std::string& name, Report& report) {
     char numbers[64];
     std::snprintf(numbers, sizeof numbers, "%14llu  ", static_cast<unsigned long long>(entry.size));
-    const std::string shown = ::isatty(STDOUT_FILENO) == 1 ? printable(name) : name;
     char mode[8];
     std::snprintf(mode, sizeof mode, "%04o", entry.mode);
-    report.data(JsonObject()
-                    .text("event", "entry")
-                    .text("name", name)
-                    .text("type", type_name(entry.type))
-                    .number("size", entry.size)
-                    .text("modify", session::format_timestamp(entry.mtime_ns))
-                    .text("mode", mode)
-                    .text("perm", entry.perm),
-                mode_letters(entry) + numbers + date(entry.mtime_ns) + "  " + shown);
+    JsonObject object;
+    object.text("event", "entry")
+        .text("name", name)
+        .text("type", type_name(entry.type))
+        .number("size", entry.size)
+        .text("modify", session::format_timestamp(entry.mtime_ns))
+        .text("mode", mode)
+        .text("perm", entry.perm);
+    std::string line =
+        mode_letters(entry) + numbers + date(entry.mtime_ns) + "  " + for_people(name);
+    if (!entry.target.empty()) {
+        object.text("target", entry.target);
+        line += " -> " + for_people(entry.target);
+    }
+    report.data(object, line);
 }
 
 void show_line(const std::string& line, const std::string* name, Report& report) {

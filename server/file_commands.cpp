@@ -1,5 +1,7 @@
 #include "server/file_commands.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -86,12 +88,15 @@ Reply modification_time(const std::string& name, const io::Root& root) {
 }
 
 Reply facts_of(const std::string& name, const io::Root& root) {
-    const Result<struct stat> status = root.stat(name, false);
-    if (!status) return error_reply(status.error());
+    const Result<io::Descriptor> opened = root.open(name, O_PATH | O_NOFOLLOW);
+    if (!opened) return error_reply(opened.error());
+    Found found{.directory = opened->get(), .name = "", .status = {}};
+    if (::fstat(found.directory, &found.status) != 0)
+        return error_reply(errno_error(Fault::file, "cannot look at", name, errno));
     // The last component alone: with it a line always fits.
     const std::string whole = normal(name);
     const std::string leaf = whole.substr(whole.find_last_of('/') + 1);
-    const session::Entry entry = entry_of(*status, leaf.empty() ? "/" : leaf, root.read_only());
+    const session::Entry entry = entry_of(found, leaf.empty() ? "/" : leaf, root.read_only());
     return Reply{.code = 250, .lines = {"Facts", session::format_entry(entry), "End"}};
 }
 

@@ -1,7 +1,10 @@
 #include "server/listing.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -21,6 +24,13 @@ session::EntryType type_of(mode_t mode) {
 const char* perm_of(mode_t mode, bool read_only) {
     if (S_ISDIR(mode)) return read_only ? "el" : "cdeflmp";
     return read_only ? "r" : "adfrw";
+}
+
+// Empty where it cannot be read any more.
+std::string target_of(const Found& link) {
+    std::array<char, 4096> text;
+    const ssize_t length = ::readlinkat(link.directory, link.name, text.data(), text.size());
+    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
 }  // namespace
@@ -50,20 +60,25 @@ Result<std::string> Listing::next(std::size_t most) {
             if (errno == ENOENT) continue;
             return errno_error(Fault::file, "cannot look at an entry", name_, errno);
         }
-        lines += session::format_reply_middle(
-            session::format_entry(entry_of(status, found->d_name, read_only_)));
+        lines += session::format_reply_middle(session::format_entry(entry_of(
+            {::dirfd(directory_.get()), found->d_name, status}, found->d_name, read_only_)));
     }
     return lines;
 }
 
-session::Entry entry_of(const struct stat& status, std::string name, bool read_only) {
-    return session::Entry{
+session::Entry entry_of(const Found& found, std::string shown_as, bool read_only) {
+    const struct stat& status = found.status;
+    session::Entry entry{
         .type = type_of(status.st_mode),
         .size = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0,
         .mtime_ns = mtime_of(status),
         .mode = status.st_mode & 07777U,
         .perm = perm_of(status.st_mode, read_only),
-        .name = std::move(name)};
+        .name = std::move(shown_as)};
+    if (entry.type != session::EntryType::link) return entry;
+    entry.target = target_of(found);
+    if (!session::fits_line(" " + session::format_entry(entry))) entry.target.clear();
+    return entry;
 }
 
 std::int64_t mtime_of(const struct stat& status) {

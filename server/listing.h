@@ -35,7 +35,14 @@ class Listing {
     bool read_only_;
 };
 
-session::Entry entry_of(const struct stat& status, std::string name, bool read_only);
+// Of `name` in `directory`, a link itself; an empty `name` is what `directory` was opened as.
+// `status` is of it. A link's target is left out where no line has room for it.
+struct Found {
+    int directory;
+    const char* name;
+    struct stat status;
+};
+session::Entry entry_of(const Found& found, std::string shown_as, bool read_only);
 std::int64_t mtime_of(const struct stat& status);  // nanoseconds since 1970
 
 }  // namespace lambda::server

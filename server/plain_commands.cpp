@@ -17,7 +17,7 @@ Reply options(const std::string& argument) {
     if (lower == "utf8 on") return reply(200, "Names are raw bytes, UTF-8 or not");
     // All facts are always sent: RFC 3659 §7.9 lets a server choose.
     if (lower == "mlst" || lower.starts_with("mlst ")) {
-        return reply(200, "MLST OPTS type;size;modify;unix.mode;perm;");
+        return reply(200, "MLST OPTS type;size;modify;unix.mode;perm;target;");
     }
     return reply(501, "OPTS knows UTF8 ON and MLST");
 }
@@ -46,8 +46,9 @@ std::optional<Reply> answer_plain_command(const session::Command& command) {
         return Reply{
             .code = 211,
             .lines = {"Features", "AUTH TLS", "CKSM " + verify::algorithm_names(), "COPY", "GRANT",
-                      "JOIN", "MDTM", "MLST type*;size*;modify*;unix.mode*;perm*;", "PBSZ", "PCT",
-                      "PROT", "RATE", "SIGN", "SIZE", "STAGE", "TVFS", "UTF8", "XFER 1", "End"}};
+                      "JOIN", "MDTM", "MLST type*;size*;modify*;unix.mode*;perm*;target*;", "PBSZ",
+                      "PCT", "PROT", "RATE", "SIGN", "SIZE", "STAGE", "TVFS", "UTF8", "XFER 1",
+                      "End"}};
     }
     if (verb == "HELP") {
         return Reply{

@@ -48,6 +48,7 @@ std::string format_entry(const Entry& entry) {
     if (entry.type == EntryType::file) facts.add("size", entry.size);
     facts.add("modify", format_timestamp(entry.mtime_ns)).add("unix.mode", format_mode(entry.mode));
     if (!entry.perm.empty()) facts.add("perm", entry.perm);
+    if (!entry.target.empty()) facts.add("target", encode_value(entry.target));
     return text_with_name(std::move(facts), entry.name);
 }
 
@@ -68,6 +69,7 @@ Result<Entry> parse_entry(std::string_view line) {
     }
     read_mode(parsed->facts, reader, entry.mode);
     if (const std::string* perm = parsed->facts.find("perm")) entry.perm = *perm;
+    entry.target = read_text(parsed->facts, reader, "target");
     entry.name = read_name(*parsed, reader);
     if (reader.error()) return *reader.error();
     return entry;

@@ -1,6 +1,6 @@
 // One name of a listing: "type=file;size=12;modify=20240102030405.000000000;unix.mode=0644;perm=r;
 // name" (RFC 3659 §7, docs/protocol.md §1). Names are raw bytes; one with a CR or LF travels
-// percent-encoded, with the fact encoded=percent. Pure.
+// percent-encoded, with the fact encoded=percent. A link's "target=" is always encoded. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct Entry {
     std::uint32_t mode = 0;     // permission bits, 07777
     std::string perm;           // RFC 3659 §7.5.5: what this account may do
     std::string name;
+    std::string target{};  // what a link shows, as it says it; empty: not told
 
     bool operator==(const Entry&) const = default;
 };

@@ -93,6 +93,18 @@ class Names(Case):
         listed = {os.fsencode(event["name"]) for event in result.events if "name" in event}
         self.assertEqual(listed, set(NAMES + NEWLINES))
 
+    def test_a_link_is_listed_with_what_it_holds(self):
+        links = {"to file": "file", "dangling": "no/where", "out": "../../etc/passwd", "two\nlines": "a\r\nb -> c\udcff"}
+        for name, target in links.items():
+            os.symlink(os.fsencode(target), self.daemon.path(name))
+        self.file_with(self.daemon.path("file"), b"1")
+        result = self.client("ls", self.daemon.url())
+        self.assertEqual({event["name"]: event.get("target") for event in result.events if event["event"] == "entry"},
+                         {**links, "file": None}, str(result))
+        told = self.client("stat", self.daemon.url("two\nlines"))
+        self.assertEqual(told.events[0]["target"], links["two\nlines"], str(told))
+        self.assertIn("  out -> ../../etc/passwd\n", self.client("ls", self.daemon.url(), json=False).stdout)
+
     def test_a_relative_name_with_a_dash(self):
         self.random_file("-q", 100)
         self.transfer("put", "--", "-q", self.daemon.url("-q"), cwd=self.folder("local"))

@@ -160,8 +160,10 @@ TEST_CASE("MLST tells facts, of a link itself") {
     const session::Entry entry = *session::parse_entry(file.lines[1]);
     CHECK(entry.name == "new\nline");
     CHECK(entry.size == 3);
-    CHECK(session::parse_entry(jail.say("MLST", "link").lines[1])->type ==
-          session::EntryType::link);
+    const session::Entry link = *session::parse_entry(jail.say("MLST", "link").lines[1]);
+    CHECK(link.type == session::EntryType::link);
+    CHECK(link.target == "nowhere");
+    CHECK(entry.target.empty());
     CHECK(session::parse_entry(jail.say("MLST").lines[1])->type == session::EntryType::directory);
     CHECK(jail.code("MLST", "none") == 550);
 }
@@ -192,6 +194,34 @@ TEST_CASE("a listing comes in bounded pieces, whatever the names") {
     jail.scratch.write("file", "");
     CHECK_FALSE(Listing::open(jail.root, "/file").ok());
     CHECK_FALSE(Listing::open(jail.root, "/none").ok());
+}
+
+TEST_CASE("a link shows what it holds, and nothing of what lies there") {
+    Jail jail;
+    const std::string odd = "a\r\nb;=%\xff -> c";
+    const std::string huge(3999, ' ');  // encoded, no line has room for it
+    const std::vector<std::pair<std::string, std::string>> links = {{"dangling", "none"},
+                                                                    {"out", "../../etc/passwd"},
+                                                                    {"absolute", "/etc/passwd"},
+                                                                    {"odd\n", odd},
+                                                                    {"huge", huge},
+                                                                    {"loop", "loop"}};
+    for (const auto& [name, target] : links)
+        REQUIRE(::symlink(target.c_str(), (jail.scratch / name).c_str()) == 0);
+    Result<Listing> listing = Listing::open(jail.root, "/");
+    REQUIRE(listing.ok());
+    const std::vector<session::Entry> entries = entries_of(*listing->next(100'000));
+    CHECK(entries.size() == links.size());
+    for (const auto& [name, target] : links) {
+        CAPTURE(name);
+        const std::string expected = target == huge ? std::string() : target;
+        CHECK(session::parse_entry(jail.say("MLST", name).lines[1])->target == expected);
+        const auto listed = std::find_if(entries.begin(), entries.end(),
+                                         [&](const auto& entry) { return entry.name == name; });
+        REQUIRE(listed != entries.end());
+        CHECK(listed->target == expected);
+        CHECK(listed->type == session::EntryType::link);
+    }
 }
 
 TEST_CASE("a checksum is that of the range as a file of its own") {

@@ -25,6 +25,18 @@ TEST_CASE("an entry survives the wire, whatever its name") {
     }
 }
 
+TEST_CASE("a link's target survives the wire, whatever it is") {
+    for (const std::string target : {"there", "a;b= c\r\n%0A", "\xff/../..", "/"}) {
+        const Entry link{
+            .type = EntryType::link, .perm = "", .name = "two\nlines", .target = target};
+        const std::string wire = format_entry(link);
+        CHECK(wire.find_first_of("\r\n") == std::string::npos);
+        CHECK(*parse_entry(wire) == link);
+    }
+    CHECK_FALSE(parse_entry("type=OS.unix=symlink;target=%0; x").ok());
+    CHECK(parse_entry("type=OS.unix=symlink; x")->target.empty());
+}
+
 TEST_CASE("each type of entry survives the wire") {
     for (const EntryType type :
          {EntryType::file, EntryType::directory, EntryType::link, EntryType::special}) {
