@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/connection.h"
+#include "client/forms.h"
 #include "client/range_options.h"
 #include "client/trial/options.h"
 #include "common/base/result.h"
@@ -18,33 +19,12 @@
 
 namespace lambda::client {
 
-enum class Action {
-    put,
-    get,
-    copy,
-    copies,
-    sync,
-    trial,
-    ls,
-    stat,
-    mkdir,
-    rm,
-    rmdir,
-    mv,
-    checksum,
-    audit,
-    replicate,
-    ping,
-    version,
-    completion,
-    help
-};
-
 // copy: which of the two servers dials the other.
 enum class Connect { either, source, destination };
 
 struct Arguments {
     Action action = Action::help;
+    Action help_of = Action::help;      // help: of this command; help itself: of all
     std::vector<std::string> words;     // all of them, as they were given
     std::vector<std::string> operands;  // raw bytes, as many as the action takes
     config::ClientSettings settings;
@@ -85,10 +65,5 @@ Result<Arguments> parse_arguments(std::span<const char* const> arguments,
                                   const config::ClientSettings& defaults);
 // Whether --json stands there, for who must report that the arguments are wrong.
 bool wants_json(std::span<const char* const> arguments);
-
-std::string help_text();
-// For `completion`.
-std::vector<std::string> action_names();
-std::vector<std::string> option_names();  // with their dashes
 
 }  // namespace lambda::client

@@ -1,6 +1,7 @@
 #include "client/completion.h"
 
-#include "client/arguments.h"
+#include "client/forms.h"
+#include "client/options.h"
 
 namespace lambda::client {
 namespace {
@@ -9,6 +10,12 @@ std::string words(const std::vector<std::string>& list) {
     std::string text;
     for (const std::string& word : list) (text += text.empty() ? "" : " ") += word;
     return text;
+}
+
+std::vector<std::string> action_names() {
+    std::vector<std::string> names;
+    for (const Form& form : forms()) names.emplace_back(form.name);
+    return names;
 }
 
 }  // namespace

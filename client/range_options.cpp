@@ -14,7 +14,7 @@ Error usage(std::string message) {
                  .message = std::move(message),
                  .path = {},
                  .side = Side::local,
-                 .remedy = "see lambda-ftp --help, or docs/ranges.md"};
+                 .remedy = "see docs/ranges.md"};
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ void add_range_options(CLI::App& app, RangeOptions& into) {
                if (!into.bytes)
                    throw CLI::ValidationError("--range", "it is FIRST-LAST or FIRST-, in bytes");
            },
-           "put, get: of the one source these bytes alone, the last with them.")
+           "Of the one source these bytes alone, the last with them.")
         ->type_name("FIRST-[LAST]");
     app.add_option_function<std::string>(
            "--stage",
@@ -37,7 +37,7 @@ void add_range_options(CLI::App& app, RangeOptions& into) {
                                               "up to 64 letters, digits, '.', '_' and '-'");
                into.stage = text;
            },
-           "put, get: let the --range wait for others of the same NAME, until --finish.")
+           "Let the --range wait for others of the same NAME, until --finish.")
         ->type_name("NAME");
     app.add_option_function<std::uint64_t>(
            "--fence",

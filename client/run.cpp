@@ -7,6 +7,7 @@
 #include "client/completion.h"
 #include "client/copy/copy_command.h"
 #include "client/file_commands.h"
+#include "client/help.h"
 #include "client/home.h"
 #include "client/receipt/audit.h"
 #include "client/replicate/command.h"
@@ -80,7 +81,7 @@ void perform(const Arguments& arguments, Report& report) {
         case Action::completion:
             return show_text("completion", completion_script(), report);
         case Action::help:
-            return show_text("help", help_text(), report);
+            return show_text("help", help_text(arguments.help_of), report);
     }
 }
 

@@ -9,26 +9,25 @@
 namespace lambda::client {
 
 void add_trial_options(CLI::App& app, TrialOptions& into) {
-    app.add_option("--size", into.sizes, "trial: how much is moved; a list, as 256MiB,1GiB.")
+    app.add_option("--size", into.sizes, "How much is moved; a list, as 256MiB,1GiB.")
         ->type_name("SIZE,...");
-    app.add_option(
-           "--legs", into.legs,
-           "trial: parts of names of legs, as memory-memory or put; all if nothing is said.")
+    app.add_option("--legs", into.legs,
+                   "Parts of names of legs, as memory-memory or put; all if nothing is said.")
         ->type_name("WORD,...");
-    app.add_option("--repetitions", into.repetitions, "trial: runs of each case; 3.")
+    app.add_option("--repetitions", into.repetitions, "Runs of each case; 3.")
         ->check(CLI::Range(1u, 1000u))
         ->type_name("1 to 1000");
     app.add_option("--directory", into.directory,
-                   "trial: where files of the asked size are made here, and removed.")
+                   "Where files of the asked size are made here, and removed.")
         ->type_name("DIRECTORY");
-    app.add_option("--report", into.report, "trial: a page with tables and charts, HTML.")
+    app.add_option("--report", into.report, "A page with tables and charts, HTML.")
         ->type_name("FILE");
-    app.add_option("--csv", into.csv, "trial: a line for each run.")->type_name("FILE");
+    app.add_option("--csv", into.csv, "A line for each run.")->type_name("FILE");
     app.add_option("--compare", into.compare,
-                   "trial: what an earlier one wrote with --json, to compare with.")
+                   "What an earlier one wrote with --json, to compare with.")
         ->type_name("FILE");
     app.add_option("--against", into.against,
-                   "trial: a program to measure beside, whose server runs at the other end.")
+                   "A program to measure beside, whose server runs at the other end.")
         ->check(CLI::Validator(
             [](const std::string& text) {
                 return parse_against(text) ? std::string()
