@@ -347,8 +347,8 @@ mover::Outcome outcome_of(const session::CopyResult& result) {
                                    .lost = stripe.lost,
                                    .rtt_ms = static_cast<double>(stripe.rtt_us) / 1e3});
     }
-    for (const Error& failure : result.failures) {
-        outcome.failures.push_back({.name = failure.path, .error = failure});
+    for (const auto& [name, error] : result.failures) {
+        outcome.failures.push_back({.name = name.empty() ? error.path : name, .error = error});
     }
     outcome.evidence = result.evidence;
     outcome.evidence.between_servers = true;

@@ -29,7 +29,7 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
     const auto tell = [&](const Error& error) {
         report_error(error, dialler ? role_of(error, *dialler) : std::nullopt, report);
     };
-    for (const Error& failure : result.failures) tell(failure_of(failure));
+    for (const auto& failure : result.failures) tell(failure_of(failure.error));
     if (result.failed > result.failures.size()) {
         report.error({.fault = Fault::file,
                       .message = std::to_string(result.failed - result.failures.size()) +

@@ -39,12 +39,14 @@ Result<mover::Outcome> copy_once(const CopyPlan& plan, const Arguments& argument
     return outcome;
 }
 
-// The result of a copy tells of failures, not of what was done: that is the rest, where all of them
-// were told. `tasks`: their names, by those at the source.
+// The result of a copy tells of failures, not of what was done: that is the rest, where each of
+// them was told of a task. `tasks`: their names, by those at the source.
 void name_done(mover::Outcome& outcome, const std::map<std::string, std::string>& tasks) {
     std::set<std::string_view> undone;
+    bool all_known = true;
     const auto name = [&](std::string& told) {
         const auto known = tasks.find(transfer::base_name(told));
+        all_known = all_known && known != tasks.end();
         if (known == tasks.end()) return;
         told = known->second;
         undone.insert(known->second);
@@ -53,7 +55,7 @@ void name_done(mover::Outcome& outcome, const std::map<std::string, std::string>
     for (mover::Skipped& skipped : outcome.skips) name(skipped.name);
     const bool all_told =
         outcome.failed == outcome.failures.size() && outcome.skipped == outcome.skips.size();
-    if (outcome.cut || !all_told) return;
+    if (outcome.cut || !all_told || !all_known) return;
     for (const auto& [there, task] : tasks) {
         if (!undone.contains(task)) outcome.done.push_back(task);
     }

@@ -141,8 +141,9 @@ Result<void> keep_left_over(const Job& job, const Part& part, Store& store, cons
             site.same.files + site.moved.files + site.waiting.files + site.failed == 0;
         if (!unknown || site.state == SiteState::done) continue;
         names.clear();
-        const bool put = job.direction == session::Direction::put;  // a path is the job file's
-        for (const SourceRoot& root : job.roots) names.push_back(put ? root.path : root.text);
+        // A local path is the job file's.
+        const bool local = job.direction == session::Direction::put && !job.source;
+        for (const SourceRoot& root : job.roots) names.push_back(local ? root.path : root.text);
         break;
     }
     if (names.empty()) return {};

@@ -372,11 +372,11 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
     const WallTime now = crew_.now();
     if (site.left || site.state == SiteState::done || site.state == SiteState::given_up) return {};
     if (auto ended = end_lead(number); !ended) return ended;
+    if (relays_) relays_->release(number);
     if (!site.troubled) site.since = now;
     if (!dialling::comes_back(error) || now - site.since >= job_.patience) {
         const auto alone = store_.give_up(run_, number, owner_, error.sentence());
         if (!alone) return alone.error();
-        if (relays_) relays_->release(number);
         site.left = true;
         site.why = error.sentence();
         if (*alone) site.state = SiteState::given_up;
@@ -397,8 +397,16 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
                  format_duration(job_.patience));
     }
     site.troubled = true;
-    if (relays_) relays_->release(number);
     return store_.set_trouble(run_, number, error.sentence());
+}
+
+// What another site could not serve is the source's to serve.
+Result<void> Conductor::trouble(const Load& load, const Error& error) {
+    if (!load.from) return trouble(load.site, error);
+    say_(job_.sites[load.site].text + ": not served by " + job_.sites[*load.from].text + ": " +
+         error.sentence() + "; the source serves it");
+    if (relays_->from(load.site) == load.from) relays_->release(load.site);
+    return {};
 }
 
 // It could be spoken to, and took nothing, since other sessions write what it should take.

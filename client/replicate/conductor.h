@@ -106,6 +106,7 @@ class Conductor {
 
     Result<void> well(std::uint32_t number);
     Result<void> trouble(std::uint32_t number, const Error& error);
+    Result<void> trouble(const Load& load, const Error& error);
     Result<void> held(std::uint32_t number, const Error& error);
     void excuse(SiteWork& site) const;
     Result<bool> may_leave();

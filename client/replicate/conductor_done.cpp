@@ -183,7 +183,7 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
             since = crew_.now();  // it, not the site, is left over in the end
             say_(job_.sites[load.site].text + ": " + busy->sentence() + "; trying again");
         }
-        return result->cut && !done.stopped ? trouble(load.site, *result->cut) : Result<void>();
+        return result->cut && !done.stopped ? trouble(load, *result->cut) : Result<void>();
     }
     const Error& error = result.error();
     if (load.tidy) return done.stopped ? Result<void>() : trouble(load.site, error);
@@ -194,7 +194,7 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
     }
     if (auto released = release(done, TaskState::waiting); !released) return released;
     if (error.fault == Fault::usage) return end_by(error);
-    return done.stopped ? Result<void>() : trouble(load.site, error);
+    return done.stopped ? Result<void>() : trouble(load, error);
 }
 
 Result<void> Conductor::handle_tidied(const Done& done, const mover::Outcome& outcome) {
@@ -282,7 +282,11 @@ std::vector<Settled> Conductor::settled_by(const Load& load, const mover::Outcom
         const auto error = errors.find(task.name);
         const auto again =
             error == errors.end() ? std::nullopt : later(load.site, task, error->second);
-        if (done.contains(task.name)) {
+        if (done.contains(task.name) && load.from) {
+            // What stands there is compared with the source: the relay's may have changed.
+            settled.push_back(
+                {.id = task.id, .state = TaskState::uncertain, .attempts = task.attempts + 1});
+        } else if (done.contains(task.name)) {
             settled.push_back({.id = task.id, .state = TaskState::done, .moved = true});
         } else if (again) {
             settled.push_back(*again);

@@ -305,7 +305,7 @@ std::string summary_of(const Job& job, const Run& run, const std::vector<SiteSta
 std::string left_over_name(const Job& job, std::uint32_t root, const std::string& below) {
     if (root >= job.roots.size()) return below;
     const SourceRoot& from = job.roots[root];
-    if (job.direction == session::Direction::put) return from.path_of(below);
+    if (job.direction == session::Direction::put && !job.source) return from.path_of(below);
     const bool encoded = from.text.starts_with("lambda://");
     const SourceRoot as_given{.text = {}, .path = from.text, .name = from.name};
     if (!encoded) return as_given.path_of(below);

@@ -19,17 +19,18 @@ std::uint64_t number(FactReader& reader, std::string_view name) {
     return reader.number(name, 0, UINT64_MAX);
 }
 
-Facts error_facts(const Error& error) {
+Facts error_facts(const std::string& name, const Error& error) {
     Facts facts;
     facts.add("fault", to_string(error.fault)).add("side", to_string(error.side));
+    if (!name.empty()) facts.add("name", encode_value(name));
     if (!error.path.empty()) facts.add("path", encode_value(error.path));
     if (!error.remedy.empty()) facts.add("remedy", encode_value(error.remedy));
     return facts;
 }
 
-// Three of these fit a line, if each of their bytes takes three.
-constexpr std::size_t kShort = 400;
-static_assert(3 * 3 * kShort + 200 < kMaxLine);
+// Four of these fit a line, if each of their bytes takes three.
+constexpr std::size_t kShort = 300;
+static_assert(4 * 3 * kShort + 200 < kMaxLine);
 
 std::string shortened(const std::string& text) {
     constexpr std::size_t kEnd = kShort / 2 - 2;
@@ -37,15 +38,22 @@ std::string shortened(const std::string& text) {
     return text.substr(0, kEnd) + "..." + text.substr(text.size() - kEnd);
 }
 
-std::string error_line(const char* kind, const Error& error) {
+// What a directory calls it stays whole.
+std::string shortened_name(const std::string& name) {
+    if (name.size() <= kShort) return name;
+    return "..." + name.substr(name.size() - (kShort - 3));
+}
+
+std::string error_line(const char* kind, const std::string& name, const Error& error) {
     std::string line =
-        error_facts(error).add("error", kind).text() + " " + encode_value(error.message);
+        error_facts(name, error).add("error", kind).text() + " " + encode_value(error.message);
     if (fits_line(line)) return line;
-    return error_line(kind, {.fault = error.fault,
-                             .message = shortened(error.message),
-                             .path = shortened(error.path),
-                             .side = error.side,
-                             .remedy = shortened(error.remedy)});
+    return error_line(kind, shortened_name(name),
+                      {.fault = error.fault,
+                       .message = shortened(error.message),
+                       .path = shortened(error.path),
+                       .side = error.side,
+                       .remedy = shortened(error.remedy)});
 }
 
 std::string text_behind(const ParsedFacts& parsed, const char* otherwise) {
@@ -60,11 +68,12 @@ Result<void> parse_error_line(const ParsedFacts& parsed, CopyResult& result) {
                 .path = read_text(parsed.facts, reader, "path"),
                 .side = static_cast<Side>(reader.choice("side", kSides)),
                 .remedy = read_text(parsed.facts, reader, "remedy")};
+    std::string name = read_text(parsed.facts, reader, "name");
     if (reader.error()) return *reader.error();
     if (cut) {
         result.cut = std::move(error);
     } else {
-        result.failures.push_back(std::move(error));
+        result.failures.push_back({.name = std::move(name), .error = std::move(error)});
     }
     return {};
 }
@@ -214,7 +223,7 @@ Reply format_copy_result(const CopyResult& result) {
         .add("unsaid", result.unsaid);
     const int cut = result.unreached ? kUnreached : kCut;
     Reply reply{.code = result.cut ? cut : kWhole, .lines = {facts.text()}};
-    if (result.cut) reply.lines.push_back(error_line("cut", *result.cut));
+    if (result.cut) reply.lines.push_back(error_line("cut", {}, *result.cut));
     for (std::size_t i = 0; i < result.stripes.size(); ++i) {
         reply.lines.push_back(stripe_line(i, result.stripes[i]));
     }
@@ -226,8 +235,8 @@ Reply format_copy_result(const CopyResult& result) {
         reply.lines.push_back(std::move(line));
         return true;
     };
-    for (const Error& failure : result.failures) {
-        if (!put(error_line("file", failure))) break;
+    for (const CopyResult::Failure& failure : result.failures) {
+        if (!put(error_line("file", failure.name, failure.error))) break;
     }
     for (const CopyResult::Skip& skip : result.skips) {
         if (!put(skip_line(skip))) break;

@@ -31,7 +31,11 @@ struct CopyResult {
     // Errors as that server sees them: Side::local is itself, Side::remote the other.
     std::optional<Error> cut;  // it ended early, and why
     bool unreached = false;    // that was while the other server was dialled
-    std::vector<Error> failures;
+    struct Failure {
+        std::string name;  // the file's, as the source announced it; empty: not told
+        Error error;  // its path may be another's, such as the directory's that could not be made
+    };
+    std::vector<Failure> failures;
     std::uint64_t files = 0, links = 0, directories = 0, skipped = 0, unowned = 0, failed = 0;
     std::uint64_t bytes = 0, bytes_kept = 0, verified = 0, leaves_again = 0;
     std::uint64_t sent_packets = 0, lost_packets = 0, retransmitted_packets = 0;
@@ -51,7 +55,7 @@ struct CopyResult {
 };
 // 226 where it came to its end, 425 where the other server was not reached, so that the other way
 // may be tried, 426 where it was cut. As many failures and skips as fit into kMaxResultText; what
-// fits no line is shortened in the middle.
+// fits no line is shortened in the middle, a name at its beginning.
 Reply format_copy_result(const CopyResult& result);
 // An error too where a copy was cut and no word is said about why.
 Result<CopyResult> parse_copy_result(const Reply& reply);

@@ -69,8 +69,9 @@ session::CopyResult result_of(const mover::Outcome& outcome) {
     }
     result.evidence = outcome.evidence;
     for (const mover::FileFailure& failure : outcome.failures) {
-        result.failures.push_back(failure.error);
-        if (result.failures.back().path.empty()) result.failures.back().path = failure.name;
+        result.failures.push_back({.name = failure.name, .error = failure.error});
+        Error& error = result.failures.back().error;
+        if (error.path.empty()) error.path = failure.name;
     }
     return result;
 }

@@ -326,6 +326,23 @@ class Replicated(BetweenCase):
             self.assertEqual({name for name in known if now[name] != known[name]}, set())
             self.assertEqual(parts_below(copy), [])
 
+    def test_what_fails_with_its_directory_is_not_done(self):
+        self.tree()
+        copy = os.path.join(self.b.root, "copy")
+        os.makedirs(copy)
+        if subprocess.run(["chattr", "+i", copy], capture_output=True).returncode != 0:
+            self.skipTest("no immutable directory on this file system")
+        job = self.job(destinations=[self.b.url("copy")], retries=0)
+        try:
+            result = self.run_job(job, code=FILE_FAILED)
+        finally:
+            subprocess.run(["chattr", "-i", copy], check=True)
+        self.assertEqual(result.summary["files"], 0, str(result))
+        told = {e["path"] for e in self.run_job(job, "status").events if e["event"] == "left_over"}
+        self.assertLessEqual({f"many/{i}" for i in range(40)} | {"one/large", "zero"}, told)
+        with open(result.summary["left_over"], "rb") as names:
+            self.assertTrue(all(name.startswith(b"lambda://") for name in names.read().split(b"\0") if name))
+
     def test_what_fails_says_at_which_server(self):
         self.file_with(os.path.join(self.source, "one"), b"1")
         job = self.job(destinations=[self.c.url("copy")], connect="destination", retries=0)

@@ -10,21 +10,22 @@ TEST_CASE("a result survives its reply, whatever the errors say") {
     CopyResult result;
     result.files = 2;
     result.failed = 1;
-    result.failures.push_back({.fault = Fault::file,
-                               .message = "no; \xffgood=%",
-                               .path = "a b/c",
-                               .side = Side::remote,
-                               .remedy = "do; it"});
+    result.failures.push_back({.name = {},
+                               .error = {.fault = Fault::file,
+                                         .message = "no; \xffgood=%",
+                                         .path = "a b/c",
+                                         .side = Side::remote,
+                                         .remedy = "do; it"}});
     const Reply good = format_copy_result(result);
     CHECK(good.code == 226);
     auto parsed = parse_copy_result(good);
     REQUIRE(parsed);
     CHECK(parsed->files == 2);
     REQUIRE(parsed->failures.size() == 1);
-    CHECK(parsed->failures[0].message == result.failures[0].message);
-    CHECK(parsed->failures[0].path == "a b/c");
-    CHECK(parsed->failures[0].remedy == "do; it");
-    CHECK(parsed->failures[0].side == Side::remote);
+    CHECK(parsed->failures[0].error.message == result.failures[0].error.message);
+    CHECK(parsed->failures[0].error.path == "a b/c");
+    CHECK(parsed->failures[0].error.remedy == "do; it");
+    CHECK(parsed->failures[0].error.side == Side::remote);
     CHECK_FALSE(parsed->cut);
 
     result.cut = Error{
@@ -58,41 +59,63 @@ TEST_CASE("what fits no line of a result is shortened, and what follows is told"
     const std::string odd(4000, '\xff');
     CopyResult result;
     result.failed = 2;
-    result.failures.push_back({.fault = Fault::file,
-                               .message = odd,
-                               .path = "begin" + odd + " end",
-                               .side = Side::remote,
-                               .remedy = odd});
-    result.failures.push_back({.fault = Fault::integrity,
-                               .message = "differs",
-                               .path = "second",
-                               .side = Side::local,
-                               .remedy = {}});
+    result.failures.push_back({.name = {},
+                               .error = {.fault = Fault::file,
+                                         .message = odd,
+                                         .path = "begin" + odd + " end",
+                                         .side = Side::remote,
+                                         .remedy = odd}});
+    result.failures.push_back({.name = {},
+                               .error = {.fault = Fault::integrity,
+                                         .message = "differs",
+                                         .path = "second",
+                                         .side = Side::local,
+                                         .remedy = {}}});
     result.skips = {{.name = odd, .why = odd}, {.name = "pipe", .why = "it is one"}};
-    result.cut = result.failures.front();
+    result.cut = result.failures.front().error;
     const Reply reply = format_copy_result(result);
     for (const std::string& line : reply.lines) CHECK(fits_line(line));
     const auto parsed = parse_copy_result(reply);
     REQUIRE(parsed);
     REQUIRE(parsed->failures.size() == 2);
-    CHECK(parsed->failures[0].path.starts_with("begin\xff"));
-    CHECK(parsed->failures[0].path.ends_with("\xff end"));
-    CHECK(parsed->failures[0].path.size() < 500);
-    CHECK(parsed->failures[0].side == Side::remote);
-    CHECK(parsed->failures[1].path == "second");
+    CHECK(parsed->failures[0].error.path.starts_with("begin\xff"));
+    CHECK(parsed->failures[0].error.path.ends_with("\xff end"));
+    CHECK(parsed->failures[0].error.path.size() < 500);
+    CHECK(parsed->failures[0].error.side == Side::remote);
+    CHECK(parsed->failures[1].error.path == "second");
     REQUIRE(parsed->skips.size() == 2);
     CHECK(parsed->skips[1].name == "pipe");
-    CHECK(parsed->cut->path == parsed->failures[0].path);
+    CHECK(parsed->cut->path == parsed->failures[0].error.path);
+}
+
+TEST_CASE("a failure has its file's name beside another's path, its end whole however long") {
+    const Error error{.fault = Fault::file,
+                      .message = std::string(3000, '\xff'),
+                      .path = "the directory",
+                      .side = Side::local,
+                      .remedy = {}};
+    const std::string leaf(255, '\xfe');
+    CopyResult result;
+    result.failed = 2;
+    result.failures.push_back({.name = "the directory/a\nb;", .error = error});
+    result.failures.push_back({.name = std::string(3000, 'd') + "/" + leaf, .error = error});
+    const auto parsed = parse_copy_result(format_copy_result(result));
+    REQUIRE(parsed);
+    REQUIRE(parsed->failures.size() == 2);
+    CHECK(parsed->failures[0].name == "the directory/a\nb;");
+    CHECK(parsed->failures[0].error.path == "the directory");
+    CHECK(parsed->failures[1].name.ends_with("/" + leaf));
 }
 
 TEST_CASE("a result is bounded") {
     CopyResult result;
     for (int i = 0; i < 1000; ++i) {
-        result.failures.push_back({.fault = Fault::file,
-                                   .message = std::string(1000, 'x'),
-                                   .path = std::string(1000, ';'),
-                                   .side = Side::local,
-                                   .remedy = {}});
+        result.failures.push_back({.name = {},
+                                   .error = {.fault = Fault::file,
+                                             .message = std::string(1000, 'x'),
+                                             .path = std::string(1000, ';'),
+                                             .side = Side::local,
+                                             .remedy = {}}});
     }
     std::size_t bytes = 0;
     const Reply reply = format_copy_result(result);

@@ -237,6 +237,37 @@ TEST_CASE("a destination that was given up is hoped for by the next process, tho
     bench.check_identical();
 }
 
+TEST_CASE("what another destination refuses to serve is served by the source") {
+    RelayBench bench(2);
+    bench.fill(10, 1000);
+    bench.world.mute.insert(0);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->errors.empty());
+    CHECK(ending->unreached.empty());
+    bench.check_identical();
+    CHECK(bench.servers().contains(0));
+}
+
+TEST_CASE("what a destination serves that is not the source's is moved from the source") {
+    RelayBench bench(2, "retries: 1\nback_off: 1s\n");
+    bench.fill(10, 1000);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    crew.at_wait = [&](WallTime) {
+        if (bench.world.sites[0].size() == 10) bench.world.sites[0]["f3"].mtime_ns = 77;
+    };
+    const Run run = bench.begin(kMonday);
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->errors.empty());
+    CHECK(bench.store->failures(run.id, 10)->empty());
+    REQUIRE(bench.servers().contains(0));
+    CHECK(bench.world.sites[1].at("f3").mtime_ns == 42);
+    CHECK(bench.world.moved.at({1, "f3"}) == 2);
+    CHECK(bench.world.moved.at({1, "f4"}) == 1);
+}
+
 TEST_CASE("what is refused is tried again with back-off, and then left over with its reason") {
     JobBench bench(2, "retries: 3\nback_off: 10s\nlongest_back_off: 15s\n");
     bench.fill(20, 1000);

@@ -28,6 +28,7 @@ struct World {
         return false;
     };
     std::set<std::size_t> deaf;  // sites that data do not reach, only control
+    std::set<std::size_t> mute;  // sites that serve no other
     WallTime now{};              // also the store's
     milliseconds session{100};   // that any work takes
     double bytes_per_ms = 1e6;
@@ -124,6 +125,14 @@ class VirtualCrew final : public Crew {
                 .remedy = {}};
     }
 
+    static Error refused() {
+        return {.fault = Fault::session,
+                .message = "wrong password",
+                .path = {},
+                .side = Side::remote,
+                .remedy = {}};
+    }
+
     static Error held_error() {
         return {.fault = Fault::cut,
                 .message = "another transfer is writing this file",
@@ -182,6 +191,7 @@ class VirtualCrew final : public Crew {
             return outcome;
         }
         world_.served.emplace_back(load.site, load.from);
+        if (load.from && world_.mute.contains(*load.from)) return refused();
         if (world_.deaf.contains(load.site)) {
             outcome.cut = lost(Fault::cut);
             return outcome;
@@ -205,7 +215,8 @@ class VirtualCrew final : public Crew {
                 continue;
             }
             ++world_.moved[{load.site, name}];
-            world_.sites[load.site][name] = world_.source[name];
+            world_.sites[load.site][name] =
+                load.from ? world_.sites[*load.from][name] : world_.source[name];
             ++outcome.files;
             outcome.bytes += load.tasks[i].standing.size;
             if (count == load.tasks.size() || i < count / 2) outcome.done.push_back(name);
