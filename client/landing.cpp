@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <span>
 #include <tuple>
@@ -40,6 +41,13 @@ std::string real_target(const std::string& path) {
     const fs::path target(path);
     const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
     return (fs::path(real_path(parent)) / target.filename()).string();
+}
+
+// Hosts that share a home have paths of their own.
+std::string host_name() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    return name.data();
 }
 
 std::string without_slash(std::string path) {
@@ -129,7 +137,7 @@ std::shared_ptr<Landing> Landing::of(const Plan& plan) {
     return std::make_shared<Landing>(
         LandingMarks::of_user(),
         std::initializer_list<std::string>{
-            put ? "put" : "get", plan.server.user, plan.server.endpoint(),
+            put ? "put" : "get", host_name(), plan.server.user, plan.server.endpoint(),
             put ? real_path(item.path) : without_slash(item.path),
             put ? plan.remote_target : real_target(plan.local_target.path)});
 }

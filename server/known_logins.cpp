@@ -23,10 +23,8 @@ bool KnownLogins::knows(std::string_view stored, std::string_view password, Time
 }
 
 void KnownLogins::add(std::string_view stored, std::string_view password, Time now) {
-    if (logins_.size() >= kMost && !logins_.contains(stored)) {
-        std::erase_if(logins_, [&](const auto& login) { return login.second.expires <= now; });
-        if (logins_.size() >= kMost) return;
-    }
+    std::erase_if(logins_, [&](const auto& login) { return login.second.expires <= now; });
+    if (logins_.size() >= kMost && !logins_.contains(stored)) return;
     logins_.insert_or_assign(std::string(stored),
                              Login{.tag = tag_of(password), .expires = now + kLife});
 }

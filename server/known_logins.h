@@ -23,7 +23,7 @@ class KnownLogins {
     KnownLogins();
     // `stored`: as the account has it. With another password of the account it is another login.
     bool knows(std::string_view stored, std::string_view password, Time now) const;
-    // verify_password() found it right.
+    // verify_password() found it right. Those whose time is over go.
     void add(std::string_view stored, std::string_view password, Time now);
     std::size_t size() const { return logins_.size(); }
 

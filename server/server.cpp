@@ -191,6 +191,7 @@ void Server::replace_accounts(Accounts accounts) {
     auto fresh = std::make_shared<const Accounts>(std::move(accounts));
     asio::post(state_->loop, [state = state_.get(), fresh = std::move(fresh)]() mutable {
         state->service.accounts = std::move(fresh);
+        state->service.known_logins = KnownLogins();
     });
 }
 

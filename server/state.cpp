@@ -81,6 +81,14 @@ Result<void> replace_file(const std::string& file, std::string_view text,
 
 Result<void> keep_owner(int fd, const std::string& file, const std::string& state_directory) {
     if (::geteuid() != 0) return {};
+    struct stat ours {};
+    if (::fstat(fd, &ours) != 0 || !S_ISREG(ours.st_mode) || ours.st_nlink != 1) {
+        return Error{.fault = Fault::file,
+                     .message = "is no file of its own: root gives away no other",
+                     .path = file,
+                     .side = Side::local,
+                     .remedy = "see who made it and its .lock, and remove it"};
+    }
     struct stat owner {};
     const bool has_owner = ::lstat(file.c_str(), &owner) == 0 && owner.st_uid != 0;
     if ((!has_owner && ::stat(state_directory.c_str(), &owner) != 0) ||

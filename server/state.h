@@ -16,7 +16,8 @@ Result<void> make_state_directory(const std::string& directory);
 Result<void> replace_file(const std::string& file, std::string_view text,
                           const std::string& state_directory);
 // Root gives the new file `fd` to whom `file` belongs, or, where that is root's or not there, the
-// state directory: who the server runs as must be able to read it. Does nothing as another user.
+// state directory: who the server runs as must be able to read it. Never a file that has
+// another name too. Does nothing as another user.
 Result<void> keep_owner(int fd, const std::string& file, const std::string& state_directory);
 
 // Makes key and certificate where neither is there.

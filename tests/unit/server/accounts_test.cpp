@@ -176,6 +176,14 @@ TEST_CASE("what root writes belongs to the server's user") {
     line.password_file = scratch / "password";
     REQUIRE(add_user(line, settings).ok());
     CHECK(owner(file + ".lock") == kServer);
+
+    // The server's user has put another's file there.
+    const std::string another = scratch / "another";
+    scratch.write("another", "");
+    REQUIRE(::unlink((file + ".lock").c_str()) == 0);
+    REQUIRE(::link(another.c_str(), (file + ".lock").c_str()) == 0);
+    CHECK_FALSE(add_user(line, settings).ok());
+    CHECK(owner(another) == 0);
 }
 
 TEST_CASE("the account of --user needs a root and a password") {

@@ -21,6 +21,13 @@ TEST_CASE("a login is known by its password, for a while, and by no other") {
     CHECK(logins.knows("stored", "secret", end));
 }
 
+TEST_CASE("of a login whose time is over nothing is kept") {
+    KnownLogins logins;
+    logins.add("old", "secret", kStart);
+    logins.add("new", "secret", kStart + KnownLogins::kLife);
+    CHECK(logins.size() == 1);
+}
+
 TEST_CASE("known logins are bounded, and those that are over give way") {
     KnownLogins logins;
     for (std::size_t i = 0; i < KnownLogins::kMost; ++i) {
