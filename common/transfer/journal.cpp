@@ -88,17 +88,18 @@ bool Journal::take_up(ByteView file) {
 void Journal::forget(Range offsets) {
     durable_.erase(offsets);
     written_.erase(offsets);
+    syncing_.erase(offsets);
 }
 
 std::optional<Journal::Image> Journal::begin_sync() {
     LAMBDA_ASSERT(syncing_.empty());
     for (const Range& range : written_.ranges()) {
         const Range leaves = whole(range, kLeafBytes);
-        if (!leaves.empty()) syncing_.push_back(leaves);
+        if (!leaves.empty()) syncing_.insert(leaves);
     }
     if (syncing_.empty()) return std::nullopt;
     IntervalSet after = durable_;
-    for (const Range& range : syncing_) {
+    for (const Range& range : syncing_.ranges()) {
         written_.erase(range);
         after.insert(range);
     }
@@ -107,7 +108,7 @@ std::optional<Journal::Image> Journal::begin_sync() {
 }
 
 void Journal::end_sync() {
-    for (const Range& range : syncing_) durable_.insert(range);
+    for (const Range& range : syncing_.ranges()) durable_.insert(range);
     syncing_.clear();
 }
 

@@ -69,8 +69,7 @@ class Journal {
 
     const SourceIdentity identity_;
     std::uint64_t sequence_ = 0;
-    IntervalSet durable_, written_;
-    std::vector<Range> syncing_;
+    IntervalSet durable_, written_, syncing_;
 };
 
 }  // namespace lambda::transfer

@@ -89,6 +89,24 @@ TEST_CASE("a journal holds whole leaves that were written before the flush, and 
     CHECK_FALSE(read(file.bytes)->intersects({0, kLeaf}));
 }
 
+TEST_CASE("what is found to be wrong while it is flushed does not count as durable") {
+    Journal journal(record());
+    journal.add_written({0, 3 * kLeaf});
+    File file;
+    const auto image = journal.begin_sync();
+    REQUIRE(image);
+    journal.forget({kLeaf, 2 * kLeaf});
+    journal.end_sync();
+    const IntervalSet durable = set_of(journal.durable(kLeaf));
+    CHECK(durable.contains({0, kLeaf}));
+    CHECK_FALSE(durable.intersects({kLeaf, 2 * kLeaf}));
+    CHECK(durable.contains({2 * kLeaf, 3 * kLeaf}));
+    // Nor do the images that follow say so.
+    journal.add_written({5 * kLeaf, 6 * kLeaf});
+    file.sync(journal);
+    CHECK_FALSE(read(file.bytes)->intersects({kLeaf, 2 * kLeaf}));
+}
+
 TEST_CASE("a journal taken up goes on, and is of one source only") {
     File file;
     {
