@@ -22,7 +22,7 @@ void ReceiveSide::handle_records() {
         last_progress_ = now_;
         sound = handle_record(*record);
     }
-    if (set_.broken() || !sound) {
+    if (set_.broken() || !sound || sink_.scattered()) {
         cut(Error{.fault = Fault::protocol,
                   .message = "the sender sent a record that makes no sense",
                   .path = {},

@@ -57,6 +57,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
                      outcome_.add_skip(skip.name, skip.why);
                  }}),
       wants_(setup_.wants.begin(), setup_.wants.end()),
+      patience_at_(now + kPatience),
       scratch_(kMaxText),
       arrivals_(kArrivalsPerCall),
       last_progress_(now),
@@ -214,7 +215,8 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
 
 // At what stands there; the set is done when nothing of that is left to do either.
 void ReceiveSide::look() {
-    if (comparison_.working()) {
+    // A disk may take long over one thing, and the sender must not take that for a standstill.
+    if (comparison_.working() || sink_.working()) {
         last_progress_ = now_;
         if (now_ >= patience_at_) {
             comparison_.ask_for_patience();
@@ -437,12 +439,10 @@ Time ReceiveSide::next_time() {
 
 void ReceiveSide::check_stall() {
     if (ended_ != kNever) return;
-    // A disk that takes long over a write is no stall.
-    const Time moved = sink_.writing() ? now_ : last_progress_;
     const bool silent =
         std::none_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->heard; });
-    const auto why =
-        stalled(links_, now_, moved, silent ? "none of the sender's UDP packets arrived" : nullptr);
+    const auto why = stalled(links_, now_, last_progress_,
+                             silent ? "none of the sender's UDP packets arrived" : nullptr);
     if (why) cut(*why);
 }
 

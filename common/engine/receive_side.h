@@ -94,7 +94,7 @@ class ReceiveSide final : public End, private Links::Handler {
     transfer::Sink sink_;
     std::vector<std::unique_ptr<Stripe>> stripes_;
     std::deque<transfer::WantRecord> wants_;
-    Time patience_at_{};
+    Time patience_at_;  // when the sender is asked for it next, if need be
     bool walk_sent_ = false;
     bool plan_heard_ = false;
     bool want_end_sent_ = false;

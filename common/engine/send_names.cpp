@@ -103,10 +103,11 @@ void SendSide::set_walk(const transfer::WalkRecord& walk) {
     if (walk.archive) source_.set_archive();
 }
 
-// Large files may take minutes to be read: the receiver must not take that for a standstill.
+// Large files may take minutes to be read, and holes to be digested: the receiver must not take
+// that for a standstill.
 void SendSide::compare() {
     offering_.turn(source_.idle());
-    if (!offering_.working()) return;
+    if (!offering_.working() && !source_.digesting()) return;
     last_progress_ = now_;
     if (now_ < patience_at_) return;
     set_.out().put(transfer::DigestRecord{.what = transfer::DigestRecord::What::patience});

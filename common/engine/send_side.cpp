@@ -108,7 +108,7 @@ Time SendSide::turn(Time now) {
     if (done_) return kNever;
     tell_spent();
     if (!more) meter_waits();
-    const Time next = more ? now : next_time();
+    const Time next = more || source_.digesting() ? now : next_time();
     meter_.end_turn(next);
     return next;
 }

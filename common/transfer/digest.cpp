@@ -76,7 +76,7 @@ void FileDigest::add_leaf(std::uint64_t offset, const Digest& digest, const Sha2
                   strong_.has_value() == (sha256 != nullptr));
     if (offset == next_) {
         absorb(offset, digest, sha256);
-        drain();
+        advance(kZerosAtOnce);
     } else {
         const auto after = waiting_.upper_bound(offset);
         const auto before = after == waiting_.begin() ? after : std::prev(after);
@@ -93,7 +93,7 @@ void FileDigest::add_zeros(std::uint64_t first, std::uint64_t last) {
     LAMBDA_ASSERT(first % kLeafBytes == 0 && last <= size_);
     if (first >= last) return;
     waiting_[first] = Waiting{last, {}, {}};
-    drain();
+    if (first == next_) advance(kZerosAtOnce);
 }
 
 void FileDigest::absorb(std::uint64_t offset, const Digest& digest, const Sha256* sha256) {
@@ -105,16 +105,21 @@ void FileDigest::absorb(std::uint64_t offset, const Digest& digest, const Sha256
     next_ = leaf_end(offset, size_);
 }
 
-void FileDigest::drain() {
-    while (!waiting_.empty() && waiting_.begin()->first == next_) {
-        const Waiting turn = std::move(waiting_.extract(waiting_.begin()).mapped());
-        for (std::size_t i = 0; i < turn.leaves.size(); ++i)
-            absorb(next_, turn.leaves[i], strong_ ? &turn.strong[i] : nullptr);
-        while (next_ < turn.last) {
+void FileDigest::advance(std::uint64_t zeros) {
+    while (lags()) {
+        auto turn = waiting_.extract(waiting_.begin());
+        const Waiting& run = turn.mapped();
+        for (std::size_t i = 0; i < run.leaves.size(); ++i)
+            absorb(next_, run.leaves[i], strong_ ? &run.strong[i] : nullptr);
+        for (; next_ < run.last && zeros > 0; --zeros) {
             const std::uint64_t bytes = leaf_end(next_, size_) - next_;
             const Sha256 strong = strong_ ? zero_leaf_sha256(bytes) : Sha256{};
             absorb(next_, zero_leaf_digest(bytes), &strong);
         }
+        if (next_ == run.last) continue;
+        turn.key() = next_;
+        waiting_.insert(std::move(turn));
+        return;
     }
 }
 

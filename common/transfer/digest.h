@@ -53,6 +53,11 @@ class FileDigest {
     void add_leaf(std::uint64_t offset, const Digest& digest, const Sha256* sha256 = nullptr);
     // All leaves of [first, last) are zeros. `first` is a leaf bound, `last` one or the file's end.
     void add_zeros(std::uint64_t first, std::uint64_t last);
+    // A hole may have more leaves than can be digested in one go: beyond kZerosAtOnce, which take
+    // some 20 us, they wait for calls of advance(), each for at most `zeros` of them.
+    static constexpr std::uint64_t kZerosAtOnce = 1024;
+    bool lags() const { return !waiting_.empty() && waiting_.begin()->first == next_; }
+    void advance(std::uint64_t zeros);
     bool complete() const { return next_ >= size_; }
     // Once complete.
     Digest finish() const;
@@ -66,7 +71,6 @@ class FileDigest {
         std::vector<Sha256> strong;  // likewise, where it is
     };
     void absorb(std::uint64_t offset, const Digest& digest, const Sha256* sha256);
-    void drain();
 
     std::uint64_t size_;
     std::uint64_t next_ = 0;  // all leaves below are in the state
@@ -77,5 +81,12 @@ class FileDigest {
     std::unique_ptr<XXH3_state_s, Free> state_;
     std::optional<Sha256State> strong_;
 };
+
+// Leaves in holes that an end digests in one turn: 1 ms, or 10 by a SHA-256 without instructions.
+constexpr std::uint64_t kZerosATurn = 65536;
+// Whether a file of so much data may have more of them than FileDigest takes by itself.
+constexpr bool has_large_holes(std::uint64_t size, std::uint64_t data) {
+    return (size - data) / kLeafBytes >= FileDigest::kZerosAtOnce;
+}
 
 }  // namespace lambda::transfer

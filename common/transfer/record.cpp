@@ -6,8 +6,6 @@
 namespace lambda::transfer {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = 2048;
-
 std::string_view bounded(std::string_view text) {
     return text.substr(0, kMaxTextBytes);
 }

@@ -14,6 +14,13 @@ Fault read_fault(ByteReader& reader) {
                                                                  : static_cast<Fault>(value);
 }
 
+// What is only for people to read. Longer ones are cut, as where they are written.
+std::string read_text(ByteReader& reader, std::size_t most = kMaxTextBytes) {
+    std::string text = reader.string16();
+    if (text.size() > most) text.resize(most);
+    return text;
+}
+
 template <typename D = Digest>
 D read_digest(ByteReader& reader) {
     D digest{};
@@ -198,7 +205,7 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
             r.offsets.first = reader.u64();
             r.offsets.last = reader.u64();
             r.fault = read_fault(reader);
-            r.message = reader.string16();
+            r.message = read_text(reader);
             return r;
         }
         case RecordType::close: {
@@ -217,10 +224,10 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
         }
         case RecordType::fail: {
             FailRecord r;
-            r.name = reader.string16();
+            r.name = read_text(reader, kMaxNameBytes);
             r.fault = read_fault(reader);
-            r.message = reader.string16();
-            r.remedy = reader.string16();
+            r.message = read_text(reader);
+            r.remedy = read_text(reader);
             return r;
         }
         case RecordType::finish:
@@ -277,8 +284,8 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
             RefuseRecord r;
             r.file = reader.u32();
             r.fault = read_fault(reader);
-            r.message = reader.string16();
-            r.remedy = reader.string16();
+            r.message = read_text(reader);
+            r.remedy = read_text(reader);
             return r;
         }
         case RecordType::set_done: {
@@ -303,8 +310,8 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
         }
         case RecordType::skip: {
             SkipRecord r;
-            r.name = reader.string16();
-            r.why = reader.string16();
+            r.name = read_text(reader, kMaxNameBytes);
+            r.why = read_text(reader);
             return r;
         }
         case RecordType::walk:
@@ -343,15 +350,15 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
         case RecordType::gone: {
             GoneRecord r;
             r.directory = reader.u8() != 0;
-            r.name = reader.string16();
+            r.name = read_text(reader, kMaxNameBytes);
             return r;
         }
         case RecordType::missed: {
             MissedRecord r;
-            r.name = reader.string16();
+            r.name = read_text(reader, kMaxNameBytes);
             r.fault = read_fault(reader);
-            r.message = reader.string16();
-            r.remedy = reader.string16();
+            r.message = read_text(reader);
+            r.remedy = read_text(reader);
             return r;
         }
     }

@@ -48,5 +48,7 @@ constexpr std::uint8_t kBothDigests = 3;
 
 // Type and length before each body.
 constexpr std::size_t kRecordHeader = 4;
+// Of what is only for people to read.
+constexpr std::size_t kMaxTextBytes = 2048;
 
 }  // namespace lambda::transfer

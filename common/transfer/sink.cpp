@@ -106,6 +106,7 @@ std::uint64_t Sink::behind(const FileRecord& record) const {
 
 bool Sink::handle_file(const FileRecord& record) {
     if (record.place < frontier_ || !well_placed(record) || !announces(record.file)) return false;
+    if (ranges_ + record.data.size() > kMaxRanges) return false;
     const std::uint64_t described_before = frontier_ / block_bytes_;
     frontier_ = behind(record);
     File file;
@@ -133,7 +134,10 @@ bool Sink::handle_file(const FileRecord& record) {
     totals_.bytes_known += file.to_write;
     totals_.bytes_announced += file.to_write;
     current_name_ = record.name;
+    ranges_ += record.data.size();
+    if (has_large_holes(record.size, file.to_write)) sparse_.insert(record.file);
     if (!record.data.empty()) by_place_.emplace(record.place, record.file);
+    finish_holes(record);
     file.directory = tree_.begin_file();
     if (record.size < ports::kSmallFile) {
         file.step = File::Step::whole;
@@ -148,8 +152,10 @@ bool Sink::handle_file(const FileRecord& record) {
 }
 
 void Sink::turn(Time now, const Beside& beside) {
-    issue_writes();
+    digest_holes();
+    // They are few, since each needs a spare slot; behind the writes they would wait for the last.
     issue_compares();
+    issue_writes();
     sync_files(now);
     flush_files(now);
     if (all_done() && beside.over && !finished_ && stream_.has_room()) {
@@ -179,13 +185,13 @@ void Sink::issue_writes() {
             return;
         }
         ++next_tag_;
-        ++writes_in_flight_;
         writing_.emplace(tag, write);
         to_write_.pop_front();
     }
 }
 
 void Sink::handle(const ports::DiskEvent& event) {
+    ++tags_ended_;
     if (writing_.contains(event.tag)) return handle_written(event);
     if (creating_.contains(event.tag)) return handle_created(event);
     if (committing_.contains(event.tag)) return handle_committed(event);
@@ -227,7 +233,6 @@ void Sink::handle_created(const ports::DiskEvent& event) {
 
 void Sink::handle_written(const ports::DiskEvent& event) {
     const Write write = writing_.extract(event.tag).mapped();
-    --writes_in_flight_;
     File& file = files_.at(write.extent.file);
     --file.writes_in_flight;
     if (event.error) {

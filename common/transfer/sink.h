@@ -32,7 +32,12 @@ class Sink {
   public:
     // More than a sender keeps: what it announced, and the directories it is in.
     static constexpr std::size_t kMaxInHand = Source::kMostInHand + 2 * kMaxNameBytes;
-    static constexpr std::size_t kMaxFinishedRanges = 65536;
+    // Of finished blocks, which are as many as there are gaps between them: what an honest sender
+    // leaves out are holes, which count as finished, and what failed.
+    static constexpr std::size_t kMaxFinishedRanges = std::size_t{1} << 20;
+    // More than a sender keeps: a file that it gave up may still be at the disk here. A range costs
+    // up to 150 bytes.
+    static constexpr std::size_t kMaxRanges = 4 * Source::kMostRanges;
     // How often a leaf with a wrong digest is asked for again before its file fails.
     static constexpr unsigned kMostAgain = 3;
 
@@ -83,7 +88,7 @@ class Sink {
     // A directory takes the place of what is none.
     void set_replaces() { tree_.set_replaces(); }
     // When turn() has something to do by itself.
-    Time next_time() const { return std::min(sync_at_, flush_at_); }
+    Time next_time() const { return digesting_ ? Time{} : std::min(sync_at_, flush_at_); }
 
     // Where a packet's file bytes may be opened to, before its tag is known to hold.
     struct Landing {
@@ -106,12 +111,12 @@ class Sink {
     // Whether most of the slots wait for the disk, or nothing else is left to do.
     bool disk_holds() const {
         return 2 * blocks_writing_ >= slots_for_credit_ ||
-               (finish_files_ && writing() && totals_.bytes_complete >= totals_.bytes_known);
+               (finish_files_ && disk_works() && totals_.bytes_complete >= totals_.bytes_known);
     }
-    bool writing() const {
-        return writes_in_flight_ > 0 || !syncing_.empty() || !flushing_.empty() ||
-               !comparing_.empty();
-    }
+    // Something is left to do here, whatever the sender does: it may take long, and tell nothing.
+    bool working() const { return disk_works() || digesting_; }
+    // The finished blocks are in more pieces than kMaxFinishedRanges: nothing more should be taken.
+    bool scattered() const { return finished_blocks_.ranges().size() > kMaxFinishedRanges; }
     Totals totals() const;
     // From now on the names of files that are done are kept: of those in no directory.
     void keep_names_done() { names_done_.emplace(); }
@@ -188,6 +193,8 @@ class Sink {
     void complete(std::uint64_t index, Block& block);
     bool leaves_agree(Block& block);
     void issue_writes();
+    // The disk was asked for something that did not end yet.
+    bool disk_works() const { return next_tag_ != tags_ended_; }
     void finish_block(std::uint64_t index);
     void write_ended(std::uint64_t index);
     void maybe_commit(FileNumber number);
@@ -206,6 +213,11 @@ class Sink {
         unsigned reads_in_flight = 0;
         bool bad = false;
     };
+
+    // sink_holes.cpp
+    void finish_holes(const FileRecord& record);
+    void finish_blocks_of(const FileRecord& record, Range offsets);
+    void digest_holes();
 
     // sink_kept.cpp: what an earlier transfer left
     void handle_found(const ports::DiskEvent& event);
@@ -241,6 +253,9 @@ class Sink {
 
     std::map<FileNumber, File> files_;              // in hand
     std::map<std::uint64_t, FileNumber> by_place_;  // of files in hand that have data
+    std::size_t ranges_ = 0;                        // of data, of all files in hand
+    std::set<FileNumber> sparse_;  // with more leaves in holes than are digested at once
+    bool digesting_ = false;
     FileNumber next_file_ = 0;
     std::uint64_t frontier_ = 0;  // no later file begins below
     std::optional<std::uint64_t> finish_files_;
@@ -259,8 +274,7 @@ class Sink {
     std::unordered_map<FileNumber, std::vector<Write>> waiting_;  // for the target to be made
     std::unordered_map<ports::DiskTag, Write> writing_;
     std::unordered_map<ports::DiskTag, FileNumber> creating_, committing_;
-    ports::DiskTag next_tag_ = 0;
-    unsigned writes_in_flight_ = 0;
+    ports::DiskTag next_tag_ = 0, tags_ended_ = 0;
     std::uint64_t blocks_writing_ = 0;
 
     bool nothing_kept_ = false;  // NOTHING was said

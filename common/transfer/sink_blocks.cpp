@@ -8,15 +8,13 @@
 namespace lambda::transfer {
 
 bool Sink::handle_drop(const DropRecord& record) {
-    if (finished_blocks_.contains({record.block, record.block + 1})) return true;
-    if (finished_blocks_.ranges().size() >= kMaxFinishedRanges) return false;
     const auto at = blocks_.find(record.block);
-    if (at == blocks_.end()) {
+    if (at != blocks_.end()) {
+        if (!at->second.writing) finish_block(record.block);
+    } else if (!finished_blocks_.contains({record.block, record.block + 1})) {
         // Opened and given up before anything of it came.
         finished_blocks_.insert({record.block, record.block + 1});
         ++freed_blocks_;
-    } else if (!at->second.writing) {
-        finish_block(record.block);
     }
     return true;
 }

@@ -88,7 +88,8 @@ void Sink::queue(FileNumber number, File& file, const Write& write) {
 void Sink::maybe_commit(FileNumber number) {
     File& file = files_.at(number);
     const bool open = file.step == File::Step::open || file.step == File::Step::whole;
-    const bool whole = file.close && file.to_write == 0 && file.to_compare == 0;
+    const bool whole =
+        file.close && file.to_write == 0 && file.to_compare == 0 && !file.digest.lags();
     if (file.failed || !open || !whole) return;
     // The disk knows nothing of a small one yet.
     if (file.step == File::Step::open && disk_has(number, file)) return;
@@ -152,6 +153,8 @@ void Sink::end(std::map<FileNumber, File>::iterator at) {
     const std::optional<FileNumber> directory = at->second.directory;
     unsynced_.erase(number);
     unproved_.erase(number);
+    sparse_.erase(number);
+    ranges_ -= at->second.record.data.size();
     if (at->second.proof) leaves_unproved_ -= at->second.proof->leaves.size();
     files_.erase(at);
     tree_.file_ended(number, directory);

@@ -24,7 +24,10 @@ void Sink::adopt(FileNumber number, File& file, ByteView journal) {
     if (!journal.empty() && file.journal->take_up(journal)) {
         have.offsets = file.journal->durable(block_bytes_);
         file.kept = file.missing;
-        for (const Range& range : have.offsets) file.missing.erase(range);
+        for (const Range& range : have.offsets) {
+            file.missing.erase(range);
+            finish_blocks_of(file.record, range);
+        }
         for (const Range& range : file.missing.ranges()) file.kept.erase(range);
         file.to_compare = file.kept.count();
         file.to_write -= file.to_compare;

@@ -32,6 +32,7 @@ void Source::turn() {
     go_over_changed();
     plan_blocks();
     plan_compares();
+    digest_holes();
     while (!reads_.empty() && start_reads()) {
     }
     const bool all_laid = ahead_.empty() && walker_.ended();
@@ -351,6 +352,8 @@ void Source::forget(std::map<FileNumber, File>::iterator at) {
         disk_.close(at->second.disk_file);
         --open_files_;
     }
+    ranges_ -= at->second.ranges;
+    sparse_.erase(at->first);
     files_.erase(at);
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -82,6 +83,9 @@ class Source {
     static constexpr unsigned kComparesAhead = 8;
     // Leaves that the receiver may have asked for again and that were not read yet.
     static constexpr std::size_t kMostAgain = 4096;
+    // Ranges of data of the files in hand; a receiver keeps several sets of them for each file.
+    static constexpr std::size_t kMostRanges = 65536;
+    static_assert(kMostRanges >= kMaxDataRanges);
     // How often a file that is written to is gone over, before it fails.
     static constexpr unsigned kMostLooks = 3;
 
@@ -112,6 +116,8 @@ class Source {
     void turn();
     // Of all that it took nothing waits or is under way.
     bool idle() const { return ahead_.empty() && in_hand() == 0; }
+    // Holes are being digested: turn() has something to do by itself.
+    bool digesting() const { return digesting_; }
     void handle(ports::DiskEvent&& event);
     void handle_done(const DoneRecord& record);
     void handle_refuse(const RefuseRecord& record);
@@ -169,6 +175,7 @@ class Source {
         std::uint64_t size = 0;
         std::int64_t mtime_ns = 0, ctime_ns = 0;
         bool hole = false;          // all of it
+        std::size_t ranges = 0;     // of data, as it was announced
         unsigned looks = 0;         // how often it was gone over, since it had changed
         bool awaiting = false;      // HAVE or NOTHING: only then it is known what to send
         std::vector<Range> data{};  // what is still to be planned
@@ -216,6 +223,7 @@ class Source {
     void plan_compares();
     void handle_reopened(const ports::DiskEvent& event);
     void maybe_close(File& file);
+    void digest_holes();
     bool told_all_of(FileNumber number, const File& file) const;
     void go_over_changed();
     bool start_reads();
@@ -252,6 +260,9 @@ class Source {
 
     std::map<FileNumber, File> files_;  // laid, and not done
     std::size_t open_files_ = 0;        // of those, the ones that the disk has open
+    std::size_t ranges_ = 0;            // of all of them
+    std::set<FileNumber> sparse_;       // with more leaves in holes than are digested at once
+    bool digesting_ = false;
     struct Entry {
         std::string name;
         bool directory = false;

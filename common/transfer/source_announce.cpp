@@ -188,11 +188,15 @@ void Source::put_close(FileNumber number, const File& file) {
 
 bool Source::lay_large(File file, ports::DiskEvent& opened) {
     if (packed_) flush_packed();
+    if (opened.data.size() > kMaxDataRanges) opened.data = {{0, file.size}};
+    announce_stuck_ = ranges_ + opened.data.size() > kMostRanges;
+    if (announce_stuck_) return false;
     file.disk_file = opened.file;
     file.open = true;
     ++open_files_;
     file.data = std::move(opened.data);
-    if (file.data.size() > kMaxDataRanges) file.data = {{0, file.size}};
+    file.ranges = file.data.size();
+    ranges_ += file.ranges;
     file.place = round_up(next_place_, block_bytes_);
     next_place_ = round_up(file.place + file.size, block_bytes_);
     std::uint64_t at = 0;
@@ -208,10 +212,23 @@ bool Source::lay_large(File file, ports::DiskEvent& opened) {
     opened.data = file.data;
     const FileNumber number = next_file_++;
     put_file_record(number, file, opened);
+    if (has_large_holes(file.size, file.unread)) sparse_.insert(number);
     const auto at_file = files_.emplace(number, std::move(file)).first;
     to_plan_.push_back(number);
     maybe_check(number, at_file->second);
     return true;
+}
+
+// A hole of any size, a bounded number of leaves each turn.
+void Source::digest_holes() {
+    digesting_ = false;
+    for (const FileNumber number : sparse_) {
+        File& file = files_.at(number);
+        if (file.failed || !file.digest.lags()) continue;
+        digesting_ = true;
+        file.digest.advance(kZerosATurn);
+        return maybe_check(number, file);
+    }
 }
 
 void Source::put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened) {

@@ -16,12 +16,14 @@ struct Receiver {
 
     simulation::World world{1};
     simulation::Alarm alarm{world, [] {}};
-    simulation::MemoryDisk disk{world, alarm, 8, kBlock};
+    simulation::MemoryDisk disk;
     StreamSender stream;
     std::vector<Sink::Failure> failures;
     Sink sink{disk, stream, Target{"to", true}, kBlock,
               Sink::Listener{[this](Sink::Failure failure) { failures.push_back(failure); },
                              [](const SkipRecord&) {}}};
+
+    explicit Receiver(std::uint32_t slots = 8) : disk(world, alarm, slots, kBlock) {}
 
     // Announces the next file, "f0", "f1", ...: all data, unless `data` says where it has some.
     bool takes(std::uint64_t place, std::uint64_t size) { return takes(place, size, {{0, size}}); }
@@ -56,11 +58,15 @@ struct Receiver {
     }
     bool finish() { return sink.handle(FinishRecord{next_}); }
 
+    // One turn of it and of its disk.
+    void turn() {
+        for (const ports::DiskEvent& event : disk.poll()) sink.handle(event);
+        sink.turn(world.now(), {});
+    }
     // Turns, until the disk has nothing more to do within a second.
     void settle() {
         do {
-            for (const ports::DiskEvent& event : disk.poll()) sink.handle(event);
-            sink.turn(world.now(), {});
+            turn();
         } while (world.step(world.now() + std::chrono::seconds(1)));
     }
 

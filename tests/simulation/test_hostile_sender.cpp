@@ -45,3 +45,84 @@ TEST_CASE("hostile sender: nothing lies behind a large file in its last block") 
     CHECK(receiver.takes(kBlock, 3000));
     CHECK(receiver.takes(kBlock + 3000, 3000));
 }
+
+TEST_CASE("hostile sender: a hole of 8 EiB holds up no turn") {
+    Receiver receiver;
+    REQUIRE(receiver.takes(0, INT64_MAX, {}));
+    for (int i = 0; i < 100; ++i) receiver.sink.turn(receiver.world.now(), {});
+    CHECK(receiver.sink.working());
+    CHECK(receiver.sink.next_time() == Time{});  // it goes on
+    CHECK_FALSE(receiver.sink.finished());
+    // And is forgotten with its file.
+    REQUIRE(receiver.voids(0));
+    REQUIRE(receiver.finish());
+    receiver.settle();
+    CHECK(receiver.sink.finished());
+    CHECK_FALSE(receiver.sink.working());
+}
+
+TEST_CASE("hostile sender: files with ranges without number are refused") {
+    std::vector<Range> data;
+    for (std::uint64_t i = 0; i < kMaxDataRanges; ++i)
+        data.push_back({2 * i * kLeafBytes, (2 * i + 1) * kLeafBytes});
+    const std::uint64_t size = 2 * kMaxDataRanges * kLeafBytes;
+    Receiver receiver;
+    std::uint64_t place = 0;
+    for (std::size_t ranges = 0; ranges < Sink::kMaxRanges; ranges += data.size()) {
+        REQUIRE(receiver.takes(place, size, data));
+        place += size;
+    }
+    CHECK_FALSE(receiver.takes(place, size, {{0, kLeafBytes}}));
+}
+
+TEST_CASE("hostile sender: finished blocks with gaps between them have a bound") {
+    Receiver receiver;
+    REQUIRE(receiver.sink.handle(FrontierRecord{INT64_MAX / kBlock * kBlock}));
+    const std::vector<std::byte> byte(1);
+    for (std::size_t i = 0; i <= Sink::kMaxFinishedRanges; ++i) {
+        REQUIRE_FALSE(receiver.sink.scattered());
+        if (i % 2 == 0) {
+            receiver.sink.accept(2 * i * kBlock, byte, nullptr);
+        } else {
+            REQUIRE(receiver.sink.handle(DropRecord{2 * i}));
+        }
+    }
+    CHECK(receiver.sink.scattered());
+}
+
+// What is not sent leaves no gaps behind: else honest trees of sparse files would reach the bound.
+TEST_CASE("the blocks of a file's holes are finished with it") {
+    constexpr std::uint64_t kStep = 2 * kBlock;
+    const auto leaf = simulation::random_bytes(kLeafBytes, 1);
+    Receiver receiver;
+    std::vector<Range> data;
+    for (std::uint64_t i = 1; i <= 20; ++i) data.push_back({i * kStep, i * kStep + kLeafBytes});
+    const std::uint64_t size = 21 * kStep + kBlock + 5;
+    REQUIRE(receiver.takes(kBlock, size, data));
+    for (const Range& range : data) {
+        // Of a block in a hole nothing is taken, and no credit returns for it.
+        const std::uint64_t credit = receiver.sink.credit();
+        receiver.sink.accept(kBlock + range.first - kBlock, leaf, nullptr);
+        REQUIRE(receiver.sink.handle(DropRecord{(kBlock + range.first) / kBlock - 1}));
+        CHECK(receiver.sink.credit() == credit);
+    }
+    for (const Range& range : data) {
+        const Digest digest = leaf_digest(leaf);
+        receiver.sink.accept(kBlock + range.first, leaf, &digest);
+        receiver.settle();
+    }
+    FileDigest digest(size);
+    std::uint64_t at = 0;
+    for (const Range& range : data) {
+        digest.add_zeros(at, range.first);
+        digest.add_leaf(range.first, leaf_digest(leaf));
+        at = range.last;
+    }
+    digest.add_zeros(at, size);
+    REQUIRE(receiver.sink.handle(CloseRecord{0, size, 1, digest.finish()}));
+    REQUIRE(receiver.finish());
+    receiver.settle();
+    CHECK(receiver.sink.finished());
+    CHECK(receiver.sink.totals().files_done == 1);
+    CHECK(receiver.disk.files.at("to/f0").bytes.size() == size);
+}

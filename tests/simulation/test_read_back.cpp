@@ -1,7 +1,6 @@
 // A disk that gives back something else than was written: found before the file gets its name, and
 // the bad leaf alone moves again (--verify readback).
-#include "tests/support/catch.h"
-#include "tools/sim/run.h"
+#include "tests/simulation/receiver.h"
 
 using namespace lambda;
 using namespace lambda::simulation;
@@ -113,4 +112,28 @@ TEST_CASE("a disk that lies each time fails the file, and no other") {
     }
     CHECK(lying.run->source.open_files() == 0);
     CHECK(lying.run->target.open_files() == 0);
+}
+
+TEST_CASE("what was written is read back while more comes, also to a disk that is always behind") {
+    using transfer::kLeafBytes;
+    transfer::testing::Receiver receiver(64);
+    constexpr std::uint64_t kBlock = transfer::testing::Receiver::kBlock, kBlocks = 400;
+    receiver.sink.set_read_back();
+    unsigned read = 0;
+    receiver.disk.on_read = [&](const std::string&, std::uint64_t) { ++read; };
+    const auto block = random_bytes(kBlock, 1);
+    const transfer::Digest leaves[] = {transfer::leaf_digest(ByteView(block).first(kLeafBytes)),
+                                       transfer::leaf_digest(ByteView(block).subspan(kLeafBytes))};
+    REQUIRE(receiver.takes(0, kBlocks * kBlock));
+    receiver.turn();
+    for (std::uint64_t next = 0; next < kBlocks; receiver.turn()) {
+        // The network is faster: it fills each slot as soon as there is credit.
+        for (; next < std::min(receiver.sink.credit(), kBlocks); ++next) {
+            for (std::uint64_t at = 0; at < kBlock; at += kLeafBytes)
+                receiver.sink.accept(next * kBlock + at, ByteView(block).subspan(at, kLeafBytes),
+                                     &leaves[at / kLeafBytes]);
+        }
+        receiver.world.step(receiver.world.now() + std::chrono::seconds(1));
+    }
+    CHECK(read > 0);
 }

@@ -108,6 +108,40 @@ TEST_CASE("zeros said as a hole have the digest of zeros read") {
     CHECK(sparse.finish() == digest_in_order(file));
 }
 
+TEST_CASE("a hole of any size is digested a bounded number of leaves at a time") {
+    const bool strong = GENERATE(false, true);
+    constexpr std::uint64_t kLeaves = 5 * FileDigest::kZerosAtOnce;
+    constexpr std::uint64_t kSize = kLeaves * kLeafBytes + 9, kData = kSize / 2 / kLeafBytes;
+    const Digest data = leaf_digest(bytes_of(kLeafBytes, 3)), zeros = zero_leaf_digest(kLeafBytes);
+    const Sha256 strong_data = sha256(bytes_of(kLeafBytes, 3)),
+                 strong_zeros = zero_leaf_sha256(kLeafBytes), strong_end = zero_leaf_sha256(9);
+    FileDigest whole(kSize, strong), sparse(kSize, strong);
+    for (std::uint64_t leaf = 0; leaf < kLeaves; ++leaf) {
+        const bool hole = leaf != kData;
+        whole.add_leaf(leaf * kLeafBytes, hole ? zeros : data,
+                       strong ? &(hole ? strong_zeros : strong_data) : nullptr);
+    }
+    whole.add_leaf(kLeaves * kLeafBytes, zero_leaf_digest(9), strong ? &strong_end : nullptr);
+    sparse.add_zeros(0, kData * kLeafBytes);
+    sparse.add_zeros((kData + 1) * kLeafBytes, kSize);
+    CHECK(sparse.lags());
+    sparse.add_leaf(kData * kLeafBytes, data, strong ? &strong_data : nullptr);
+    unsigned steps = 0;
+    for (; sparse.lags(); ++steps) sparse.advance(1000);
+    CHECK(steps == (kLeaves - FileDigest::kZerosAtOnce + 999) / 1000);
+    REQUIRE(sparse.complete());
+    CHECK(sparse.finish() == whole.finish());
+    if (strong) CHECK(sparse.finish_strong() == whole.finish_strong());
+}
+
+TEST_CASE("the first step over a hole without end ends") {
+    FileDigest digest(INT64_MAX);
+    digest.add_zeros(0, INT64_MAX);
+    digest.advance(1000);
+    CHECK(digest.lags());
+    CHECK_FALSE(digest.complete());
+}
+
 TEST_CASE("a strong digest does not depend on the order of leaves, nor on how zeros are said") {
     std::vector<std::byte> file = bytes_of(5 * kLeafBytes + 77, 1);
     std::fill(file.begin() + 2 * kLeafBytes, file.begin() + 4 * kLeafBytes, std::byte{0});
@@ -152,6 +186,34 @@ TEST_CASE("names that could leave the target are refused in a record") {
     CHECK_FALSE(survives(file_record(".lambda-" + hash + ".parts")));
     CHECK(survives(file_record(".lambda-" + hash + ".partss")));
     CHECK_FALSE(survives(file_record(std::string(4097, 'a'))));
+}
+
+TEST_CASE("texts of the peer are cut to what a person reads") {
+    const std::string longest(65535, 't');
+    const auto came = [](const Record& record) {
+        std::vector<std::byte> out;
+        append_record(out, record);
+        // As a peer that does not cut them: the writer does.
+        RecordReader reader;
+        reader.put(out);
+        return *reader.next();
+    };
+    CHECK(std::get<SkipRecord>(came(SkipRecord{"a", longest})).why.size() == 2048);
+    // Those are not cut where they are written.
+    CHECK(std::get<SkipRecord>(came(SkipRecord{longest, "w"})).name.size() == kMaxNameBytes);
+    std::vector<std::byte> raw;
+    ByteWriter writer(raw);
+    writer.u8(0x23);  // REFUSE
+    writer.u24(4 + 1 + 2 + 65535 + 2 + 65535);
+    writer.u32(7);
+    writer.u8(1);
+    writer.string16(longest);
+    writer.string16(longest);
+    RecordReader reader;
+    reader.put(raw);
+    const auto refuse = std::get<RefuseRecord>(*reader.next());
+    CHECK(refuse.message == longest.substr(0, 2048));
+    CHECK(refuse.remedy == longest.substr(0, 2048));
 }
 
 TEST_CASE("ranges of data that overlap, run backwards or leave the file are refused") {

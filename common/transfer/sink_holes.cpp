@@ -1,0 +1,38 @@
+// What of a file is not sent: its blocks count as finished from the start, so that those that come
+// leave no gaps, and its zeros are digested here.
+#include "common/transfer/sink.h"
+
+namespace lambda::transfer {
+
+void Sink::finish_holes(const FileRecord& record) {
+    if (record.data.empty()) return;
+    std::uint64_t at = 0;
+    for (const Range& range : record.data) {
+        finish_blocks_of(record, {at, range.first});
+        at = range.last;
+    }
+    finish_blocks_of(record, {at, record.size});
+}
+
+// Those that lie in a range wholly; the last block of a large file has nothing else in it.
+void Sink::finish_blocks_of(const FileRecord& record, Range offsets) {
+    const std::uint64_t last =
+        offsets.last == record.size ? behind(record) : record.place + offsets.last;
+    const Range blocks{(record.place + offsets.first + block_bytes_ - 1) / block_bytes_,
+                       last / block_bytes_};
+    if (!offsets.empty() && !blocks.empty()) finished_blocks_.insert(blocks);
+}
+
+// A hole may be of any size: a bounded number of its leaves each turn.
+void Sink::digest_holes() {
+    digesting_ = false;
+    for (const FileNumber number : sparse_) {
+        File& file = files_.at(number);
+        if (file.failed || !file.digest.lags()) continue;
+        digesting_ = true;
+        file.digest.advance(kZerosATurn);
+        return maybe_commit(number);
+    }
+}
+
+}  // namespace lambda::transfer

@@ -1,0 +1,79 @@
+// A sender of sparse files: how many ranges it announces that are not done.
+#include "common/transfer/source.h"
+#include "tests/support/catch.h"
+#include "tools/sim/list_walker.h"
+
+using namespace lambda;
+using namespace lambda::transfer;
+
+namespace {
+
+// Every file has as many ranges as a record may have. What is read never comes.
+struct SparseDisk final : ports::Disk {
+    static constexpr std::uint64_t kSize = 2 * kMaxDataRanges * kLeafBytes;
+
+    std::uint32_t slot_count() const override { return 2; }
+    ByteSpan slot(std::uint32_t) override { return memory_; }
+    void open_source(ports::DiskTag tag, const ports::SourceFile&, std::uint64_t) override {
+        ports::DiskEvent event{.tag = tag};
+        event.size = kSize;
+        for (std::uint64_t i = 0; i < kMaxDataRanges; ++i)
+            event.data.push_back({2 * i * kLeafBytes, (2 * i + 1) * kLeafBytes});
+        events_.push_back(std::move(event));
+    }
+    bool read(ports::DiskTag, ports::DiskFile, std::uint64_t, std::uint32_t, std::size_t,
+              std::size_t) override {
+        return false;
+    }
+    void check_source(ports::DiskTag, ports::DiskFile) override {}
+    void find_partials(ports::DiskTag, const std::string&, bool) override {}
+    void create_target(ports::DiskTag, const ports::TargetName&, std::uint64_t, Keep) override {}
+    bool write(ports::DiskTag, ports::DiskFile, std::uint64_t, std::uint32_t, std::size_t,
+               std::size_t) override {
+        return false;
+    }
+    void sync(ports::DiskTag, ports::DiskFile, std::uint64_t, std::vector<std::byte>) override {}
+    void flush(ports::DiskTag, ports::DiskFile) override {}
+    void commit(ports::DiskTag, ports::DiskFile, const ports::FileMetadata&) override {}
+    void make_entry(ports::DiskTag, ports::Making) override {}
+    void close(ports::DiskFile) override {}
+    void submit() override {}
+    std::span<ports::DiskEvent> poll() override {
+        given_ = std::exchange(events_, {});
+        return given_;
+    }
+
+  private:
+    std::vector<std::byte> memory_ = std::vector<std::byte>(kLeafBytes);
+    std::vector<ports::DiskEvent> events_, given_;
+};
+
+}  // namespace
+
+TEST_CASE("a sender announces no more ranges of data than it may have in hand") {
+    SparseDisk disk;
+    simulation::ListWalker walker;
+    StreamSender stream;
+    StreamReceiver receiver;
+    Source source(disk, walker, stream, kLeafBytes,
+                  Source::Listener{[](Source::Failure) {}, [](const SkipRecord&) {}});
+    for (int i = 0; i < 8; ++i)
+        walker.entries.push_back({.path = std::to_string(i), .name = std::to_string(i)});
+    walker.no_more();
+    std::size_t announced = 0;
+    const auto turns = [&] {
+        for (int i = 0; i < 20; ++i) {
+            source.turn();
+            for (ports::DiskEvent& event : disk.poll()) source.handle(std::move(event));
+            while (const auto piece = stream.next_piece()) receiver.handle_piece(*piece);
+            while (const auto record = receiver.next())
+                announced += std::holds_alternative<FileRecord>(*record);
+            REQUIRE(stream.handle_consumed(receiver.consumed()));
+        }
+        return announced;
+    };
+    CHECK(turns() == Source::kMostRanges / kMaxDataRanges);
+    CHECK(source.lack() != Source::Lack::nothing);
+    source.handle_refuse(RefuseRecord{1, Fault::file, "", ""});
+    CHECK(turns() == Source::kMostRanges / kMaxDataRanges + 1);
+}
