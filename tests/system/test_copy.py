@@ -254,7 +254,7 @@ class Copies(CopyCase):
         client.kill()
         wait_for(lambda: "cut: the copy was cancelled" in b.stderr, "the end of the copy", alive=b.running)
         # One that is refused forgets nothing of what was begun.
-        self.copy(a.url("data"), b.url("new/dir"), "--connect", "source", code=FILE_FAILED)
+        self.copy(a.url("data"), b.url("new/dir"), "--connect", "source", code=NO_SESSION)
         again = self.copy(a.url("data"), b.url("new/dir"))
         self.assertGreater(again.summary["bytes_kept"] + again.summary["adopted"], 0)
         self.assert_copied(names, a, b, to="new/dir")
