@@ -513,8 +513,9 @@ class Grants(CopyCase):
                       good + "size=-1; /one", good + "x" * 3000):
             self.assertEqual(self.source.ask("GRANT " + facts)[0], 501, facts)
         full = self.request("00" * 16)[5:]
-        for old, new in (("grant=00", "grant=0"), ("there=/one", "there=%0D%0A"), ("there=/one", "there=%zz"),
+        for old, new in (("grant=00", "grant=0"), ("there=/one", "there=%00"), ("there=/one", "there=%zz"),
                          ("there=/one;", ""), ("port=", "port=9"), ("host=127.0.0.1", "host="), ("get", "sideways"),
+                         ("host=127.0.0.1", "host=127.0.0.1%0A"),
                          ("; /copied", ";"), ("stripes=2", "stripes=0"), ("; /copied", ";walk=0102; /copied"),
                          ("; /copied", ";walk=xyz; /copied")):
             self.assertIn(old, full)
