@@ -298,7 +298,7 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
         if (outcome) {
             tries.add(*outcome);
             if (!outcome->cut) return tries.all();
-            retry.stood(now());
+            retry.stood(now(), dialling::moved_some(*outcome));
             if (!go_on(plan, *outcome, !arguments.receipt.empty())) tries.repeat();
             if (plan.items.empty()) {
                 mover::Outcome all = tries.all();

@@ -101,7 +101,10 @@ void Server::State::stop() {
     clock.async_wait([this](const boost::system::error_code& problem) {
         if (!problem) cut();
     });
-    transfers.when_idle([this] { leave(kGoodbyeLooks); });
+    transfers.when_idle([this] {
+        copies.stop_all(stopping_error());  // those that rest between two tries
+        leave(kGoodbyeLooks);
+    });
 }
 
 void Server::State::cut() {
@@ -117,7 +120,8 @@ void Server::State::cut() {
 }
 
 void Server::State::leave(int looks) {
-    if (looks == 0 || service.admission.count() == 0) return loop.stop();
+    const bool all_gone = service.admission.count() == 0 && copies.running() == 0;
+    if (looks == 0 || all_gone) return loop.stop();
     clock.expires_after(kGoodbyePause);
     clock.async_wait([this, looks](const boost::system::error_code& problem) {
         if (!problem) leave(looks - 1);

@@ -97,7 +97,10 @@ class Session : public std::enable_shared_from_this<Session> {
     boost::asio::awaitable<void> copy(const std::string& argument);
     boost::asio::awaitable<void> begin_copy(const std::string& argument);
     void order_copy(const session::CopyOrder& order);
-    bool follow_copy(std::uint64_t number, bool owns);
+    // waits: hears of it. conducts: it ends with the session. starts: until both servers have
+    // agreed.
+    enum class Follower { waits, conducts, starts };
+    bool follow_copy(std::uint64_t number, Follower how);
     void tell(int code, const std::string& text);
     void tell_changes(std::uint64_t number, std::size_t most_unsent);
 

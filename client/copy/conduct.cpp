@@ -4,6 +4,7 @@
 #include "client/offer.h"
 #include "client/progress.h"
 #include "client/waiting.h"
+#include "common/dialling/retry.h"
 #include "common/session/entry.h"
 #include "common/session/facts.h"
 #include "common/transfer/names.h"
@@ -68,6 +69,13 @@ mover::Progress progress_of(const session::CopyStatus& status) {
             .current_name = {}};
 }
 
+// Of a copy that goes on by itself.
+std::optional<std::uint64_t> number_of(const session::Reply& reply) {
+    const auto facts = session::Facts::parse(reply.text());
+    const std::string* const number = facts ? facts->facts.find("copy") : nullptr;
+    return number != nullptr ? session::parse_number(*number) : std::nullopt;
+}
+
 }  // namespace
 
 const char* to_string(Role role) {
@@ -86,7 +94,7 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
 
 std::optional<CopyTry> Conductor::run() {
     error_.reset();
-    stood_ = moved_ = unreached_ = false;
+    stood_ = agreed_ = moved_ = unreached_ = false;
     if (!open(Role::source) || !open(Role::destination) || !look()) return std::nullopt;
     CopyTry done;
     const bool source_first = arguments_.connect == Connect::source;
@@ -270,46 +278,44 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
         fail(reply.error(), dialler);
         return Outcome::failed;
     }
-    if (reply->positive() && becomes_ && plan_.landing) {
-        marked_ = true;
-        plan_.landing->begins();
-    }
     if (reply->code == 150) {
+        if (becomes_ && plan_.landing) {
+            marked_ = true;
+            plan_.landing->begins();
+        }
         const Outcome outcome = follow(dialler, done);
         began_ = began_ || outcome != Outcome::unreached;
         return outcome;
-    }
-    if (reply->code == 250) {
-        const auto facts = session::Facts::parse(reply->text());
-        const std::string* const number = facts ? facts->facts.find("copy") : nullptr;
-        done.detached = number != nullptr ? session::parse_number(*number) : std::nullopt;
-        began_ = true;
-        if (done.detached) return Outcome::copied;
     }
     fail(refusal(*reply, fault_of(reply->code), {}), dialler);
     return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
 }
 
 Conductor::Outcome Conductor::follow(Role dialler, CopyTry& done) {
-    const auto last = hear_copy(*session(dialler), report_, [&] {
-        moved_ = true;
-        session(other(dialler)).reset();
+    const auto last = hear_copy(*session(dialler), report_, [&](const session::CopyStatus& status) {
+        moved_ = moved_ || status.bytes > 0 || status.files > 0;
+        if (!std::exchange(agreed_, true)) session(other(dialler)).reset();
     });
     if (!last) {
         fail(last.error(),
              last.error().side == Side::local ? std::nullopt : std::optional<Role>(dialler));
         return Outcome::failed;
     }
+    if (arguments_.detach && last->code == 250) {
+        done.detached = number_of(*last);
+        if (done.detached) return Outcome::copied;
+    }
     auto result = session::parse_copy_result(*last);
     if (!result) {
         fail(refusal(*last, fault_of(last->code), {}), dialler);
         return Outcome::failed;
     }
-    if (result->unreached && !moved_) {
+    if (result->unreached && !agreed_) {
         fail(*std::move(result->cut), dialler);
         return Outcome::unreached;
     }
     done.result = *std::move(result);
+    moved_ = moved_ || dialling::moved_some(outcome_of(done.result));
     return Outcome::copied;
 }
 
@@ -356,9 +362,8 @@ mover::Outcome outcome_of(const session::CopyResult& result) {
 }
 
 Result<session::Reply> hear_copy(Connection& connection, Report& report,
-                                 const std::function<void()>& moving) {
+                                 const std::function<void(const session::CopyStatus&)>& moved) {
     ProgressLine progress(report, now());
-    bool moves = false;
     for (;;) {
         auto reply = connection.receive(kSilence);
         if (!reply || !reply->preliminary()) {
@@ -377,9 +382,7 @@ Result<session::Reply> hear_copy(Connection& connection, Report& report,
         }
         const auto status = session::parse_copy_status(reply->text());
         if (!status) continue;
-        if (!std::exchange(moves, moves || status->state == session::CopyState::moving) && moves) {
-            moving();
-        }
+        moved(*status);
         if (now() >= progress.next_look()) progress.look(progress_of(*status), now());
     }
 }

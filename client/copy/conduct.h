@@ -46,7 +46,7 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands);
 struct CopyTry {
     Role dialler = Role::destination;
     session::CopyResult result;
-    std::optional<std::uint64_t> detached;  // the number of a copy that goes on by itself
+    std::optional<std::uint64_t> detached{};  // the number of a copy that goes on by itself
 };
 // An error of a server, or on the way to it, with its role.
 struct CopyError {
@@ -69,8 +69,9 @@ class Conductor {
     // Of the last run: neither server that was to dial the other may, or can.
     bool unreached() const { return unreached_; }
     // Of the last run.
-    bool stood() const { return stood_; }  // both sessions
-    bool moved() const { return moved_; }  // there were bytes on the way
+    bool stood() const { return stood_; }    // both sessions
+    bool agreed() const { return agreed_; }  // the servers with each other
+    bool moved() const { return moved_; }    // bytes or files came over
 
   private:
     std::unique_ptr<Connection>& session(Role role) {
@@ -100,7 +101,7 @@ class Conductor {
     const Arguments& arguments_;
     Report& report_;
     std::unique_ptr<Connection> source_, destination_;
-    bool stood_ = false, moved_ = false, unreached_ = false;
+    bool stood_ = false, agreed_ = false, moved_ = false, unreached_ = false;
     bool marked_ = false;  // the landing
     bool began_ = false;   // something may stand at the target; of an earlier command, too
     std::optional<std::uint64_t> size_;  // of a source that is a file
@@ -114,9 +115,9 @@ class Conductor {
 std::optional<Role> role_of(const Error& error, Role dialler);
 mover::Outcome outcome_of(const session::CopyResult& result);
 
-// Hears the replies of a copy up to its result, and shows the progress. `moving` is called once
-// bytes move. An interruption is an error; the server was told then.
+// Hears the replies of a copy up to its result, and shows the progress. `moved` is told of each
+// second. An interruption is an error; the server was told then.
 Result<session::Reply> hear_copy(Connection& connection, Report& report,
-                                 const std::function<void()>& moving);
+                                 const std::function<void(const session::CopyStatus&)>& moved);
 
 }  // namespace lambda::client

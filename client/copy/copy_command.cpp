@@ -73,19 +73,17 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
     Retry retry(arguments.settings.retry_for, seed);
     Tries tries;
-    bool began = false, met = false;  // the servers each other
+    bool met = false;  // the servers each other
     for (;;) {
         const auto done = conductor.run();
-        met = met || done || conductor.moved();
+        met = met || done || conductor.agreed();
         if (done && done->detached) {
             const bool at_source = done->dialler == Role::source;
             tell_detached(*done->detached, (at_source ? plan.source : plan.destination).server,
                           report);
             return true;
         }
-        // Patience begins with the first two sessions, and anew where bytes moved.
-        const bool first = conductor.stood() && !std::exchange(began, true);
-        if (done || first || conductor.moved()) retry.stood(now());
+        if (conductor.stood()) retry.stood(now(), conductor.moved());
         CopyError cut;
         if (done) {
             tries.add(outcome_of(done->result));
@@ -189,7 +187,7 @@ void wait_for_copy(RemoteSession& session, std::uint64_t number, Report& report)
         "COPY",
         session::format_copy_order({.what = session::CopyOrder::What::wait, .copy = number}));
     if (!queued) return report.error(queued.error());
-    const auto last = hear_copy(session.connection(), report, [] {});
+    const auto last = hear_copy(session.connection(), report, [](const auto&) {});
     if (session.connection().logged_in()) report.session_stands();
     if (!last) return report.error(last.error());
     const auto result = session::parse_copy_result(*last);

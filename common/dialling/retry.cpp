@@ -5,7 +5,8 @@
 
 namespace lambda::dialling {
 
-void Retry::stood(Time now) {
+void Retry::stood(Time now, bool moved) {
+    if (give_up_ && !moved) return;
     give_up_ = now + patience_;
     next_ = kFirstPause;
 }
@@ -16,6 +17,10 @@ std::optional<Duration> Retry::pause(Time now) {
     const Duration pause = std::min(Duration(part(random_)), *give_up_ - now);
     next_ = std::min(2 * next_, kLongestPause);
     return pause;
+}
+
+bool moved_some(const mover::Outcome& outcome) {
+    return outcome.bytes > 0 || outcome.files > 0;
 }
 
 bool may_pass(const Error& error) {

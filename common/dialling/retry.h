@@ -1,5 +1,6 @@
 // When a lost session is dialled again: pauses that double, each with jitter, until the time is
-// over. The time begins anew whenever a session stood. Pure.
+// over. The time begins with the first session that stood, and anew with each that moved something.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,10 @@ class Retry {
 
     Retry(Duration patience, std::uint64_t seed) : patience_(patience), random_(seed) {}
 
-    // A session stood until `now`.
-    void stood(Time now);
+    // A session stood until `now`. One that moved nothing is no reason to go on for longer: where
+    // servers can be spoken to and data cannot pass, each try would be cut, and the next one agreed
+    // upon, for ever.
+    void stood(Time now, bool moved);
     // How long to wait before the next try: between a half and all of the pause. Nothing when the
     // time is over, or no session ever stood.
     std::optional<Duration> pause(Time now);
@@ -31,6 +34,8 @@ class Retry {
     Duration next_ = kFirstPause;
 };
 
+// Whether data passed.
+bool moved_some(const mover::Outcome& outcome);
 // Whether trying again may help.
 bool may_pass(const Error& error);
 // Likewise, where nobody is there to mend what refuses: what the network does may pass, a refusal

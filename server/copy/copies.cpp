@@ -41,7 +41,8 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     if (wish.request.port < kLeastPort) {
         return Reply{.code = 504, .lines = {"Ports below 1024 are not dialled"}};
     }
-    auto share = transfers_.reserve(wish.request.terms);
+    session::Terms wanted = wish.request.terms;
+    auto share = transfers_.reserve(wanted);
     if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
     auto& [terms, memory] = std::get<Transfers::Share>(share);
     wish.request.terms = std::move(terms);
@@ -66,6 +67,8 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
                  .tells_changes = tells_changes,
                  .moved = [this, number] { post_([this, number] { tell(number); }); },
                  .changed = [this, number] { post_([this, number] { tell_changes(number); }); },
+                 .rests = [this, number] { post_([this, number] { rest(number); }); },
+                 .wakes = [this, number] { post_([this, number] { wake(number); }); },
                  .ended = [this, number] { post_([this, number] { end(number); }); }});
     if (!copy) {
         transfers_.release(memory);
@@ -74,6 +77,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     Entry& entry = entries_[number];
     entry.account = std::move(wish.account);
     entry.copy = *std::move(copy);
+    entry.wanted = std::move(wanted);
     entry.memory = memory;
     entry.copy->start();
     return number;
@@ -116,6 +120,11 @@ void Copies::stop_all(const Error& why) {
     }
 }
 
+std::size_t Copies::running() const {
+    return static_cast<std::size_t>(std::count_if(
+        entries_.begin(), entries_.end(), [](const auto& entry) { return !!entry.second.copy; }));
+}
+
 void Copies::abandon() {
     for (auto& [number, entry] : entries_) entry.copy.reset();
 }
@@ -129,7 +138,8 @@ void Copies::tell(std::uint64_t number) {
     const auto found = entries_.find(number);
     if (found == entries_.end() || !found->second.copy) return;
     const session::CopyStatus status = found->second.copy->status();
-    for (const auto& [ticket, watcher] : found->second.watchers) watcher.moved(status);
+    std::erase_if(found->second.watchers,
+                  [&](const auto& watcher) { return !watcher.second.moved(status); });
 }
 
 void Copies::tell_changes(std::uint64_t number) {
@@ -154,9 +164,31 @@ void Copies::end(std::uint64_t number) {
     const std::map<Ticket, Watcher> watchers = std::exchange(entry.watchers, {});
     for (const auto& [ticket, watcher] : watchers) watcher.ended(entry.result);
     entry.copy.reset();
-    const std::uint64_t memory = entry.memory;
+    const auto memory = std::exchange(entry.memory, std::nullopt);
     forget_oldest();
-    transfers_.release(memory);
+    if (memory) transfers_.release(*memory);
+}
+
+// Between two tries, which may be days, others have the use of it.
+void Copies::rest(std::uint64_t number) {
+    if (const auto memory = std::exchange(entries_.at(number).memory, std::nullopt))
+        transfers_.release(*memory);
+}
+
+void Copies::wake(std::uint64_t number) {
+    Entry& entry = entries_.at(number);
+    auto share = transfers_.reserve(entry.wanted);
+    if (const auto* refused = std::get_if<Reply>(&share)) {
+        entry.copy->take_share(Error{.fault = Fault::cut,
+                                     .message = refused->text(),
+                                     .path = {},
+                                     .side = Side::local,
+                                     .remedy = {}});
+        return;
+    }
+    auto& [terms, memory] = std::get<Transfers::Share>(share);
+    entry.memory = memory;
+    entry.copy->take_share(std::move(terms));
 }
 
 void Copies::tell_end(std::uint64_t number, Ticket ticket) {

@@ -24,7 +24,8 @@ class Copies {
 
     // Who follows a copy, on the loop's thread. `ended` comes once, last.
     struct Watcher {
-        std::function<void(const session::CopyStatus&)> moved;
+        // Once both servers have agreed, each second. False: it has heard enough, and goes.
+        std::function<bool(const session::CopyStatus&)> moved;
         std::function<void()> changed{};  // of who began a sync: take_changes() has some
         std::function<void(const session::CopyResult&)> ended;
     };
@@ -57,6 +58,7 @@ class Copies {
     bool unwatch(std::uint64_t number, Ticket ticket);
 
     void stop_all(const Error& why);
+    std::size_t running() const;
     // At the loop's end: waits for the threads of those that still run.
     void abandon();
 
@@ -64,7 +66,8 @@ class Copies {
     struct Entry {
         std::string account;
         std::unique_ptr<Copy> copy;  // while it runs
-        std::uint64_t memory = 0;
+        session::Terms wanted;
+        std::optional<std::uint64_t> memory;  // its share, but while it rests
         std::map<Ticket, Watcher> watchers;
         session::CopyStatus status;  // once it has ended
         session::CopyResult result;
@@ -72,6 +75,8 @@ class Copies {
     Entry* find(std::uint64_t number, const std::string& account);
     void tell(std::uint64_t number);
     void tell_changes(std::uint64_t number);
+    void rest(std::uint64_t number);
+    void wake(std::uint64_t number);
     void end(std::uint64_t number);
     void tell_end(std::uint64_t number, Ticket ticket);
     void forget_oldest();

@@ -120,7 +120,7 @@ void Copy::stop_waiting() {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
     }
-    room_.notify_all();
+    heard_.notify_all();
 }
 
 std::vector<transfer::Change> Copy::take_changes(std::size_t most) {
@@ -132,8 +132,16 @@ std::vector<transfer::Change> Copy::take_changes(std::size_t most) {
         taken.assign(std::make_move_iterator(changes_.begin()), std::make_move_iterator(end));
         changes_.erase(changes_.begin(), end);
     }
-    room_.notify_all();
+    heard_.notify_all();
     return taken;
+}
+
+void Copy::take_share(Result<session::Terms> terms) {
+    {
+        const std::lock_guard lock(mutex_);
+        share_ = std::move(terms);
+    }
+    heard_.notify_all();
 }
 
 session::CopyStatus Copy::status() const {
@@ -154,7 +162,7 @@ void Copy::run() {
         all = tries.all();
         if (!outcome) all.cut = outcome.error();
         if (!all.cut || !dialling::comes_back(*all.cut)) break;
-        if (outcome) retry.stood(dialling::now());
+        if (outcome) retry.stood(dialling::now(), dialling::moved_some(*outcome));
         const auto time = retry.pause(dialling::now());
         if (!time || dialling::Interruption(interruption_.get()).raised()) break;
         note(all.cut->sentence() + "; trying again in " + format_duration(*time));
@@ -163,9 +171,9 @@ void Copy::run() {
     result_ = result_of(all);
     {
         const std::lock_guard lock(mutex_);
-        result_.unreached = result_.cut && status_.state == session::CopyState::dialling &&
-                            result_.cut->fault == Fault::session &&
-                            result_.cut->side == Side::network;
+        result_.unreached =
+            result_.cut && !tries.any() && status_.state == session::CopyState::dialling &&
+            result_.cut->fault == Fault::session && result_.cut->side == Side::network;
         if (result_.cut && cancelled_) {
             result_.cut = cancelled_;
             result_.unreached = false;
@@ -183,11 +191,28 @@ void Copy::run() {
 void Copy::pause(Duration time) {
     samples_.clear();
     enter(session::CopyState::dialling);
+    rested_ = true;
+    task_.rests();
     pollfd ends{.fd = interruption_.get(), .events = POLLIN, .revents = 0};
     dialling::poll_until({&ends, 1}, dialling::now() + time);
 }
 
+// After a rest.
+Result<void> Copy::have_share() {
+    if (!rested_) return {};
+    task_.wakes();
+    std::unique_lock lock(mutex_);
+    heard_.wait(lock, [this] { return share_ || stopping_; });
+    if (!share_) return cancelled_.value_or(Error{});
+    auto terms = *std::exchange(share_, std::nullopt);
+    if (!terms) return terms.error();
+    rested_ = false;
+    task_.request.terms = *std::move(terms);
+    return {};
+}
+
 Result<mover::Outcome> Copy::perform() {
+    if (auto share = have_share(); !share) return share.error();
     const session::CopyRequest& request = task_.request;
     const bool fetches = request.terms.direction == session::Direction::get;
     auto connection = dialling::Connection::open({.server = {request.host, request.port},
@@ -281,7 +306,7 @@ void Copy::changed(const transfer::Change& change) {
     bool first = false;
     {
         std::unique_lock lock(mutex_);
-        room_.wait(lock, [this] { return changes_.size() < kMostChanges || stopping_; });
+        heard_.wait(lock, [this] { return changes_.size() < kMostChanges || stopping_; });
         if (stopping_) return;
         first = changes_.empty();
         changes_.push_back(change);

@@ -36,7 +36,10 @@ struct CopyTask {
     bool tells_changes = false;     // of a sync: somebody takes them
     std::function<void()> moved;    // a second passed, or the state changed
     std::function<void()> changed;  // there are changes to take, where there were none
-    std::function<void()> ended;    // result() is final; last call of all
+    std::function<void()>
+        rests;  // for now it moves nothing: its share of the server's means is free
+    std::function<void()> wakes;  // asks for one, by take_share()
+    std::function<void()> ended;  // result() is final; last call of all
 };
 
 class Copy final : private dialling::TransferWatch {
@@ -51,6 +54,9 @@ class Copy final : private dialling::TransferWatch {
     // Ends it soon, with `why` as CopyResult::cut. A repeated call changes nothing. Any thread.
     void cancel(Error why);
     session::CopyStatus status() const;  // any thread
+    // Answers CopyTask::wakes: the terms as this server allows them now, or why it does not. Any
+    // thread.
+    void take_share(Result<session::Terms> terms);
     // The oldest `most` of what a sync does or would do. Any thread.
     std::vector<transfer::Change> take_changes(std::size_t most);
     const session::CopyResult& result() const { return result_; }  // after ended()
@@ -65,6 +71,7 @@ class Copy final : private dialling::TransferWatch {
     // The copy's thread.
     void run();
     Result<mover::Outcome> perform();
+    Result<void> have_share();
     void pause(Duration time);
     void enter(session::CopyState state);
     void note(const std::string& text) override;
@@ -79,6 +86,7 @@ class Copy final : private dialling::TransferWatch {
     io::Descriptor interruption_;
     std::thread thread_;
     const Time began_;
+    bool rested_ = false;  // it has no share
     Time next_look_{};
     std::deque<Sample> samples_;  // of the last few seconds
     session::CopyResult result_;
@@ -86,9 +94,10 @@ class Copy final : private dialling::TransferWatch {
     mutable std::mutex mutex_;  // of all below
     session::CopyStatus status_;
     std::optional<Error> cancelled_;
+    std::optional<Result<session::Terms>> share_;  // that was asked for
     std::deque<transfer::Change> changes_;
-    bool stopping_ = false;  // nobody is waited for
-    std::condition_variable room_;
+    bool stopping_ = false;          // nobody is waited for
+    std::condition_variable heard_;  // changes were taken, a share came, or it stops
 };
 
 }  // namespace lambda::server

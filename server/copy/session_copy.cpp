@@ -55,6 +55,10 @@ Result<R> parse_record(const std::string& bytes, const char* refusal) {
     return std::move(*wanted);
 }
 
+std::string name_copy(std::uint64_t number) {
+    return session::Facts().add("copy", number).text();
+}
+
 // Of preliminary replies, while the client does not read.
 constexpr std::size_t kMostUnsent = 64 * 1024;
 constexpr const char* kNoWalk = "fact 'walk' is no record WALK";
@@ -218,13 +222,8 @@ asio::awaitable<void> Session::begin_copy(const std::string& argument) {
     }
     const std::uint64_t number = std::get<std::uint64_t>(begun);
     log("copy " + std::to_string(number) + " begins");
-    const std::string told = session::Facts().add("copy", number).text();
-    if (detach) {
-        reply(250, told);
-    } else {
-        reply(150, told);
-        follow_copy(number, true);
-    }
+    reply(150, name_copy(number));
+    follow_copy(number, detach ? Follower::starts : Follower::conducts);
 }
 
 void Session::order_copy(const session::CopyOrder& order) {
@@ -249,16 +248,21 @@ void Session::order_copy(const session::CopyOrder& order) {
         const bool known = service_.copies.cancel(order.copy, user_, cancelled());
         return known ? reply(250, "Cancelled") : reply(550, "There is no such copy");
     }
-    if (!follow_copy(order.copy, false)) reply(550, "There is no such copy");
+    if (!follow_copy(order.copy, Follower::waits)) reply(550, "There is no such copy");
 }
 
-// False: there is no such copy of this account. `owns`: the copy ends with this session.
-bool Session::follow_copy(std::uint64_t number, bool owns) {
+// False: there is no such copy of this account.
+bool Session::follow_copy(std::uint64_t number, Follower how) {
+    const bool owns = how != Follower::waits;
+    const bool leaves = how == Follower::starts;
     const std::weak_ptr<Session> weak = weak_from_this();
     Copies::Watcher watcher{.moved =
-                                [weak](const session::CopyStatus& status) {
-                                    if (const auto self = weak.lock())
-                                        self->tell(112, format_copy_status(status));
+                                [weak, number, leaves](const session::CopyStatus& status) {
+                                    const auto self = weak.lock();
+                                    if (!self) return true;
+                                    self->tell(112, format_copy_status(status));
+                                    if (leaves) self->finish({250, {name_copy(number)}});
+                                    return !leaves;
                                 },
                             .ended =
                                 [weak, number, owns](session::CopyResult result) {

@@ -79,8 +79,10 @@ class Impostor:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(os.path.join(key_of.state, "certificate.pem"),
                                      os.path.join(key_of.state, "key.pem"))
-        self.lines = lines
+        self.replies = {"USER": ["331 Password"], "PASS": ["230 Welcome"], "MLST": ["550 No such file"],
+                        "GRANT": [f"200 grant={'0' * 32};"], "COPY": lines}
         self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
         case.addCleanup(self.listener.close)
         threading.Thread(target=self.serve, daemon=True).start()
 
@@ -89,24 +91,32 @@ class Impostor:
         return "".join(f"{name}={values.get(name, 0)};" for name in cls.FACTS)
 
     def url(self, path):
-        return f"lambda://{USER}@127.0.0.1:{self.listener.getsockname()[1]}/{path}"
+        return f"lambda://{USER}@127.0.0.1:{self.port}/{path}"
 
     def serve(self):
-        replies = {"USER": ["331 Password"], "PASS": ["230 Welcome"], "MLST": ["550 No such file"],
-                   "GRANT": [f"200 grant={'0' * 32};"], "COPY": self.lines}
         try:
             while True:
                 plain, _ = self.listener.accept()
-                plain.settimeout(60)
-                while plain.recv(1) != b"\n":
-                    pass  # AUTH TLS
-                plain.sendall(b"220 Ready\r\n234 TLS follows\r\n")
-                with self.context.wrap_socket(plain, server_side=True) as stream:
+                with self.encrypted(plain) as stream:
                     for line in stream.makefile("rb"):
-                        said = replies.get(line.decode().split()[0], ["502 What?"])
-                        stream.sendall("".join(reply + "\r\n" for reply in said).encode())
+                        self.answer(stream, line)
         except OSError:
             pass  # the test is over
+
+    def encrypted(self, plain):
+        plain.settimeout(60)
+        if plain.recv(1, socket.MSG_PEEK) != b"\x16":  # a stripe's begins with the handshake
+            while plain.recv(1) not in (b"\n", b""):
+                pass  # AUTH TLS
+            plain.sendall(b"220 Ready\r\n234 TLS follows\r\n")
+        return self.context.wrap_socket(plain, server_side=True)
+
+    def answer(self, stream, line):
+        """The command's verb."""
+        verb = line.decode().split()[0]
+        said = self.replies.get(verb, ["502 What?"])
+        stream.sendall("".join(reply + "\r\n" for reply in said).encode())
+        return verb
 
 
 def fingerprint(server):

@@ -10,7 +10,7 @@ TEST_CASE("a session that never stood is not dialled again") {
     Retry retry(1h, 1);
     CHECK_FALSE(retry.pause(Time{} + 5s));
     Retry never(0s, 1);
-    never.stood(Time{} + 5s);
+    never.stood(Time{} + 5s, true);
     CHECK_FALSE(never.pause(Time{} + 5s));
 }
 
@@ -18,7 +18,7 @@ TEST_CASE("pauses double, differ by chance, and end with the time") {
     for (std::uint64_t seed = 1; seed < 20; ++seed) {
         Retry retry(10min, seed);
         const Time lost = Time{} + 1000s;
-        retry.stood(lost);
+        retry.stood(lost, false);
         Time now = lost;
         Duration most = Retry::kFirstPause;
         std::size_t tries = 0;
@@ -31,13 +31,36 @@ TEST_CASE("pauses double, differ by chance, and end with the time") {
         }
         CHECK(now == lost + 10min);
         CHECK(tries > 10);
-        retry.stood(now);  // anew
+        retry.stood(now, true);  // anew
         CHECK(retry.pause(now).value() <= Retry::kFirstPause);
     }
     Retry one(1h, 1), other(1h, 2);
-    one.stood(Time{});
-    other.stood(Time{});
+    one.stood(Time{}, false);
+    other.stood(Time{}, false);
     CHECK(one.pause(Time{}) != other.pause(Time{}));
+}
+
+TEST_CASE("sessions that stand and move nothing do not prolong the patience") {
+    Retry retry(10min, 1);
+    Time now = Time{} + 1000s;
+    retry.stood(now, false);
+    std::size_t tries = 0;
+    while (const auto pause = retry.pause(now)) {
+        now += *pause + 2min;  // until it is cut, since nothing comes
+        retry.stood(now, false);
+        REQUIRE(++tries < 100);
+    }
+    CHECK(now < Time{} + 1000s + 13min);
+    CHECK(tries > 3);
+    mover::Outcome outcome;
+    outcome.sent_packets = 100;
+    outcome.bytes_kept = 1;
+    CHECK_FALSE(moved_some(outcome));
+    outcome.bytes = 1;
+    CHECK(moved_some(outcome));
+    outcome.bytes = 0;
+    outcome.files = 1;  // an empty one
+    CHECK(moved_some(outcome));
 }
 
 TEST_CASE("what fails in each of several tries is told once, and what the last one mended, never") {
