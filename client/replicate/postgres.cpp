@@ -161,6 +161,10 @@ Result<void> PostgresDatabase::connect() {
     const char* const values[] = {"lambda-ftp", "10",    "10",         "5",
                                   "3",          "30000", uri_.c_str(), nullptr};
     connection_.reset(::PQconnectdbParams(keywords, values, 1));
+    // It would write to stderr by itself what the database tells a connection that ends.
+    if (connection_)
+        ::PQsetNoticeProcessor(
+            connection_.get(), [](void*, const char*) {}, nullptr);
     if (!connection_ || ::PQstatus(connection_.get()) != CONNECTION_OK) {
         return error(Fault::session,
                      connection_ ? one_line(::PQerrorMessage(connection_.get())) : "no memory");

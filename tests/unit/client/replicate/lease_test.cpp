@@ -1,4 +1,7 @@
 // What every store keeps to, be it in SQLite or in PostgreSQL: work is done under leases.
+#include <atomic>
+#include <thread>
+
 #include "tests/unit/client/replicate/forwarding_database.h"
 #include "tests/unit/client/replicate/stores.h"
 
@@ -263,6 +266,52 @@ TEST_CASE("a database that cuts its connections is dialled again") {
     postgres().cut();
     CHECK(good(store->beat({.owner = "me"}, milliseconds(10'000))).empty());
     CHECK(leased(*store, request(run.id)) == Names{"2"});
+}
+
+TEST_CASE("connections that are cut at any moment cost no work, and none is done twice") {
+    if (!to_be_had(true)) return;
+    Bench bench(true);
+    constexpr int kMovers = 3, kFiles = 90;
+    const auto first = bench.open();
+    const Run run = begin(*first);
+    Planned planned;
+    for (int i = 0; i < kFiles; ++i)
+        planned.tasks.push_back({.name = std::to_string(i), .standing = {.size = 1}});
+    plan(*first, run, planned);
+    std::vector<std::unique_ptr<Store>> stores;
+    for (int i = 0; i < kMovers; ++i) stores.push_back(bench.open());
+    std::atomic<int> at_work = kMovers, settled = 0, wrong = 0;
+    std::vector<std::thread> movers;
+    for (int i = 0; i < kMovers; ++i) {
+        LeaseRequest wanted = request(run.id, TaskState::waiting, "mover " + std::to_string(i));
+        wanted.most_files = 2;
+        wanted.lives = minutes(10);
+        movers.emplace_back([&, i, wanted]() mutable {
+            while (wrong == 0) {
+                ++wanted.ticket;
+                const auto lease = stores[i]->lease(wanted);
+                const auto beaten = stores[i]->beat({.owner = wanted.owner}, wanted.lives);
+                if (!lease || !beaten) ++wrong;
+                if (!lease || lease->number == 0) break;
+                if (beaten && !beaten->contains(lease->number)) ++wrong;
+                const auto kept = stores[i]->settle(lease->number, all_done(*lease));
+                if (kept && *kept) {
+                    settled += static_cast<int>(lease->tasks.size());
+                } else {
+                    ++wrong;
+                }
+            }
+            --at_work;
+        });
+    }
+    for (int seen = -1; at_work > 0; ::usleep(1000)) {
+        if (std::exchange(seen, settled) != settled) postgres().cut();
+    }
+    for (std::thread& mover : movers) mover.join();
+    CHECK(wrong == 0);
+    CHECK(settled == kFiles);
+    CHECK(good(first->sites(run.id))[0].moved.files == kFiles);
+    CHECK(good(first->waiting(run.id, 0)).files == 0);
 }
 
 TEST_CASE("whose connection is new gives the others time, since theirs may have been cut too") {
