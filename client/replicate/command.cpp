@@ -156,6 +156,16 @@ Result<void> keep_left_over(const Job& job, const Part& part, Store& store, cons
     return {};
 }
 
+// What another mover gave up, or left when it ended the run.
+Error not_done(const SiteStatus& site) {
+    return Error{.fault = Fault::cut,
+                 .message = "another mover ended the run without it" +
+                            (site.trouble.empty() ? std::string() : ": " + site.trouble),
+                 .path = site.place,
+                 .side = Side::network,
+                 .remedy = "run the job again"};
+}
+
 // Puts an end to the run, in the store and for the user; where other movers go on with it, for the
 // user alone.
 struct Conclusion {
@@ -188,6 +198,11 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
         Error error = failure.error;
         error.path = job.sites[failure.site].text + ": " + failure.name;
         report.error(error);
+    }
+    if (ending.how == Ending::How::finished && ending.errors.empty() && ending.unreached.empty()) {
+        for (const SiteStatus& site : *statuses) {
+            if (site.state != SiteState::done) report.error(not_done(site));
+        }
     }
     if (ending.how == Ending::How::interrupted) report.error(interruption_error());
     if (ending.how == Ending::How::cancelled) {

@@ -172,7 +172,7 @@ Result<Store::Joined> SqlStore::join(const std::string& shape,
                              .side = Side::local,
                              .remedy =
                                  "give all movers the same job file, or this job another "
-                                 "`name`"};
+                                 "`name`; who died counts as at work for its `lease`"};
             }
             if (auto ended = end(last->front().id, RunState::cancelled); !ended)
                 return ended.error();

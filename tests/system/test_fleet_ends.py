@@ -88,8 +88,15 @@ class Ends(FleetCase):
         self.assertEqual([summary["state"] for _, summary in got], ["left over"])
         with open(after) as file:
             self.assertEqual(file.read(), "left over 3\n")
+        # Nor does anybody end well with what another gave up.
+        mover, = self.begin_paused(job, 1)
+        self.postgres.sql("UPDATE lambda_ftp.site SET state = 4, trouble = 'no way' WHERE number = 1 AND run = "
+                          "(SELECT max(id) FROM lambda_ftp.run)")
+        self.assert_done(self.replicate(job, "resume"))
+        self.assertEqual(mover.wait(), CUT, mover.stdout + mover.stderr)
+        self.assertIn("no way", mover.stderr)
 
-    def test_cancel_while_a_range_is_carried_and_where_all_are_dead(self):
+    def test_pause_and_cancel_while_a_range_is_carried_and_where_all_are_dead(self):
         self.random_file("0", 12 * MIB, "source/large")
         server = self.server()
         copy = os.path.join(server.root, "copy")
@@ -98,7 +105,12 @@ class Ends(FleetCase):
         mover, = self.begin_paused(job, 1)
         self.assert_done(self.replicate(job, "resume"))
         wait_for(lambda: self.leases(mover, "piece = 1 AND lease.bytes > 0"), "a range done", alive=mover.running)
-        wait_for(lambda: self.leases(mover, "piece = 1 AND ended = 0"), "a range in hand", alive=mover.running)
+        in_hand = lambda: self.leases(mover, "piece = 1 AND ended = 0")
+        wait_for(in_hand, "a range in hand", alive=mover.running)
+        self.assert_done(self.replicate(job, "pause"))
+        wait_for(lambda: not in_hand(), "the pause", alive=mover.running)
+        self.assert_done(self.replicate(job, "resume"))
+        wait_for(in_hand, "a range in hand", alive=mover.running)
         self.assert_done(self.replicate(job, "cancel"))
         self.assertEqual(self.status(job)["state"], "cancelled")
         self.assertEqual(mover.wait(), CUT, mover.stdout + mover.stderr)
