@@ -135,7 +135,8 @@ bool Finisher::shares(const std::vector<Made>& fresh) {
         return false;
     // What is in named_ came by a shared batch: all that it lies on has a barrier.
     return std::all_of(fresh.begin(), fresh.end(), [this](const Made& made) {
-        return has_barrier(made.directory->device, made.directory->opened.get()) &&
+        return (!made.directory ||
+                has_barrier(made.directory->device, made.directory->opened.get())) &&
                (!made.opened || has_barrier(made.device, made.opened.get()));
     });
 }
