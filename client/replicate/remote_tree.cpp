@@ -5,6 +5,7 @@
 #include "client/waiting.h"
 #include "common/ports/disk.h"
 #include "common/session/entry.h"
+#include "common/transfer/record.h"
 
 namespace lambda::client::replicate {
 namespace {
@@ -31,6 +32,19 @@ Standing standing_of(const session::Entry& entry) {
             .size = entry.size,
             .mtime_ns = entry.mtime_ns,
             .mode = entry.mode};
+}
+
+// What a directory may call something in it.
+bool is_leaf(const std::string& name) {
+    return transfer::acceptable_name(name) && name.find('/') == name.npos;
+}
+
+Error leads_out(const std::string& name) {
+    return {.fault = Fault::protocol,
+            .message = "the server lists a name that leads out of its directory",
+            .path = name,
+            .side = Side::remote,
+            .remedy = "do not trust this server"};
 }
 
 }  // namespace
@@ -86,16 +100,22 @@ Result<void> RemoteTree::walk(const std::string& path, const std::string& prefix
         if (asked.empty()) continue;
         const std::string directory = std::move(asked.front());
         asked.pop_front();
+        std::optional<std::string> odd;
         const auto last = connection_->receive_lines([&](const session::ReplyLine& line) {
             if (line.first) return;
             const auto entry = session::parse_entry(line.text);
             if (!entry || ports::is_partial_name(entry->name)) return;
+            if (!is_leaf(entry->name)) {
+                odd = entry->name;
+                return;
+            }
             const std::string below = joined(directory, entry->name);
             const Standing standing = standing_of(*entry);
             if (visit(joined(prefix, below), standing) && standing.kind == Kind::directory)
                 waiting.push_back(below);
         });
         if (!last) return last.error();
+        if (odd) return leads_out(*odd);
         if (last->code >= 400) {
             refused(joined(prefix, directory), refusal({.code = last->code, .lines = {last->text}},
                                                        Fault::file, joined(path, directory)));

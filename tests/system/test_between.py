@@ -8,7 +8,7 @@ import threading
 
 from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, need_isolation, need_program, parts_below,
                      wait_for)
-from test_copy import TERMS, CopyCase, Session, fingerprint
+from test_copy import TERMS, CopyCase, Impostor, Session, fingerprint
 from test_replicate import names_below, tree_of
 from test_sync import outdated, snapshot
 from test_trees import nasty
@@ -325,6 +325,19 @@ class Replicated(BetweenCase):
             now = names_below(copy)
             self.assertEqual({name for name in known if now[name] != known[name]}, set())
             self.assertEqual(parts_below(copy), [])
+
+    def test_a_listing_that_leads_out_ends_the_job(self):
+        impostor = Impostor(self, self.a, [])
+        into = self.folder("into")
+        for name in ("../outside", "/outside", "..", "a/b"):
+            impostor.replies["MLST"] = ["250-Listing", " type=dir; /tree", "250 End"]
+            impostor.replies["MLSD"] = ["250-Listing", f" type=file;size=1;modify=20260101000000; {name}", "250 End"]
+            with self.subTest(name=name):
+                job = self.job(sources=impostor.url("tree/"), destinations=[into], patience="0s")
+                result = self.client("replicate", job)
+                self.assertNotEqual(result.code, DONE, str(result))
+                self.assertIn("leads out of its directory", result.said())
+        self.assertEqual(os.listdir(into), [])
 
     def test_what_fails_with_its_directory_is_not_done(self):
         self.tree()
