@@ -19,6 +19,8 @@ Result<Slots> Slots::reserve(std::uint64_t memory_bytes, std::uint32_t block_byt
     if (memory == MAP_FAILED) {
         return errno_error(Fault::unsupported, "cannot reserve the memory of the ring", {}, errno);
     }
+    // Large pages, where the host gives them to who asks: fewer faults, cheaper registration.
+    static_cast<void>(::madvise(memory, count * block_bytes, MADV_HUGEPAGE));
     return Slots(static_cast<std::byte*>(memory), static_cast<std::uint32_t>(count), block_bytes);
 }
 
