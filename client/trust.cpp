@@ -38,7 +38,8 @@ Result<void> check_key(const KnownHosts& known, const Server& server, const io::
                 "the key of " + server.endpoint() + " is not known: " + shown,
                 "compare it with the server's own, then use --trust-new-host once, as in "
                 "`lambda-ftp ping --trust-new-host lambda://" +
-                    server.endpoint() + "`");
+                    (server.user.empty() ? "" : server.user + "@") + server.endpoint() +
+                    "`, with the password as here");
         }
         if (!*trusted) {
             return refused("the key of " + server.endpoint() + " was not trusted: " + shown, {});

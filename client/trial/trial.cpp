@@ -65,12 +65,16 @@ std::string run_line(const TrialCase& what, const Measures& run, unsigned repeti
 }
 
 std::string case_line(const CaseResult& result, const std::map<std::string, double>& before) {
-    const Interval interval = confidence(result.rates());
     char numbers[96];
-    std::snprintf(numbers, sizeof numbers, "%10.3f Gbit/s  (%.3f to %.3f)  ", result.gbit_per_s(),
-                  interval.low, interval.high);
+    std::snprintf(numbers, sizeof numbers, "%10.3f Gbit/s  ", result.gbit_per_s());
+    char range[96] = "";
+    if (result.rates().size() > 1) {  // one tells nothing of how they vary
+        const Interval interval = confidence(result.rates());
+        std::snprintf(range, sizeof range, "(%.3f to %.3f)  ", interval.low, interval.high);
+    }
     const std::string then = compared(result, before);
-    return numbers + result.what.title() + (then.empty() ? "" : "; before " + then);
+    return std::string(numbers) + range + result.what.title() +
+           (then.empty() ? "" : "; before " + then);
 }
 
 class Trial {
@@ -84,7 +88,7 @@ class Trial {
         TrialRunner runner(arguments_, place_, report_);
         if (const auto stands = runner.greet(); !stands) return report_.error(stands.error());
         report_.note(std::to_string(cases.size()) + (cases.size() == 1 ? " case" : " cases") +
-                     ", each run " + std::to_string(arguments_.trial.repetitions) + " times");
+                     ", runs of each: " + std::to_string(arguments_.trial.repetitions));
         for (const TrialCase& what : cases) {
             if (skipped_.contains(what.leg.name)) continue;
             if (!run_case(runner, what, csv)) return;

@@ -36,10 +36,9 @@ struct CopyTask {
     bool tells_changes = false;     // of a sync: somebody takes them
     std::function<void()> moved;    // a second passed, or the state changed
     std::function<void()> changed;  // there are changes to take, where there were none
-    std::function<void()>
-        rests;  // for now it moves nothing: its share of the server's means is free
-    std::function<void()> wakes;  // asks for one, by take_share()
-    std::function<void()> ended;  // result() is final; last call of all
+    std::function<void()> rests;    // it moves nothing until wakes(): its share is free
+    std::function<void()> wakes;    // asks for a share, by take_share()
+    std::function<void()> ended;    // result() is final; last call of all
 };
 
 class Copy final : private dialling::TransferWatch {

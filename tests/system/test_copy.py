@@ -238,6 +238,9 @@ class Copies(CopyCase):
         done = self.client("copies", b.url(), "--wait", str(number))
         self.assertEqual(done.code, DONE, str(done))
         self.assertEqual(done.summary["verified"], 1)
+        late = self.client("copies", b.url(), "--wait", str(number))  # it is over: its own time counts
+        self.assertGreater(late.summary["transfer_seconds"], 0.5)
+        self.assertGreaterEqual(late.summary["seconds"], late.summary["transfer_seconds"])
         self.assert_same(a.path("big"), b.path("big"))
         told = self.client("copies", b.url(), json=False)
         self.assertRegex(told.stdout, rf"copy {number}  done  12\S* MiB, .* 1 files: from 127.0.0.1:\d+/big to /big")

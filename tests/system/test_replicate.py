@@ -8,7 +8,7 @@ import stat
 import threading
 import time
 
-from harness import CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, Case, Settings, wait_for
+from harness import CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, Case, Settings, wait_for
 
 NOBODY = 65534
 
@@ -264,7 +264,7 @@ class Replicate(Jobs):
         job = self.job([self.server().url("copy")])
         result = self.replicate(job, "--quiet", trust=False)
         self.assert_failed(result, NO_SESSION)
-        self.assertIn("ping --trust-new-host lambda://", result.stderr)
+        self.assertIn(f"ping --trust-new-host lambda://{USER}@127.0.0.1:", result.stderr)
 
     def test_interrupted_before_anybody_answers(self):
         self.files(1, KIB)

@@ -281,6 +281,11 @@ TEST_CASE("connections that are cut at any moment cost no work, and none is done
     std::vector<std::unique_ptr<Store>> stores;
     for (int i = 0; i < kMovers; ++i) stores.push_back(bench.open());
     std::atomic<int> at_work = kMovers, settled = 0, wrong = 0;
+    std::atomic<int> events = 0;  // a settling, or the end of a mover: after each all are cut
+    const auto happened = [&] {
+        ++events;
+        events.notify_one();
+    };
     std::vector<std::thread> movers;
     for (int i = 0; i < kMovers; ++i) {
         LeaseRequest wanted = request(run.id, TaskState::waiting, "mover " + std::to_string(i));
@@ -297,15 +302,20 @@ TEST_CASE("connections that are cut at any moment cost no work, and none is done
                 const auto kept = stores[i]->settle(lease->number, all_done(*lease));
                 if (kept && *kept) {
                     settled += static_cast<int>(lease->tasks.size());
+                    happened();
                 } else {
                     ++wrong;
                 }
             }
             --at_work;
+            happened();
         });
     }
-    for (int seen = -1; at_work > 0; ::usleep(1000)) {
-        if (std::exchange(seen, settled) != settled) postgres().cut();
+    int seen = events;
+    while (at_work > 0) {
+        postgres().cut();
+        events.wait(seen);
+        seen = events;
     }
     for (std::thread& mover : movers) mover.join();
     CHECK(wrong == 0);
