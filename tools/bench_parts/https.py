@@ -15,13 +15,13 @@ import os
 import re
 import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+from bench_parts.hosts import LOOPBACK
 from bench_parts.place import BIN, make_random
 
 MEMORY = "/dev/shm"
@@ -50,7 +50,7 @@ http {{
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     server {{
-        listen 127.0.0.1:{port} ssl;
+        listen {address}:{port} ssl;
         root {root};
         ssl_certificate {folder}/certificate.pem;
         ssl_certificate_key {folder}/key.pem;
@@ -175,7 +175,7 @@ def one_run(way, source, target):
 class Lambda:
     """A lambda-ftpd of our own."""
 
-    def __init__(self, folder, root, arguments):
+    def __init__(self, folder, root, arguments, options=(), host=LOOPBACK):
         self.folder, self.root, self.arguments = folder, root, arguments
         self.programs = os.path.abspath(arguments.bin)
         self.password = os.path.join(folder, "password")
@@ -183,10 +183,10 @@ class Lambda:
             file.write("only for this run\n")
         state = os.path.join(folder, "state")
         self.log = open(os.path.join(folder, "server.log"), "w+b")
-        self.server = subprocess.Popen(
-            [os.path.join(self.programs, "lambda-ftpd"), "--root", root, "--listen", "127.0.0.1:0", "--user", "bench",
-             "--password-file", self.password, "--state", state], stdin=subprocess.DEVNULL, stdout=self.log,
-            stderr=self.log)
+        self.server = host.start(
+            [os.path.join(self.programs, "lambda-ftpd"), "--root", root, "--listen", f"{host.address}:0", "--user",
+             "bench", "--password-file", self.password, "--state", state, *options], stdin=subprocess.DEVNULL,
+            stdout=self.log, stderr=self.log)
         try:
             self.port = self.wait_for_port()
         except BaseException:
@@ -217,34 +217,45 @@ class Lambda:
         self.log.close()
 
 
-class Https:
-    """An nginx of our own, at its best settings, without a master process."""
+class Nginx:
+    """The files and the commands of an nginx at its best settings, without a master process, and of its curl."""
+
+    def __init__(self, folder, root, address, port):
+        self.folder, self.address, self.port = os.path.join(folder, "nginx"), address, port
+        os.mkdir(self.folder)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-keyout", f"{self.folder}/key.pem", "-out", f"{self.folder}/certificate.pem", "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", f"subjectAltName=IP:{address}"],
+                       check=True, capture_output=True)
+        with open(os.path.join(self.folder, "nginx.conf"), "w") as file:
+            file.write(NGINX_CONF.format(folder=self.folder, root=root, address=address, port=port,
+                                         buffer=NGINX_BUFFER))
 
     @staticmethod
     def missing():
         path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
         return [name for name in ("nginx", "curl", "openssl") if not shutil.which(name, path=path)]
 
-    def __init__(self, folder, root):
-        self.folder = os.path.join(folder, "nginx")
-        os.mkdir(self.folder)
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                        "-keyout", f"{self.folder}/key.pem", "-out", f"{self.folder}/certificate.pem", "-days", "2",
-                        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
-                       check=True, capture_output=True)
-        self.port = free_port()
-        with open(os.path.join(self.folder, "nginx.conf"), "w") as file:
-            file.write(NGINX_CONF.format(folder=self.folder, root=root, port=self.port, buffer=NGINX_BUFFER))
-        program = shutil.which("nginx") or "/usr/sbin/nginx"
-        self.server = subprocess.Popen([program, "-p", self.folder, "-c", f"{self.folder}/nginx.conf"],
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
-        wait_for_port(self.server, self.port, os.path.join(self.folder, "error.log"))
+    def serve(self):
+        return [shutil.which("nginx") or "/usr/sbin/nginx", "-p", self.folder, "-c", f"{self.folder}/nginx.conf"]
+
+    def fetch(self, target):
+        """`source` of its root."""
+        return ["curl", "--silent", "--show-error", "--fail", "--cacert", f"{self.folder}/certificate.pem", "-o",
+                target, f"https://{self.address}:{self.port}/source"]
+
+
+class Https(Nginx):
+    """One that runs."""
+
+    def __init__(self, folder, root, host=LOOPBACK):
+        super().__init__(folder, root, host.address, host.free_port())
+        self.server = host.start(self.serve(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        wait_for_port(self.server, host, self.port, os.path.join(self.folder, "error.log"))
 
     def ways(self, _):
-        return [Way("curl", self.server, ["curl", "--silent", "--show-error", "--fail", "--cacert",
-                                          f"{self.folder}/certificate.pem", "-o", "TARGET",
-                                          f"https://127.0.0.1:{self.port}/source"], None)]
+        return [Way("curl", self.server, self.fetch("TARGET"), None)]
 
     def stop(self):
         stop(self.server)
@@ -262,19 +273,12 @@ def peak_mib(pid):
         return int(re.search(r"^VmHWM:\s+(\d+)", file.read(), re.M).group(1)) / 1024
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def wait_for_port(process, port, log):
+def wait_for_port(process, host, port, log):
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
+        if host.answers(port):
             return
-        except OSError:
-            time.sleep(0.01)
+        time.sleep(0.01)
     stop(process)
     with open(log) as file:
         sys.exit(f"nginx does not listen: {file.read()[-2000:]}")

@@ -15,11 +15,12 @@ PATIENCE_S = 30
 
 
 class Path:
-    """rtt in ms; queue as the lab takes it; backward: settings of the direction from the server, where
-    they differ; timetable: a list of changes, each a map."""
+    """rtt in ms; queue as the lab takes it; mtu of the hosts' cards; backward: settings of the direction from the
+    server, where they differ; timetable: a list of changes, each a map."""
 
-    def __init__(self, rtt, loss=0, queue="1BDP", rate="1Gbit/s", congestion="cubic", backward=None, timetable=()):
-        self.rtt, self.loss, self.queue, self.rate = rtt, loss, queue, rate
+    def __init__(self, rtt, loss=0, queue="1BDP", rate="1Gbit/s", congestion="cubic", backward=None, timetable=(),
+                 mtu=1500):
+        self.rtt, self.loss, self.queue, self.rate, self.mtu = rtt, loss, queue, rate, mtu
         self.congestion, self.backward, self.timetable = congestion, backward, timetable
 
     def yaml(self):
@@ -30,7 +31,7 @@ class Path:
         hosts = [{"name": "client", "side": "left"},
                  {"name": "server", "side": "right", "delay": f"{self.rtt / 2:g}ms"}]
         for host in hosts:
-            host |= {"congestion": self.congestion, "sysctl": buffers}
+            host |= {"congestion": self.congestion, "mtu": self.mtu, "sysctl": buffers}
         lines = [f"bottleneck: {json.dumps(bottleneck)}", f"hosts: {json.dumps(hosts)}"]
         if self.timetable:
             lines.append(f"timetable: {json.dumps(list(self.timetable))}")

@@ -19,12 +19,11 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
 
 from bench_parts.disk import Ext4
 from bench_parts.https import Lambda, cpu_seconds, peak_mib
 from bench_parts.lab import Lab, Path
+from bench_parts.measured import begin_peak, timed
 from bench_parts.ours import Ours, summary
 from bench_parts.path import milliseconds
 from bench_parts.place import Folder
@@ -120,8 +119,7 @@ class OnLoopback:
             return f"lambda://bench@127.0.0.1:{self.lambda_.port}/{name}"
         ends = [source + "/", far(target)] if verb == "put" else [far(source) + "/", target]
         pid = self.lambda_.server.pid
-        with open(f"/proc/{pid}/clear_refs", "w") as file:
-            file.write("5")  # its peak begins anew
+        begin_peak(pid)
         cpu = cpu_seconds(pid)
         run = timed([os.path.join(self.lambda_.programs, "lambda-ftp"), verb, *self.options, *ends],
                     dict(os.environ, HOME=self.home))
@@ -173,23 +171,6 @@ class OnPath:
 
     def stop(self):
         pass
-
-
-def timed(command, environment):
-    """Runs it to its end: wall clock, CPU, peak memory, and what it said."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        began = time.perf_counter()
-        client = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment)
-        _, status, usage = os.wait4(client.pid, 0)
-        seconds = time.perf_counter() - began
-        client.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        said = out.read().decode(errors="replace")
-        if client.returncode != 0:
-            errors.seek(0)
-            sys.exit(f"bench: ended with {client.returncode}: {command}\n{said[-2000:]}"
-                     f"{errors.read().decode(errors='replace')[-2000:]}")
-    return {"seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "said": said}
 
 
 def make_tree(top, arguments):

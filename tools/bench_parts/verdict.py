@@ -16,6 +16,13 @@ def small_bench(name, description):
     return parser
 
 
+def positive(text):
+    """An argument: a number from 1 on."""
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: at least 1")
+    return number
+
+
 class Verdicts:
     def __init__(self, json_file):
         self.json_file, self.records = json_file, []
@@ -29,6 +36,14 @@ class Verdicts:
         print(f"{'ok  ' if good else 'MISS'} {what}: {value:.3f} ({wanted})" + (f"; {details}" if details else ""),
               flush=True)
         self.records.append({"what": what, "value": value, "least": least, "most": most, "good": good} | more)
+
+    def note(self, what, **figures):
+        """What was measured and is held against nothing: for --json alone."""
+        self.records.append({"what": what, "good": True} | figures)
+
+    def skipped(self, what, reason):
+        print(f"SKIPPED {what}: {reason}", flush=True)
+        self.records.append({"what": what, "skipped": reason, "good": True})
 
     def failed(self, what, problem):
         print(f"FAIL {what}: {problem}", flush=True)

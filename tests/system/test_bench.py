@@ -1,0 +1,134 @@
+"""tools/bench: each part runs to its end, compares what arrived, and leaves nothing behind. No speed is judged here."""
+
+import json
+import os
+import signal
+import sys
+
+from harness import Case, Process, Settings, need, need_isolation, need_program, sanitized, wait_for
+
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "bench")
+MET, MISSED, USAGE = 0, 1, 2
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return list(map(int, file.read().split()))
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+class Bench(Case):
+    def setUp(self):
+        super().setUp()
+        need(not sanitized(), "a sanitizer's programs need more memory and time than a bench allows")
+        need(os.path.isdir("/dev/shm"), "no /dev/shm")
+        need_program("cmp")
+        self.records_file = os.path.join(self.scratch, "records.json")
+        self.shm = set(os.listdir("/dev/shm"))
+
+    def start(self, part, *options, path=None):
+        environment = dict(os.environ, TMPDIR=self.scratch)
+        environment["PATH"] = os.pathsep.join(filter(None, [path, environment.get("PATH"), Settings.tools_dir]))
+        process = Process([sys.executable, BENCH, part, "--bin", Settings.bin_dir, "--json", self.records_file,
+                           *options], env=environment)
+        self.addCleanup(process.kill)
+        return process
+
+    def bench(self, part, *options, **how):
+        """Its records by what they say; none says that the bench failed."""
+        process = self.start(part, *options, **how)
+        self.assertIn(process.wait(), (MET, MISSED), process.stdout[-3000:] + process.stderr[-3000:])
+        with open(self.records_file) as file:
+            records = {record["what"]: record for record in json.load(file)}
+        if reason := records.get(part, {}).get("skipped"):
+            self.skipTest(reason)
+        self.assertFalse([record for record in records.values() if "error" in record])
+        self.assertFalse([name for name in set(os.listdir("/dev/shm")) - self.shm if name.startswith("lambda-bench-")])
+        return records
+
+    def test_segments(self):
+        need_isolation()
+        records = self.bench("segments", "--size", "4MiB", "--rounds", "1", "--seconds", "0.1")
+        for end in ("client", "server"):
+            self.assertNotIn("on", records[f"ethtool, {end}"]["offloads"].values())
+            self.assertIn("generic-segmentation-offload", records[f"ethtool, {end}"]["offloads"])
+        for way in ("single", "segment", "put", "get"):
+            self.assertGreater(records[way]["gbit_per_s"], 0)
+        self.assertIn("put, by raw UDP (single)", records)
+
+    def test_what_arrives_wrong_is_no_figure(self):
+        need_isolation()
+        need_program("nginx")
+        folder = self.folder("programs")
+        with open(os.path.join(folder, "curl"), "w") as file:
+            file.write('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\nhead -c 4194304 /dev/zero >"$2"\n')
+        os.chmod(file.name, 0o755)
+        process = self.start("segments", "--size", "4MiB", "--rounds", "1", "--seconds", "0.1", path=folder)
+        self.assertEqual(process.wait(), MISSED, process.stderr[-3000:])
+        if "SKIPPED segments" in process.stdout:
+            self.skipTest(process.stdout)
+        self.assertIn("FAIL segments: WRONG", process.stdout)
+
+    def test_killed_it_leaves_no_process(self):
+        """Nor, therefore, a namespace: these have no names, and go with the last process in them."""
+        need_isolation()
+        process = self.start("segments", "--size", "4MiB", "--rounds", "1000000", "--seconds", "0.1")
+
+        def served():
+            return [pid for pid in children(process.pid) if name_of(pid) == "lambda-ftpd"]
+        try:
+            wait_for(served, "its server", alive=process.running)
+        except AssertionError:
+            if "SKIPPED segments" in process.stdout:
+                self.skipTest(process.stdout)
+            raise
+        started = children(process.pid)
+        process.signal(signal.SIGKILL)
+        process.wait()
+        wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
+
+    def test_transfers(self):
+        records = self.bench("transfers", "--size", "16MiB", "--rounds", "1", "--counts", "1,4", "--memory", "256MiB")
+        for verb in ("put", "get"):
+            self.assertEqual(len(records[f"{verb}, 4"]["rates"]), 1)
+            for judged in ("Jain's index", "the sum by one", "the server's peak by its setting"):
+                self.assertGreater(records[f"{verb}, 4 at once: {judged}"]["value"], 0)
+
+    def test_stripes(self):
+        records = self.bench("stripes", "count", "--size", "4MiB", "--rounds", "1", "--counts", "1,3")
+        for verb in ("put", "get"):
+            self.assertGreater(records[f"count: {verb} 3"]["gbit_per_s"], 0)
+            self.assertLessEqual(records[f"{verb}: the slowest number of stripes by the fastest"]["value"], 1)
+
+    def test_huge(self):
+        records = self.bench("huge", "--sparse", "1024GiB", "--size", "16MiB", "--small", "4MiB", "--rounds", "1")
+        for verb in ("put", "get"):
+            self.assertEqual(records[f"{verb}: arrived as it was"]["value"], 1)
+            self.assertGreater(records[f"{verb}: CPU s/GB of 0.0167772 GB by that of 0.0041943 GB"]["value"], 0)
+
+    def test_buffers(self):
+        records = self.bench("buffers", "--size", "4MiB", "--rounds", "1")
+        for verb in ("put", "get"):
+            for kib in (208, 4096):
+                self.assertIn(f"{verb}, {kib} KiB: packets lost", records)
+
+    def test_jumbo(self):
+        need_isolation()
+        records = self.bench("jumbo", "--size", "4MiB", "--rounds", "1", "--seconds", "0.2", "--rate", "1Gbit/s")
+        for way in ("single", "segment", "put", "get"):
+            self.assertGreater(records[way]["gbit_per_s"], 0)
+
+    def test_usage(self):
+        for words in (["nonsense"], ["huge", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],
+                      ["transfers", "--counts", "3", "--size", "4MiB"], ["segments", "--rounds", "0"],
+                      ["stripes", "nonsense"]):
+            process = self.start(*words)
+            self.assertEqual(process.wait(), USAGE, (words, process.stderr))
+            self.assertIn("bench", process.stderr)

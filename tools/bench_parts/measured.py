@@ -1,0 +1,146 @@
+"""Processes that are timed, our own transfers from memory to nothing, and the table of what they took."""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench_parts.hosts import LOOPBACK
+from bench_parts.https import Lambda, cpu_seconds, peak_mib
+from bench_parts.lab import Failed
+from bench_parts.ours import summary
+from bench_parts.place import make_random
+from bench_parts.table import shown, table
+
+MEMORY = "/dev/shm"
+COLUMNS = (("Gbit/s", "gbit_per_s", ".2f"), ("min", "least", ".2f"), ("max", "most", ".2f"),
+           ("CPU s/GB of client", "cpu", ".3f"), ("of server", "server_cpu", ".3f"), ("peak MiB", "peak", ".0f"),
+           ("of server", "server_peak", ".0f"))
+
+
+def timed(command, environment, host=LOOPBACK):
+    """Runs it to its end: wall clock, CPU, peak memory, and what it said."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        client = host.start(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment)
+        _, status, usage = os.wait4(client.pid, 0)
+        seconds = time.perf_counter() - began
+        client.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        said = out.read().decode(errors="replace")
+        if client.returncode != 0:
+            errors.seek(0)
+            sys.exit(f"bench: ended with {client.returncode}: {command}\n{said[-2000:]}"
+                     f"{errors.read().decode(errors='replace')[-2000:]}")
+    return {"seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "said": said}
+
+
+def begin_peak(pid):
+    """Its peak of memory begins anew."""
+    with open(f"/proc/{pid}/clear_refs", "w") as file:
+        file.write("5")
+
+
+class Served:
+    """What a run cost the server beside its client."""
+
+    def __init__(self, server):
+        self.pid = server.pid
+        begin_peak(self.pid)
+        self.cpu = cpu_seconds(self.pid)
+
+    def cost(self):
+        return {"server_cpu": cpu_seconds(self.pid) - self.cpu, "server_peak": peak_mib(self.pid)}
+
+
+class Mover:
+    """A server of ours with `source` of random bytes in memory, and transfers of it, private, to nothing and back.
+
+    A run is a map: seconds, of the client's whole process; bytes; cpu, peak, server_cpu, server_peak; summary."""
+
+    def __init__(self, arguments, folder, size, settings=(), client_host=LOOPBACK, server_host=LOOPBACK):
+        self.folder, self.client_host, self.size = folder, client_host, size
+        self.root = os.path.join(folder, "root")
+        os.mkdir(self.root)
+        self.source = make_random(os.path.join(self.root, "source"), size)
+        options = ["--allow-null"]
+        if settings:
+            with open(os.path.join(folder, "server.yaml"), "w") as file:
+                file.writelines(f"{name}: {value}\n" for name, value in dict(settings).items())
+            options += ["--config", file.name]
+        self.server = Lambda(folder, self.root, arguments, options, server_host)
+        self.url = f"lambda://bench@{server_host.address}:{self.server.port}"
+        self.environment = dict(os.environ, HOME=folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.stop()
+
+    def command(self, verb, *words):
+        return [os.path.join(self.server.programs, "lambda-ftp"), verb, "--json", "--quiet", "--trust-new-host",
+                "--password-file", self.server.password, "--cipher", "aes-128-gcm", *words]
+
+    def put(self, *options):
+        return self.run(self.command("put", *options, self.source, f"{self.url}/.null"), self.size)
+
+    def get(self, *options):
+        return self.run(self.command("get", *options, f"{self.url}/source", "/dev/null"), self.size)
+
+    def run(self, command, size, files=1):
+        """One client, which must have moved so many bytes of so many files."""
+        served = Served(self.server.server)
+        done = timed(command, self.environment, self.client_host)
+        return done | moved(done.pop("said"), size, files) | served.cost()
+
+    def check_identity(self, *options):
+        """put and get of `source` into memory; what arrived is compared."""
+        for verb in ("put", "get"):
+            target = os.path.join(self.root if verb == "put" else self.folder, "arrived")
+            ends = [self.source, f"{self.url}/arrived"] if verb == "put" else [f"{self.url}/source", target]
+            self.run(self.command(verb, *options, *ends), self.size)
+            same(self.source, target)
+            os.unlink(target)
+
+
+def moved(said, size, files=1):
+    """What a client's last word was: all bytes, each file's digests compared."""
+    last = summary(said)
+    if last["bytes"] != size or last["verified"] != files:
+        raise Failed(f"{last['bytes']} bytes of {size}, {last['verified']} of {files} verified: {said[-1500:]}")
+    return {"bytes": last["bytes"], "summary": last}
+
+
+def same(source, target):
+    if subprocess.run(["cmp", source, target]).returncode != 0:
+        raise Failed(f"WRONG: {target} differs from its source")
+
+
+def figures(runs):
+    """Medians of some runs; of memory the most. CPU for each GB."""
+    rates = [run["bytes"] * 8 / run["seconds"] / 1e9 for run in runs]
+    one = {"gbit_per_s": statistics.median(rates), "least": min(rates), "most": max(rates), "rates": rates}
+    for name in ("cpu", "server_cpu"):
+        if name in runs[0]:
+            one[name] = statistics.median(run[name] / (run["bytes"] / 1e9) for run in runs)
+    for name in ("peak", "server_peak"):
+        if name in runs[0]:
+            one[name] = max(run[name] for run in runs)
+    return one
+
+
+def print_figures(what, ways):
+    """ways: name to figures(). Columns that no way fills are left out."""
+    columns = [column for column in COLUMNS if any(column[1] in one for one in ways.values())]
+    print(table([what, *(head for head, _, _ in columns)],
+                [[name, *(shown(one.get(key), form) for _, key, form in columns)] for name, one in ways.items()]),
+          flush=True)
+
+
+def load():
+    """What else the machine does, to be read beside the figures."""
+    with open("/proc/loadavg") as file:
+        return f"{os.cpu_count()} processors, load {' '.join(file.read().split()[:2])} before"

@@ -1,0 +1,29 @@
+"""One transfer over loopback by different numbers of stripes: no number may cost much."""
+
+import tempfile
+
+from bench_parts.measured import MEMORY, Mover, figures, load, print_figures
+
+
+def stripe_counts(arguments, verdicts):
+    with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as folder, \
+            Mover(arguments, folder, arguments.size) as mover:
+        print(f"{arguments.size / 1e9:.3f} GB from memory to nothing over loopback, private, {arguments.rounds} rounds, "
+              f"{load()}")
+        ways = {(verb, count): lambda verb=verb, count=count: getattr(mover, verb)("--stripes", str(count))
+                for verb in ("put", "get") for count in arguments.counts}
+        for count in arguments.counts:
+            mover.check_identity("--stripes", str(count))  # and warms up
+        runs = {case: [] for case in ways}
+        for _ in range(arguments.rounds):
+            for case, way in ways.items():
+                runs[case].append(way())
+    found = {case: figures(done) for case, done in runs.items()}
+    print_figures("stripes", {f"{verb} {count}": one for (verb, count), one in found.items()})
+    for (verb, count), one in found.items():
+        verdicts.note(f"count: {verb} {count}", size=arguments.size, **one)
+    for verb in ("put", "get"):
+        rates = {count: found[verb, count]["gbit_per_s"] for count in arguments.counts}
+        slowest, fastest = min(rates, key=rates.get), max(rates, key=rates.get)
+        verdicts.add(f"{verb}: the slowest number of stripes by the fastest", rates[slowest] / rates[fastest],
+                     least=0.85, slowest=slowest, fastest=fastest)
