@@ -18,6 +18,13 @@ Fault fault_of_refusal(int code) {
     }
 }
 
+// Of two bounds where 0 is none. Rates travel in whole bits a second.
+bool above(double agreed, double offered) {
+    return offered > 0 && (agreed <= 0 || agreed > offered + 0.5);
+}
+
+}  // namespace
+
 Result<void> check_agreement(const session::Terms& offered, const session::Terms& agreed) {
     const char* wrong = nullptr;
     if (agreed.direction != offered.direction) wrong = "direction";
@@ -28,6 +35,12 @@ Result<void> check_agreement(const session::Terms& offered, const session::Terms
     if (agreed.payload > offered.payload) wrong = "payload";
     if (agreed.block > offered.block) wrong = "block";
     if (agreed.memory > offered.memory) wrong = "memory";
+    if (above(agreed.initial_rate.bits_per_second, offered.initial_rate.bits_per_second))
+        wrong = "initial";
+    if (above(agreed.highest_rate.bits_per_second, offered.highest_rate.bits_per_second))
+        wrong = "highest";
+    if (above(static_cast<double>(agreed.window), static_cast<double>(offered.window)))
+        wrong = "window";
     if (offered.direction == session::Direction::put && offered.read_back && !agreed.read_back) {
         return Error{.fault = Fault::unsupported,
                      .message = "the server does not know how to read back what it wrote",
@@ -51,8 +64,6 @@ Result<void> check_agreement(const session::Terms& offered, const session::Terms
         .side = Side::remote,
         .remedy = {}};
 }
-
-}  // namespace
 
 Result<session::Agreement> agree(Connection& connection, const session::Offer& offer,
                                  const std::string& path) {

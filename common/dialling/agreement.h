@@ -17,6 +17,9 @@ namespace lambda::dialling {
 Result<session::Agreement> agree(Connection& connection, const session::Offer& offer,
                                  const std::string& path);
 
+// What agree() holds an answer against.
+Result<void> check_agreement(const session::Terms& offered, const session::Terms& agreed);
+
 // docs/protocol.md §5.
 Result<mover::TransferSecret> transfer_secret(const Connection& connection,
                                               const session::Offer& offer,
