@@ -83,6 +83,13 @@ Error malformed(const std::string& file, int line, const std::string& what) {
 
 }  // namespace
 
+const Account* find_account(const Accounts& accounts, const std::string& name,
+                            const std::string& password) {
+    const auto found = accounts.find(name);
+    const bool same = found != accounts.end() && found->second.password == password;
+    return same ? &found->second : nullptr;
+}
+
 bool is_account_name(std::string_view name) {
     return !name.empty() && name.size() <= 64 && name.front() != '-' &&
            std::all_of(name.begin(), name.end(), [](char c) {

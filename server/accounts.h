@@ -24,6 +24,11 @@ struct Account {
 
 using Accounts = std::map<std::string, Account>;
 
+// The account of this name, while it has the password that it had (as it was stored); nothing once
+// it is gone or has another one. `accounts` outlive what is returned.
+const Account* find_account(const Accounts& accounts, const std::string& name,
+                            const std::string& password);
+
 // 1 to 64 letters, digits and . _ @ -, not beginning with '-'.
 bool is_account_name(std::string_view name);
 

@@ -49,6 +49,7 @@ class Session : public std::enable_shared_from_this<Session> {
     // Another server's session, in place of a login.
     struct Granted {
         std::string token;
+        std::string password;  // Grant::password
         session::GrantRequest request;
         io::Root root;
         bool used = false;
@@ -96,6 +97,7 @@ class Session : public std::enable_shared_from_this<Session> {
     bool takes_turn();
     boost::asio::awaitable<void> copy(const std::string& argument);
     boost::asio::awaitable<void> begin_copy(const std::string& argument);
+    void start_copy(Copies::Wish wish);
     void order_copy(const session::CopyOrder& order);
     // waits: hears of it. conducts: it ends with the session. starts: until both servers have
     // agreed.

@@ -122,7 +122,9 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
 }
 
 std::string time_left(const session::CopyStatus& status) {
-    if (status.state != session::CopyState::moving || status.rate == 0) return {};
+    if (status.state != session::CopyState::moving || status.rate == 0 ||
+        status.total_bytes < status.bytes)
+        return {};
     const double left = 8 * static_cast<double>(status.total_bytes - status.bytes) /
                         static_cast<double>(status.rate);
     return ", " + format_duration(std::chrono::seconds(std::llround(left))) + " left";
@@ -148,8 +150,8 @@ std::string for_people(const session::CopyStatus& status) {
     text += over ? std::to_string(status.files) + " files"
                  : std::to_string(status.files) + " of " + std::to_string(status.files_known) +
                        " files";
-    return text + time_left(status) + ": " + (fetches ? "from " : "to ") + there +
-           (fetches ? " to " : " from ") + status.path;
+    return printable(text + time_left(status) + ": " + (fetches ? "from " : "to ") + there +
+                     (fetches ? " to " : " from ") + status.path);
 }
 
 JsonObject for_programs(const session::CopyStatus& status) {

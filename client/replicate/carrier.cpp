@@ -157,6 +157,9 @@ class ClientCarrier final : public Carrier {
             const std::string base = transfer::base_name(failure.name);
             if (names.contains(base)) failure.name = names[base];
         }
+        for (mover::Skipped& skipped : outcome->skips) {
+            if (names.contains(skipped.name)) skipped.name = names[skipped.name];
+        }
         return outcome;
     }
 

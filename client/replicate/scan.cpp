@@ -133,6 +133,7 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
     const transfer::Filter filter(job.rules);
     Listing listing;
     const auto add = [&](std::uint32_t root, const std::string& name, const Standing& standing) {
+        if (listing.entries.size() > kMostEntries) return false;  // nothing more is kept
         if (name != "." && filter.excludes(name, standing.kind == Kind::directory)) return false;
         if (standing.kind == Kind::link && job.links == ports::Links::skip) return false;
         if (standing.kind == Kind::other) {
@@ -140,7 +141,7 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
             return false;
         }
         listing.entries.push_back({.root = root, .name = name, .standing = standing});
-        return listing.entries.size() <= kMostEntries;
+        return true;
     };
     for (std::uint32_t number = 0; number < job.roots.size(); ++number) {
         const SourceRoot& root = job.roots[number];

@@ -41,6 +41,9 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     if (wish.request.port < kLeastPort) {
         return Reply{.code = 504, .lines = {"Ports below 1024 are not dialled"}};
     }
+    if (!room_for(wish.account)) {
+        return Reply{.code = 450, .lines = {"Too many copies are under way; try later"}};
+    }
     session::Terms wanted = wish.request.terms;
     auto share = transfers_.reserve(wanted);
     if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
@@ -76,6 +79,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     }
     Entry& entry = entries_[number];
     entry.account = std::move(wish.account);
+    entry.account_stands = std::move(wish.account_stands);
     entry.copy = *std::move(copy);
     entry.wanted = std::move(wanted);
     entry.memory = memory;
@@ -129,6 +133,17 @@ void Copies::abandon() {
     for (auto& [number, entry] : entries_) entry.copy.reset();
 }
 
+bool Copies::room_for(const std::string& account) const {
+    std::size_t all = 0;
+    std::size_t of_account = 0;
+    for (const auto& [number, entry] : entries_) {
+        if (!entry.copy) continue;
+        ++all;
+        of_account += entry.account == account ? 1 : 0;
+    }
+    return all < kMost && of_account < kMostOfAccount;
+}
+
 Copies::Entry* Copies::find(std::uint64_t number, const std::string& account) {
     const auto found = entries_.find(number);
     return found == entries_.end() || found->second.account != account ? nullptr : &found->second;
@@ -177,6 +192,15 @@ void Copies::rest(std::uint64_t number) {
 
 void Copies::wake(std::uint64_t number) {
     Entry& entry = entries_.at(number);
+    if (!entry.account_stands()) {
+        entry.copy->take_share(Error{.fault = Fault::session,
+                                     .message = "the account that began this copy is no more, or "
+                                                "is another by now",
+                                     .path = {},
+                                     .side = Side::local,
+                                     .remedy = "run the same command again"});
+        return;
+    }
     auto share = transfers_.reserve(entry.wanted);
     if (const auto* refused = std::get_if<Reply>(&share)) {
         entry.copy->take_share(Error{.fault = Fault::cut,

@@ -21,6 +21,10 @@ class Copies {
   public:
     // That ended, and are told to who asks; the oldest are forgotten first.
     static constexpr std::size_t kMostEnded = 64;
+    // That have not ended. Between two tries, which may be days, one has no share that would bound
+    // them, but a thread.
+    static constexpr std::size_t kMost = 512;
+    static constexpr std::size_t kMostOfAccount = 64;
 
     // Who follows a copy, on the loop's thread. `ended` comes once, last.
     struct Watcher {
@@ -38,6 +42,8 @@ class Copies {
     // What a session asks for, once its account's rights and its target were looked at.
     struct Wish {
         std::string account;
+        // Asked before each further try, on the loop's thread: the account is still what it was.
+        std::function<bool()> account_stands;
         session::CopyRequest request;
         io::Root root;
         bool into_directory = false;
@@ -65,6 +71,7 @@ class Copies {
   private:
     struct Entry {
         std::string account;
+        std::function<bool()> account_stands;
         std::unique_ptr<Copy> copy;  // while it runs
         session::Terms wanted;
         std::optional<std::uint64_t> memory;  // its share, but while it rests
@@ -73,6 +80,7 @@ class Copies {
         session::CopyResult result;
     };
     Entry* find(std::uint64_t number, const std::string& account);
+    bool room_for(const std::string& account) const;
     void tell(std::uint64_t number);
     void tell_changes(std::uint64_t number);
     void rest(std::uint64_t number);

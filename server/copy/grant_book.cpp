@@ -67,10 +67,8 @@ Result<Grant> GrantBook::claim(const std::string& token, const std::string& peer
                        {});
     }
     const Grant grant = found->second.grant;
-    const auto account = accounts.find(grant.account);
-    if (account == accounts.end() || account->second.password != grant.password) {
-        return refused(Fault::session,
-                       "the account that granted this is no more, or has another password", {});
+    if (find_account(accounts, grant.account, grant.password) == nullptr) {
+        return refused(Fault::session, kAnotherAccount, {});
     }
     if (grant.request.again > Duration{0}) {
         extend(found->second, now);

@@ -23,6 +23,8 @@ struct Grant {
     std::string password;  // that one's, as stored when it logged in: with another, it is void
     session::GrantRequest request;
 };
+constexpr const char* kAnotherAccount =
+    "the account that granted this is no more, or has another password";
 
 class GrantBook {
   public:

@@ -115,7 +115,8 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
     }
     user_ = claimed->account;
     log("a grant of " + user_ + " presented by " + claimed->request.peer);
-    granted_.emplace(Granted{*token, std::move(claimed->request), std::move(*root)});
+    granted_.emplace(Granted{*token, std::move(claimed->password), std::move(claimed->request),
+                             std::move(*root)});
     reply(230, "Granted");
 }
 
@@ -149,9 +150,14 @@ std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offe
     return bounds;
 }
 
-// False: it was refused, and answered. Several sessions may have presented what may be presented
+// False: it was refused, and answered: the account is no more what it was, or it is not its turn.
+// Several sessions may have presented what may be presented
 // again: one transfer runs at a time. The caller begins it before it waits for anything.
 bool Session::takes_turn() {
+    if (find_account(*service_.accounts, user_, granted_->password) == nullptr) {
+        reply(530, kAnotherAccount);  // since it was presented
+        return false;
+    }
     if (granted_->request.again == Duration{0}) return true;
     switch (service_.grants.turn(granted_->token, dialling::now())) {
         case GrantBook::Turn::free:
@@ -209,17 +215,27 @@ asio::awaitable<void> Session::begin_copy(const std::string& argument) {
         reply(450, "The server stops");
         co_return;
     }
-    const bool detach = request->detach;
-    const auto begun = service_.copies.begin({.account = user_,
-                                              .request = *std::move(request),
-                                              .root = root_->duplicate(),
-                                              .into_directory = into_directory,
-                                              .walk = *std::move(walk),
-                                              .plan = *std::move(plan)});
-    if (const auto* refused = std::get_if<Reply>(&begun)) {
-        reply(*refused);
-        co_return;
+    start_copy({.account = user_,
+                .account_stands = {},
+                .request = *std::move(request),
+                .root = root_->duplicate(),
+                .into_directory = into_directory,
+                .walk = *std::move(walk),
+                .plan = *std::move(plan)});
+}
+
+void Session::start_copy(Copies::Wish wish) {
+    const Account* const account = find_account(*service_.accounts, user_, password_);
+    if (account == nullptr) {
+        return reply(530, "This account is no more, or has another password; log in again");
     }
+    wish.account_stands = [&service = service_, user = user_, as_it_was = *account] {
+        const Account* const now = find_account(*service.accounts, user, as_it_was.password);
+        return now != nullptr && *now == as_it_was;
+    };
+    const bool detach = wish.request.detach;
+    const auto begun = service_.copies.begin(std::move(wish));
+    if (const auto* refused = std::get_if<Reply>(&begun)) return reply(*refused);
     const std::uint64_t number = std::get<std::uint64_t>(begun);
     log("copy " + std::to_string(number) + " begins");
     reply(150, name_copy(number));

@@ -338,6 +338,12 @@ class Copies(CopyCase):
                 result = self.client("copy", *self.both(), a.url("one"), impostor.url("one"))
                 self.assert_failed(result, code)
                 self.assertIn(said, result.said())
+        hostile = moving[4:].replace("bytes=0", "bytes=5").replace("rate=0", "rate=1") + "\x1b[2J"
+        listed = self.client("copies", Impostor(self, a, ["211-Copies", " " + hostile, "211 End"]).url(""), json=False)
+        self.assertEqual(listed.code, DONE, str(listed))
+        self.assertIn("\\x1b[2J", listed.stdout)
+        self.assertNotIn("\x1b", listed.stdout)
+        self.assertNotIn(" left", listed.stdout)
 
     def test_what_fails_is_said_with_its_side(self):
         a, b = self.pair()
@@ -511,12 +517,20 @@ class Grants(CopyCase):
         self.assertEqual(present()[0], 230)
         reload()
         self.assertEqual(present()[0], 230)  # it is the same password
+        presented = []
+        for one in (grant, self.grant()):
+            presented.append(Session(self, self.a, key_of=self.b, login=False))
+            self.assertEqual(presented[-1].ask(f"GRANT grant={one};")[0], 230)
         self.secret("server-password", "another one")
         self.assertEqual(present()[0], 230)  # which the server does not know yet
         reload()
         code, lines = present()
         self.assertEqual(code, 530)
         self.assertIn("has another password", lines[0])
+        for session in presented:  # and have not begun
+            code, lines = session.ask(f"XFER direction=get;{TERMS}nonce={'00' * 16};")
+            self.assertEqual(code, 530, lines)
+            self.assertIn("has another password", lines[0])
 
     def test_hostile_facts(self):
         good = f"direction=get;peer={fingerprint(self.b)};life=60;"

@@ -2,8 +2,10 @@
 
 import itertools
 import signal
+import socket
 import ssl
 import threading
+import urllib.parse
 
 from harness import CUT, DONE, MIB, NO_SESSION, need_program, wait_for
 from test_copy import TERMS, CopyCase, Impostor, Session, fingerprint
@@ -97,6 +99,7 @@ class AfterACut(CopyCase):
         super().setUp()
         need_program("openssl")
         self.a, self.b = self.pair(transfers_max=1)
+        self.key = fingerprint(self.a)
         self.file_with(self.a.path("one"), b"the one that is granted")
         grant = Session(self, self.a).grant(self, f"direction=get;peer={fingerprint(self.b)};life=60;", "/one")
         peer = Session(self, self.a, key_of=self.b, login=False)
@@ -108,8 +111,22 @@ class AfterACut(CopyCase):
         self.target = Session(self, self.b)
 
     def request(self, seconds):
-        return (f"COPY direction=get;{TERMS}host=127.0.0.1;port={self.impostor.port};peer={fingerprint(self.a)};"
+        return (f"COPY direction=get;{TERMS}host=127.0.0.1;port={self.impostor.port};peer={self.key};"
                 f"grant={'00' * 16};there=/one;again={seconds}; /copied")
+
+    def test_it_ends_with_the_account_that_began_it(self):
+        self.assertEqual(self.target.ask(self.request(600))[0], 150)
+        wait_for(lambda: "trying again in" in self.b.stderr, "a pause", alive=self.b.running)
+        self.secret("server-password", "another one")
+        self.b.signal(signal.SIGHUP)
+        wait_for(lambda: "copy 1: cut: " in self.b.stderr, "its end", alive=self.b.running)
+        code, lines = self.target.last("NOOP")
+        self.assertEqual(code, 426, lines)
+        self.assertIn("the account that began this copy is no more", urllib.parse.unquote("".join(lines)))
+        self.assertEqual(self.target.hear()[0], 200)
+        # Who had logged in before begins no other.
+        code, lines = self.target.ask(self.request(600))
+        self.assertEqual((code, "has another password" in lines[0]), (530, True), lines)
 
     def test_sessions_that_move_nothing_end(self):
         self.assertEqual(self.target.ask(self.request(1))[0], 150)
@@ -130,3 +147,23 @@ class AfterACut(CopyCase):
         # A server that stops waits for no pause.
         self.b.signal(signal.SIGTERM)
         self.assertEqual(self.b.wait(), 0, self.b.stderr)
+
+
+class Many(CopyCase):
+    def test_one_account_has_so_many_under_way(self):
+        """Those that wait between two tries take no share of the transfers, but each its thread."""
+        need_program("openssl")
+        b = self.server(settings={"copy_hosts": '["127.0.0.1"]', "transfers_max": 100, "sessions_per_address": 100,
+                                  "memory": "4GiB"})
+        mute = socket.create_server(("127.0.0.1", 0), backlog=100)  # each copy waits for its first word
+        self.addCleanup(mute.close)
+        request = (f"COPY direction=get;{TERMS}host=127.0.0.1;port={mute.getsockname()[1]};peer={fingerprint(b)};"
+                   f"grant={'00' * 16};there=/one; /copied")
+        sessions = [Session(self, b) for _ in range(65)]
+        for session in sessions[:-1]:
+            code, lines = session.ask(request)
+            self.assertEqual(code, 150, lines)
+        code, lines = sessions[-1].ask(request)
+        self.assertEqual((code, "Too many copies" in lines[0]), (450, True), lines)
+        self.assertEqual(sessions[0].ask("ABOR")[0], 426)
+        self.assertEqual(sessions[-1].ask(request)[0], 150)
