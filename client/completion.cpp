@@ -1,6 +1,7 @@
 #include "client/completion.h"
 
 #include "client/forms.h"
+#include "client/option_scope.h"
 #include "client/options.h"
 
 namespace lambda::client {
@@ -18,16 +19,38 @@ std::vector<std::string> action_names() {
     return names;
 }
 
+std::string options_of(const Form& form) {
+    std::vector<std::string> names;
+    for (const OptionScope& scope : option_scopes()) {
+        if (scope.takes(form)) names.emplace_back(scope.option);
+    }
+    return words(names);
+}
+
+// By the command, which may stand behind options; all of them where there is none yet.
+std::string choice_of_options() {
+    std::string text = "    local word options='" + words(option_names()) +
+                       "'\n"
+                       "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+                       "        case $word in\n";
+    for (const Form& form : forms()) {
+        text += std::string("        ") + form.name + ") options='" + options_of(form) +
+                "' command=$word; break;;\n";
+    }
+    return text +
+           "        esac\n"
+           "    done\n";
+}
+
 }  // namespace
 
 std::string completion_script() {
     return "_lambda_ftp() {\n"
-           "    local current=${COMP_WORDS[COMP_CWORD]}\n"
+           "    local current=${COMP_WORDS[COMP_CWORD]} command=\n" +
+           choice_of_options() +
            "    if [[ $current == -* ]]; then\n"
-           "        COMPREPLY=($(compgen -W '" +
-           words(option_names()) +
-           "' -- \"$current\"))\n"
-           "    elif ((COMP_CWORD == 1)); then\n"
+           "        COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+           "    elif [[ -z $command ]]; then\n"
            "        COMPREPLY=($(compgen -W '" +
            words(action_names()) +
            "' -- \"$current\"))\n"

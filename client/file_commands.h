@@ -1,4 +1,4 @@
-// ls, stat, mkdir, rm, mv, checksum and ping: commands of the control session that move no file.
+// stat, mkdir, rm, mv and ping: commands of the control session that move no file.
 #pragma once
 
 #include "client/arguments.h"
@@ -7,7 +7,6 @@
 namespace lambda::client {
 
 // Results are data on stdout; everything that goes wrong goes to the report, and the rest is done.
-void list(const Arguments& arguments, Report& report);
 void stat(const Arguments& arguments, Report& report);
 void make_directories_there(const Arguments& arguments, Report& report);
 void remove_files(const Arguments& arguments, Report& report);

@@ -3,6 +3,8 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <utility>
 
 #include "client/option_scope.h"
 #include "client/options.h"
@@ -46,17 +48,57 @@ const char* title(OptionKind kind) {
     LAMBDA_ASSERT(false);
 }
 
+// Where the descriptions begin, and where a line ends.
+constexpr std::size_t kColumn = 30;
+constexpr std::size_t kWidth = 80;
+
+// Of its own lines but for the first, which stands behind `head`.
+std::string described(std::string head, const std::string& text) {
+    std::string line = std::move(head);
+    std::string lines;
+    if (line.size() + 2 > kColumn) lines = std::exchange(line, std::string()) + "\n";
+    line.resize(kColumn, ' ');
+    bool begun = false;  // the line has a word
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string word = text.substr(at, end - at);
+        at = end + 1;
+        if (begun && line.size() + 1 + word.size() > kWidth) {
+            lines += line + "\n";
+            line.assign(kColumn, ' ');
+            begun = false;
+        }
+        line += (begun ? " " : "") + word;
+        begun = true;
+    }
+    return lines + line + "\n";
+}
+
+// What may be given is a word of its own, or else stands behind the description.
+std::string line_of(const CLI::Option& option) {
+    std::string head = "  ";
+    for (const std::string& name : option.get_snames()) head += "-" + name + ",";
+    head += "--" + option.get_lnames().front();
+    std::string text = option.get_description();
+    const std::string value = option.get_type_size() == 0 ? "" : option.get_type_name();
+    const bool a_word = value.find(' ') == value.npos;
+    if (!value.empty()) head += a_word ? " " + value : " VALUE";
+    if (!a_word) text += " (" + value + ")";
+    return described(std::move(head), text);
+}
+
 std::string options_of(const Form& form) {
     Arguments unused;
     const std::unique_ptr<const CLI::App> app = make_options(unused);
     std::string text;
     for (const OptionKind kind :
          {OptionKind::own, OptionKind::connection, OptionKind::setting, OptionKind::general}) {
-        const auto options = app->get_options([&](const CLI::Option* option) {
+        std::string group;
+        for (const CLI::Option* option : app->get_options()) {
             const OptionScope& scope = scope_of("--" + option->get_lnames().front());
-            return scope.kind == kind && scope.takes(form);
-        });
-        if (!options.empty()) text += CLI::Formatter().make_group(title(kind), false, options);
+            if (scope.kind == kind && scope.takes(form)) group += line_of(*option);
+        }
+        if (!group.empty()) text += std::string("\n") + title(kind) + ":\n" + group;
     }
     return text;
 }

@@ -49,6 +49,16 @@ std::optional<std::string> take_host(std::string_view& rest) {
     return lower_case(host);
 }
 
+// `text` is the place that they stand in.
+Result<std::uint16_t> port_in(std::string_view text, std::string_view digits) {
+    std::uint16_t port = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, port);
+    if (error != std::errc{} || stop != end || port == 0)
+        return bad_place(text, "the port is not a number from 1 to 65535", {});
+    return port;
+}
+
 Result<Place> parse_url(std::string_view text) {
     std::string_view authority = text.substr(kScheme.size());
     const std::size_t slash = std::min(authority.find('/'), authority.size());
@@ -79,12 +89,9 @@ Result<Place> parse_url(std::string_view text) {
         if (!authority.starts_with(':')) {
             return bad_place(text, "there is something other than a port behind the host", {});
         }
-        authority.remove_prefix(1);
-        const char* end = authority.data() + authority.size();
-        const auto [stop, error] = std::from_chars(authority.data(), end, server.port);
-        if (error != std::errc{} || stop != end || server.port == 0) {
-            return bad_place(text, "the port is not a number from 1 to 65535", {});
-        }
+        const auto port = port_in(text, authority.substr(1));
+        if (!port) return port.error();
+        server.port = *port;
     }
     const auto raw = decoded(path);
     if (!raw) {
@@ -128,6 +135,21 @@ Result<Place> parse_place(std::string_view text) {
     }
     if (auto place = parse_short(text)) return *std::move(place);
     return Place{.server = std::nullopt, .path = std::string(text)};
+}
+
+Result<Server> parse_server(std::string_view text) {
+    auto place = parse_place(text);
+    if (!place) return place.error();
+    if (!place->server) place = parse_place(std::string(text) + ":");
+    if (!place || !place->server)
+        return bad_place(text, "not a server", "write lambda://HOST[:PORT] or HOST[:PORT]");
+    const std::string& path = place->path;
+    if (!text.starts_with(kScheme) && path.find_first_not_of("0123456789") == path.npos) {
+        const auto port = port_in(text, path);
+        if (!port) return port.error();
+        place->server->port = *port;
+    }
+    return *std::move(place->server);
 }
 
 }  // namespace lambda::client

@@ -39,4 +39,8 @@ struct Place {
 // Errors are usage: bad percent-encoding, a bad port, a password in the URL, an unknown scheme.
 Result<Place> parse_place(std::string_view text);
 
+// Where a server alone is meant: the place's, whatever its path; "[user@]host" and
+// "[user@]host:port" will do, too. Errors are usage, as above, and where it is none.
+Result<Server> parse_server(std::string_view text);
+
 }  // namespace lambda::client

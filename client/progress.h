@@ -21,7 +21,8 @@ class ProgressLine final : public dialling::TransferWatch {
     void look(const mover::Progress& progress, Time now) override;
     void changed(const transfer::Change& change) override {
         if (changes_)
-            report_.change(transfer::to_string(change.what), change.name, change.directory);
+            report_.change(transfer::to_string(change.what), change.name, change.directory,
+                           change.size);
     }
     void ended() override { report_.live(""); }
 

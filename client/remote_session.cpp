@@ -36,6 +36,14 @@ Result<RemoteSession> RemoteSession::of_places(const std::vector<std::string>& o
     return session;
 }
 
+Result<RemoteSession> RemoteSession::of_server(const std::string& operand) {
+    const auto place = parse_server(operand);
+    if (!place) return place.error();
+    RemoteSession session;
+    session.server_ = *place;
+    return session;
+}
+
 Result<void> RemoteSession::open(const Arguments& arguments, Report& report) {
     auto connection = open_connection(server_, arguments.access(),
                                       [&](const std::string& text) { report.note(text); });

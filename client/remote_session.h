@@ -19,6 +19,9 @@ class RemoteSession {
     static Result<RemoteSession> of_places(const std::vector<std::string>& operands,
                                            std::initializer_list<const char*> verbs);
 
+    // Of a command that means the server itself: "[user@]host[:port]" will do, too.
+    static Result<RemoteSession> of_server(const std::string& operand);
+
     Result<void> open(const Arguments& arguments, Report& report);
     // As Connection::receive(), and the report learns that the session stands.
     Result<session::Reply> receive(Report& report, Duration timeout = Connection::kReplyTimeout);

@@ -8,33 +8,9 @@
 
 #include "client/verdict_json.h"
 #include "client/waiting.h"
-#include "common/base/units.h"
 
 namespace lambda::client {
 namespace {
-
-double gbit_per_s(std::uint64_t bytes, double seconds) {
-    return seconds > 0 ? 8 * static_cast<double>(bytes) / seconds / 1e9 : 0;
-}
-
-std::string stripes_json(const std::vector<mover::StripeOutcome>& stripes) {
-    std::string list;
-    for (const mover::StripeOutcome& stripe : stripes) {
-        if (!list.empty()) list += ',';
-        list += JsonObject()
-                    .number("bytes", stripe.bytes)
-                    .number("packets", stripe.packets)
-                    .number("lost", stripe.lost)
-                    .number("rtt_ms", stripe.rtt_ms)
-                    .line();
-    }
-    return "[" + list + "]";
-}
-
-// Of a copy between two servers that was cut, nobody told.
-bool measured(const mover::Outcome& outcome) {
-    return !outcome.evidence.law.empty();
-}
 
 std::size_t terminal_width() {
     winsize size{};
@@ -106,7 +82,9 @@ void Report::data(const JsonObject& object, const std::string& text) {
     std::puts(style_.json ? object.line().c_str() : text.c_str());
 }
 
-void Report::change(const std::string& word, const std::string& name, bool directory) {
+void Report::change(const std::string& word, const std::string& name, bool directory,
+                    std::uint64_t size) {
+    changes_.add(word, size);
     if (style_.quiet && !style_.json) return;
     live("");
     data(JsonObject().text("event", "change").text("change", word).text("path", name),
@@ -127,44 +105,24 @@ void Report::live(const std::string& text) {
 
 int Report::finish() {
     // Of a copy that was followed from its middle on, what nobody here saw counts too.
-    const double run_seconds =
-        std::max(seconds(now() - started_), outcome_ ? outcome_->transfer_seconds : 0);
+    const Summary summary{
+        .outcome = outcome_.value_or(mover::Outcome{}),
+        .changes = changes_,
+        .dry_run = style_.dry_run,
+        .seconds = std::max(seconds(now() - started_), outcome_ ? outcome_->transfer_seconds : 0),
+        .left_over = left_over_};
     if (outcome_ && outcome_->leaves_again > 0) {
         say(std::to_string(outcome_->leaves_again) +
             " blocks of 1 MiB came, or were read back from the disk, with another digest than the "
             "sender took, and moved again: test the memory of both machines, and the receiver's "
             "disk");
     }
-    if (outcome_ && !style_.quiet) {
-        const mover::Outcome& o = *outcome_;
-        char time[160];
-        std::snprintf(time, sizeof time, " in %.2f s", run_seconds);
-        char rates[160] = "";
-        if (o.bytes > 0) {
-            std::snprintf(rates, sizeof rates, ": %.3f Gbit/s, the transfer alone %.3f Gbit/s",
-                          gbit_per_s(o.bytes, run_seconds),
-                          gbit_per_s(o.bytes, o.transfer_seconds));
-        }
-        print(std::to_string(o.files) + (o.files == 1 ? " file, " : " files, ") +
-              format_size(o.bytes) + time + rates + "; " + std::to_string(o.verified) +
-              " verified" +
-              (o.sent_packets > 0 ? ", " + std::to_string(o.lost_packets) + " of " +
-                                        std::to_string(o.sent_packets) + " packets lost"
-                                  : std::string()));
-        if (o.bytes_kept > 0) {
-            print("went on where it was cut: " + format_size(o.bytes_kept) +
-                  " were there already and did not move again");
-        }
-        if (o.adopted + o.deleted > 0) {
-            print(std::to_string(o.adopted) + " stood there already, " +
-                  format_size(o.adopted_bytes) + "; " + std::to_string(o.mended) +
-                  " of them got other attributes; " + std::to_string(o.deleted) + " deleted");
-        }
+    if (outcome_) print_end(summary);
+    if (style_.json) {
+        const bool judged = !outcome_ || summary.measured();
+        std::puts(summary_json(summary, judged ? verdict_json(summary.outcome.evidence) : "null")
+                      .c_str());
     }
-    if (outcome_ && style_.verbose && measured(*outcome_)) {
-        print(verdict::judge(outcome_->evidence).sentence());
-    }
-    if (style_.json) std::puts(summary(run_seconds).c_str());
     if (std::fflush(stdout) != 0) {
         // Of a reader who has seen enough nobody needs to be told.
         if (errno == EPIPE) {
@@ -182,34 +140,16 @@ void Report::print(const std::string& line) {
     std::fprintf(stderr, "%s\n", printable(line).c_str());
 }
 
-std::string Report::summary(double run_seconds) const {
-    const mover::Outcome o = outcome_.value_or(mover::Outcome{});
-    return JsonObject()
-        .text("event", "summary")
-        .number("files", o.files)
-        .number("links", o.links)
-        .number("directories", o.directories)
-        .number("skipped", o.skipped)
-        .number("bytes", o.bytes)
-        .number("seconds", run_seconds)
-        .number("gbit_per_s", gbit_per_s(o.bytes, run_seconds))
-        .number("transfer_seconds", o.transfer_seconds)
-        .number("transfer_gbit_per_s", gbit_per_s(o.bytes, o.transfer_seconds))
-        .number("sent_packets", o.sent_packets)
-        .number("lost_packets", o.lost_packets)
-        .number("retransmitted_packets", o.retransmitted_packets)
-        .number("refused_packets", o.refused_packets)
-        .number("leaves_again", o.leaves_again)
-        .number("bytes_kept", o.bytes_kept)
-        .number("adopted", o.adopted)
-        .number("adopted_bytes", o.adopted_bytes)
-        .number("mended", o.mended)
-        .number("deleted", o.deleted)
-        .raw("stripes", stripes_json(o.stripes))
-        .number("verified", o.verified)
-        .raw("verdict", !outcome_ || measured(o) ? verdict_json(o.evidence) : "null")
-        .raw("left_over", left_over_ ? json_string(*left_over_) : "null")
-        .line();
+// In one piece, so that nothing that another thread says comes between.
+void Report::print_end(const Summary& summary) {
+    std::string block;
+    if (!style_.quiet) {
+        for (const std::string& line : summary_lines(summary)) block += printable(line) + "\n";
+    }
+    if (style_.verbose && summary.measured() && !summary.dry_run)
+        block += printable(verdict::judge(summary.outcome.evidence).sentence()) + "\n";
+    live("");
+    std::fputs(block.c_str(), stderr);
 }
 
 }  // namespace lambda::client

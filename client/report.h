@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/exit_code.h"
+#include "client/summary.h"
 #include "client/text.h"
 #include "common/base/result.h"
 #include "common/base/time.h"
@@ -20,6 +21,7 @@ class Report {
         bool json = false;
         bool quiet = false;  // errors alone
         bool verbose = false;
+        bool dry_run = false;  // nothing is done: the summary says what would be
         // Takes how far a transfer is, in place of the live line.
         std::function<void(const mover::Progress&)> progressed{};
     };
@@ -50,7 +52,9 @@ class Report {
     const Style& style() const { return style_; }
 
     // A line of what a sync does or would do; not with --quiet, unless as JSON.
-    void change(const std::string& word, const std::string& name, bool directory);
+    // `size`: of a file that moves for it, its bytes.
+    void change(const std::string& word, const std::string& name, bool directory,
+                std::uint64_t size);
     void moved(const mover::Outcome& outcome) { outcome_ = outcome; }
     void left_over(const std::string& file) { left_over_ = file; }
 
@@ -63,7 +67,7 @@ class Report {
     void print(const std::string& line);
     void say_at(const std::string& side, const Error& error);
     void record_error(const Error& error, const std::string& side);
-    std::string summary(double seconds) const;
+    void print_end(const Summary& summary);
 
     Style style_;
     Time started_;
@@ -71,6 +75,7 @@ class Report {
     bool live_ = false;  // a live line stands on the terminal
     ExitCode exit_code_;
     std::optional<mover::Outcome> outcome_;
+    ChangeCount changes_;
     std::optional<std::string> left_over_;
 };
 

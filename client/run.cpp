@@ -9,6 +9,7 @@
 #include "client/file_commands.h"
 #include "client/help.h"
 #include "client/home.h"
+#include "client/list_command.h"
 #include "client/receipt/audit.h"
 #include "client/replicate/command.h"
 #include "client/report.h"
@@ -97,9 +98,11 @@ int run(int count, const char* const* arguments) {
         report.error(understood.error());
         return report.finish();
     }
-    Report report(
-        {.json = understood->json, .quiet = understood->quiet, .verbose = understood->verbose},
-        started);
+    Report report({.json = understood->json,
+                   .quiet = understood->quiet,
+                   .verbose = understood->verbose,
+                   .dry_run = understood->plan.dry_run},
+                  started);
     io::open_log(log_level(understood->settings.log_level));
     perform(*understood, report);
     return report.finish();

@@ -97,20 +97,38 @@ std::optional<CopyTry> Conductor::run() {
     stood_ = agreed_ = moved_ = unreached_ = false;
     if (!open(Role::source) || !open(Role::destination) || !look()) return std::nullopt;
     CopyTry done;
+    refused_.reset();
     const bool source_first = arguments_.connect == Connect::source;
     for (const Role dialler : {source_first ? Role::source : Role::destination,
                                source_first ? Role::destination : Role::source}) {
         const Outcome outcome = copy(dialler, done);
-        if (outcome == Outcome::copied) return done;
+        if (outcome == Outcome::copied) {
+            tell_refused();
+            return done;
+        }
         unreached_ = outcome == Outcome::unreached;
         if (!unreached_ || arguments_.connect != Connect::either) break;
         LAMBDA_ASSERT(source_ && destination_);
-        if (dialler == Role::destination) {
-            report_.note("the " + std::string(to_string(dialler)) + " server cannot dial (" +
-                         error_->error.sentence() + "); the source server tries it");
-        }
+        if (dialler == Role::destination) refused_ = error_->error;
     }
+    if (refused_) join_refused();
     return std::nullopt;
+}
+
+// Why it is the source that dials, once it does.
+void Conductor::tell_refused() {
+    if (!refused_) return;
+    report_.note("the destination server cannot dial (" + refused_->sentence() +
+                 "); the source server does it");
+    refused_.reset();
+}
+
+// Neither of them dials: said in one error, and a reason that both have once.
+void Conductor::join_refused() {
+    Error& error = error_->error;
+    error.message += error.sentence() == refused_->sentence()
+                         ? "; the destination server says the same"
+                         : "; and the destination server cannot dial: " + refused_->sentence();
 }
 
 bool Conductor::fail(Error error, std::optional<Role> role) {
@@ -294,7 +312,9 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
 Conductor::Outcome Conductor::follow(Role dialler, CopyTry& done) {
     const auto last = hear_copy(*session(dialler), report_, [&](const session::CopyStatus& status) {
         moved_ = moved_ || status.bytes > 0 || status.files > 0;
-        if (!std::exchange(agreed_, true)) session(other(dialler)).reset();
+        if (std::exchange(agreed_, true)) return;
+        session(other(dialler)).reset();
+        tell_refused();
     });
     if (!last) {
         fail(last.error(),
@@ -377,7 +397,7 @@ Result<session::Reply> hear_copy(Connection& connection, Report& report,
         if (reply->code == 113) {
             const auto change = session::parse_copy_change(reply->text());
             if (!change) return change.error();
-            report.change(change->word, change->path, change->directory);
+            report.change(change->word, change->path, change->directory, change->size);
             continue;
         }
         const auto status = session::parse_copy_status(reply->text());

@@ -95,6 +95,8 @@ class Conductor {
     enum class Outcome { copied, unreached, failed };
     Outcome copy(Role dialler, CopyTry& done);
     Outcome follow(Role dialler, CopyTry& done);
+    void tell_refused();
+    void join_refused();
     bool fail(Error error, std::optional<Role> role);
 
     const CopyPlan& plan_;
@@ -109,6 +111,7 @@ class Conductor {
     bool contents_ = false, several_ = false;
     bool becomes_ = false;  // the source is a tree that becomes the target
     std::optional<CopyError> error_;
+    std::optional<Error> refused_;  // why the destination does not dial; until it was told
 };
 
 // From whose point of view an error of a copy's result is told; nothing: the way between.

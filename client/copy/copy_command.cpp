@@ -225,7 +225,7 @@ void copy(const Arguments& arguments, Report& report) {
 }
 
 void copies(const Arguments& arguments, Report& report) {
-    auto session = RemoteSession::of_places(arguments.operands, {});
+    auto session = RemoteSession::of_server(arguments.operands.front());
     if (!session) return report.error(session.error());
     if (auto opened = session->open(arguments, report); !opened) {
         return report.error(opened.error());

@@ -14,8 +14,14 @@ void add_trial_options(CLI::App& app, TrialOptions& into) {
     app.add_option("--legs", into.legs,
                    "Parts of names of legs, as memory-memory or put; all if nothing is said.")
         ->type_name("WORD,...");
-    app.add_option("--repetitions", into.repetitions, "Runs of each case; 3.")
-        ->check(CLI::Range(1u, 1000u))
+    app.add_option_function<std::uint64_t>(
+           "--repetitions",
+           [&into](std::uint64_t number) {
+               if (number < 1 || number > 1000)
+                   throw CLI::ValidationError("--repetitions", "allowed: 1 to 1000");
+               into.repetitions = static_cast<unsigned>(number);
+           },
+           "Runs of each case; 3.")
         ->type_name("1 to 1000");
     app.add_option("--directory", into.directory,
                    "Where files of the asked size are made here, and removed.")

@@ -183,6 +183,7 @@ std::optional<std::string> format_copy_change(const CopyChange& change) {
     Facts facts;
     facts.add("change", change.word).add("path", encode_value(change.path));
     if (change.directory) facts.add("directory", 1);
+    if (change.size > 0) facts.add("size", change.size);
     std::string text = facts.text();
     if (!fits_line(text)) return std::nullopt;
     return text;
@@ -192,9 +193,10 @@ Result<CopyChange> parse_copy_change(std::string_view text) {
     Result<ParsedFacts> parsed = Facts::parse(text);
     if (!parsed) return parsed.error();
     FactReader reader(parsed->facts);
-    const CopyChange change{.word = reader.word("change"),
-                            .path = read_text(parsed->facts, reader, "path"),
-                            .directory = reader.flag("directory", false)};
+    CopyChange change{.word = reader.word("change"),
+                      .path = read_text(parsed->facts, reader, "path"),
+                      .directory = reader.flag("directory", false)};
+    if (parsed->facts.find("size") != nullptr) change.size = reader.number("size", 0, UINT64_MAX);
     if (reader.error()) return *reader.error();
     return change;
 }

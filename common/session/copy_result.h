@@ -19,6 +19,7 @@ struct CopyChange {
     std::string word;  // of docs/sync.md
     std::string path;
     bool directory = false;
+    std::uint64_t size = 0;  // of a file that moves for it: its bytes
 
     bool operator==(const CopyChange&) const = default;
 };

@@ -292,16 +292,17 @@ void Comparison::act(Asked& asked, Verdict verdict) {
     const Offered& offered = asked.offered;
     const bool directory = offered.kind == OfferKind::directory;
     const bool file = offered.kind == OfferKind::file;
+    const std::uint64_t size = file ? offered.metadata.size : 0;
     switch (verdict) {
         case Verdict::fresh:
-            return report(Change::What::create, offered.name, directory);
+            return report({Change::What::create, offered.name, directory, size});
         case Verdict::changed:
-            return report(Change::What::replace, offered.name, directory);
+            return report({Change::What::replace, offered.name, directory, size});
         case Verdict::blocked:
-            blocked_.push_back({asked.offer, asked.once_clear, offered.name});
+            blocked_.push_back({asked.offer, asked.once_clear, offered.name, size});
             return;
         case Verdict::attributes:
-            report(Change::What::attributes, offered.name, directory);
+            report({Change::What::attributes, offered.name, directory});
             break;
         default:
             break;
@@ -345,8 +346,8 @@ void Comparison::advance(bool rest_done) {
 void Comparison::unblock() {
     for (const Blocked& each : blocked_) {
         stream_.put(SettledRecord{each.offer, static_cast<std::uint8_t>(each.once_clear)});
-        report(each.once_clear == Verdict::fresh ? Change::What::create : Change::What::replace,
-               each.name, false);
+        report({each.once_clear == Verdict::fresh ? Change::What::create : Change::What::replace,
+                each.name, false, each.size});
     }
     blocked_.clear();
     stage_ = Stage::rest;
@@ -394,7 +395,7 @@ void Comparison::handle_extraneous(const Event& event) {
         }
         ++totals_.removed;
         stream_.put(GoneRecord{each.name, each.directory});
-        report(Change::What::remove, each.name, each.directory);
+        report({Change::What::remove, each.name, each.directory});
     }
     lists_ = !event.list.empty();
     if (lists_) return;
@@ -408,8 +409,8 @@ void Comparison::miss(const std::string& name, const Error& error) {
     on_failure_(name, error);
 }
 
-void Comparison::report(Change::What what, const std::string& name, bool directory) {
-    if (changes_ != nullptr && plan_.whole) changes_->put({what, name, directory});
+void Comparison::report(Change change) {
+    if (changes_ != nullptr && plan_.whole) changes_->put(std::move(change));
 }
 
 }  // namespace lambda::transfer

@@ -96,6 +96,7 @@ class Comparison {
         std::uint32_t offer = 0;
         Verdict once_clear = Verdict::changed;
         std::string name;
+        std::uint64_t size = 0;  // of a file
     };
 
     bool handle_offer(const OfferRecord& record);
@@ -118,7 +119,7 @@ class Comparison {
     bool may_remove();
     void list_more();
     void miss(const std::string& name, const Error& error);
-    void report(Change::What what, const std::string& name, bool directory);
+    void report(Change change);
 
     // Content that is compared: what each end has of it, once it is known.
     struct Similar {

@@ -299,11 +299,13 @@ void Offering::report(const Item& item) {
         verdict == Verdict::left) {
         return;
     }
-    changes_->put({.what = verdict == Verdict::fresh     ? Change::What::create
-                           : verdict == Verdict::changed ? Change::What::replace
-                                                         : Change::What::attributes,
-                   .name = item.found.name,
-                   .directory = item.found.kind == Kind::directory});
+    changes_->put(
+        {.what = verdict == Verdict::fresh     ? Change::What::create
+                 : verdict == Verdict::changed ? Change::What::replace
+                                               : Change::What::attributes,
+         .name = item.found.name,
+         .directory = item.found.kind == Kind::directory,
+         .size = item.found.kind == Kind::file && wanted(verdict) ? item.found.metadata.size : 0});
 }
 
 void Offering::end_offers() {

@@ -74,6 +74,7 @@ struct Change {
     What what = What::create;
     std::string name;
     bool directory = false;
+    std::uint64_t size = 0;  // of a file that moves for it: its bytes
 };
 // The word of it.
 const char* to_string(Change::What what);

@@ -331,7 +331,8 @@ void Session::tell_changes(std::uint64_t number, std::size_t most_unsent) {
         for (const transfer::Change& change : changes) {
             const auto text = session::format_copy_change({.word = to_string(change.what),
                                                            .path = change.name,
-                                                           .directory = change.directory});
+                                                           .directory = change.directory,
+                                                           .size = change.size});
             if (text) reply(113, *text);
             unsaid_ += text ? 0 : 1;
         }

@@ -103,7 +103,9 @@ class SyncBetween(BetweenCase):
                 self.assertEqual(self.changes(planned), self.changes(done))
                 self.assertIn(("delete", "a new one"), self.changes(done))
                 self.assertGreater(done.summary["adopted"], 0)
-                self.assertEqual(done.summary["deleted"], planned.summary["deleted"])
+                for key in ("created", "replaced", "attributes", "deleted", "planned_bytes"):
+                    self.assertEqual(done.summary[key], planned.summary[key], key)
+                self.assertGreater(planned.summary["planned_bytes"], 0)
                 differences = subprocess.run([rsync, "-anHiAX", "--checksum", "--delete", source + "/", target + "/"],
                                              capture_output=True, check=True).stdout
                 self.assertEqual(differences, b"")

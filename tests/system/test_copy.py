@@ -186,7 +186,7 @@ class Copies(CopyCase):
                 self.assertEqual(result.summary["verified"], len(names))
                 self.assertEqual(result.summary["bytes"], sum(names.values()))
                 self.assert_copied(names, a, b)
-                self.assertEqual("the source server tries it" in result.stderr, source_dials, result.stderr)
+                self.assertEqual("the source server does it" in result.stderr, source_dials, result.stderr)
                 # Contents, into a place with a name that must be encoded; patterns go along.
                 strange = "in\r\nhere; 50%/ü\n"
                 self.copy(a.url("data/"), b.url(strange), "--exclude", "none",
@@ -344,6 +344,14 @@ class Copies(CopyCase):
         self.assertIn("\\x1b[2J", listed.stdout)
         self.assertNotIn("\x1b", listed.stdout)
         self.assertNotIn(" left", listed.stdout)
+
+    def test_a_reason_that_both_have_is_said_once(self):
+        a, b = (self.server(root=self.folder(side), state=self.folder("s" + side)) for side in "ab")
+        self.file_with(a.path("one"), b"1")
+        refused = self.client("copy", *self.both(), a.url("one"), b.url("one"))
+        self.assert_failed(refused, NO_SESSION)
+        self.assertEqual(refused.stderr.count("dials no other"), 1, refused.stderr)
+        self.assertIn("the destination server says the same", refused.errors[0]["message"])
 
     def test_what_fails_is_said_with_its_side(self):
         a, b = self.pair()

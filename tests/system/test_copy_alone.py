@@ -68,7 +68,7 @@ class Beginning(CopyCase):
             with self.subTest(settings=settings):
                 b = self.server(root=self.folder(f"b{number}"), state=self.folder(f"sb{number}"), settings=settings)
                 begun = self.copy(a.url("data"), b.url("new"), "--detach")
-                self.assertIn("the source server tries it", begun.stderr)
+                self.assertIn("the source server does it", begun.stderr)
                 done = self.client("copies", a.url(), "--wait", str(begun.events[0]["copy"]))
                 self.assertEqual(done.code, DONE, str(done))
                 self.assert_copied(names, a, b, to="new")

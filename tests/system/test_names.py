@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 
-from harness import DONE, FILE_FAILED, INTEGRITY, Case
+from harness import DONE, FILE_FAILED, INTEGRITY, USAGE, USER, Case, Process, need_program
 
 NAMES = (
     b"with blanks in it", b" before and after ", b"-leading-dash", b"--json", b"x" * 255,
@@ -104,6 +104,72 @@ class Names(Case):
         told = self.client("stat", self.daemon.url("two\nlines"))
         self.assertEqual(told.events[0]["target"], links["two\nlines"], str(told))
         self.assertIn("  out -> ../../etc/passwd\n", self.client("ls", self.daemon.url(), json=False).stdout)
+
+    def listed(self, place, **how):
+        result = self.client("ls", place, **how)
+        self.assertEqual(result.code, DONE, str(result))
+        return [event["name"] for event in result.events if event["event"] == "entry"]
+
+    def test_a_listing_of_a_name_or_a_pattern(self):
+        url, path = self.daemon.url, self.daemon.path
+        names = ("b", "a", "B", "ab", "a[1]", "a1", "\udcff")
+        os.makedirs(path("runs/x"))
+        os.mkdir(path("runs/y"))
+        for name in names:
+            self.file_with(path("runs/" + name), b"12")
+        self.file_with(path("runs/x/f"), b"1")
+        os.symlink("a", path("runs/to file"))
+        os.symlink("runs", path("to directory"))
+        os.symlink("no/where", path("dangling"))
+        everything = sorted([*names, "x", "y", "to file"], key=os.fsencode)
+        self.assertEqual(self.listed(url("runs")), everything)
+        self.assertEqual(self.listed(url("to directory")), everything)
+        for name in ("runs/a", "runs/to file", "dangling", "runs/a[1]"):
+            self.assertEqual(self.listed(url(name)), ["/" + name])
+        self.assertEqual(self.listed(url("runs/a*")), ["/runs/a", "/runs/a1", "/runs/a[1]", "/runs/ab"])
+        self.assertEqual(self.listed(url("*/[xy]/*")), ["/runs/x/f", "/to directory/x/f"])
+        os.unlink(path("runs/a[1]"))
+        self.assertEqual(self.listed(url("runs/a[1]")), ["/runs/a1"])
+        for place in ("none", "runs/none*", "none/*", "dangling/*", "runs/a/b"):
+            failed = self.client("ls", url(place))
+            self.assert_failed(failed, FILE_FAILED)
+            self.assertEqual(failed.errors[0]["path"], "/" + place)
+
+    def test_a_listing_breaks_no_line(self):
+        for name in NEWLINES:
+            self.file_with(self.daemon.path(name), b"")
+            os.symlink(name, self.daemon.path(b"to " + name))
+        shown = self.client("ls", self.daemon.url(), json=False).stdout
+        self.assertEqual(len(shown.splitlines()), 2 * len(NEWLINES), shown)
+        self.assertIn("  two\\nlines\n", shown)
+        self.assertIn(r"  to carriage\x0dreturn -> carriage\x0dreturn", shown)
+        told = self.client("stat", self.daemon.url("two\nlines"), json=False).stdout
+        self.assertTrue(told.endswith("  /two\\nlines\n"), told)
+
+    def test_a_server_is_called_by_host_and_port(self):
+        server = self.daemon
+        for place in (f"{USER}@{server.host}:{server.port}", f"lambda://{USER}@{server.host}:{server.port}"):
+            self.assertEqual(self.client("ping", place).code, DONE)
+        self.assert_failed(self.client("ping", f"{USER}@{server.host}:0"), USAGE)
+
+    def test_completion_offers_what_the_command_takes(self):
+        bash = need_program("bash")
+        script = self.client("completion", "bash", json=False, password=False, trust=False).stdout
+
+        def offered(*words):
+            ask = f'{script}\nCOMP_WORDS=(lambda-ftp "$@"); COMP_CWORD=$#; _lambda_ftp; printf "%s\\n" "${{COMPREPLY[@]}}"'
+            process = Process([bash, "-c", ask, "bash", *words], env=self.environment, cwd=self.folder("local"))
+            self.assertEqual((process.wait(), process.stderr), (0, ""))
+            return process.stdout.split()
+        self.random_file("a file", 1)
+        self.assertEqual(offered("pu"), ["put"])
+        self.assertEqual(offered("--json", "chec"), ["checksum"])
+        self.assertEqual(offered("put", "--dr"), [])
+        self.assertEqual(offered("sync", "--d"), ["--digest", "--dry-run", "--delete", "--detach"])
+        self.assertEqual(offered("--json", "get", "--ra"), ["--rate-file", "--range", "--rate-limit"])
+        self.assertIn("--legs", offered("--"))
+        self.assertEqual(offered("ls", "--st"), [])
+        self.assertEqual(offered("put", "a"), ["a", "file"])
 
     def test_a_relative_name_with_a_dash(self):
         self.random_file("-q", 100)

@@ -66,6 +66,11 @@ def outdated(source, target, rsync):
     os.symlink("nowhere", path(b"extra/link"))
 
 
+def counts(result):
+    """What a sync says in sums, or of a dry run would do."""
+    return {key: result.summary[key] for key in ("dry_run", "created", "replaced", "attributes", "deleted", "planned_bytes")}
+
+
 class Sync(Case):
     def setUp(self):
         super().setUp()
@@ -114,6 +119,7 @@ class Sync(Case):
                 self.assertEqual(sorted(self.changes(planned)), sorted(self.changes(result)))
                 self.assertEqual(len(set(self.changes(result))), len(self.changes(result)))
                 self.assertEqual(planned.summary["bytes"], 0)
+                self.assertEqual(counts(planned), {**counts(result), "dry_run": True})
                 # What was the same did not move, and nothing moves now.
                 self.assertLess(result.summary["bytes"], 4_200_000)
                 before = snapshot(ours)
@@ -123,6 +129,30 @@ class Sync(Case):
                 self.assertEqual(snapshot(ours), before)
         subprocess.run([rsync, "-aHAX", "--delete", source + "/", theirs + "/"], check=True)
         self.assertEqual(self.differences(theirs, ours, "-AX"), b"")
+
+    def test_a_dry_run_says_what_would_be(self):
+        source = self.small_tree()
+        to = self.folder("root/to")
+        shutil.copy2(os.path.join(source, "a"), to)
+        self.file_with(os.path.join(to, "b"), b"older")
+        self.file_with(os.path.join(to, "gone"), b"1")
+        options = ("--delete", source, self.daemon.url("to"))
+        words = self.client("sync", "--dry-run", *options, json=False)
+        self.assertEqual(words.code, DONE, str(words))
+        self.assertEqual(sorted(set(words.stdout.splitlines()) - {"attributes ./"}),
+                         ["create sub/", "create sub/c", "create sub/d", "create sub/deep/", "create sub/deep/e",
+                          "delete gone", "replace b"])
+        said = " would be created, 1 replaced, "
+        self.assertIn("dry run, nothing was touched: 5" + said, words.stderr)
+        self.assertIn(" 1 would be deleted; 1.97 MiB would move; 1 file, 10 B, would stay", words.stderr)
+        for past in ("moved", "1 deleted", "verified", "stood"):
+            self.assertNotIn(past, words.stderr)
+        planned = self.sync("--dry-run", *options)
+        done = self.sync(*options)
+        self.assertEqual(counts(planned), {**counts(done), "dry_run": True})
+        self.assertEqual((planned.summary["created"], planned.summary["replaced"], planned.summary["deleted"]), (5, 1, 1))
+        self.assertEqual(planned.summary["planned_bytes"], done.summary["bytes"])
+        self.assertEqual(sorted(self.changes(planned)), sorted(self.changes(done)))
 
     def test_without_an_archive_and_into_nothing(self):
         source = self.small_tree()

@@ -74,6 +74,32 @@ TEST_CASE("each command has a help that tells its options and no others") {
     CHECK(tells(Action::sync, "--max-delete"));
 }
 
+TEST_CASE("help is for people: lines that fit, values in words") {
+    for (const Form& form : forms()) {
+        const std::string text = help_text(form.action);
+        CAPTURE(text);
+        if (form.action == Action::help) continue;  // of all: two columns of commands
+        for (std::size_t at = 0; at < text.size();) {
+            const std::size_t end = std::min(text.find('\n', at), text.size());
+            CHECK(end - at <= 100);
+            at = end + 1;
+        }
+        for (const char* type : {"UINT", "INT", "TEXT", "FLOAT", " in ["}) {
+            CHECK(text.find(type) == text.npos);
+        }
+    }
+    const std::string trial = help_text(Action::trial);
+    CHECK(trial.find("\n  --repetitions VALUE         Runs of each case; 3. (1 to 1000)\n") !=
+          trial.npos);
+    CHECK(trial.find("\n  --csv FILE                  A line for each run.\n") != trial.npos);
+    CHECK(trial.find("\n  --against iperf3|globus-url-copy[:PORT]\n                              "
+                     "A program") != trial.npos);
+    CHECK(!parse({"trial", "h:", "--repetitions", "0"}).ok());
+    CHECK(!parse({"trial", "h:", "--repetitions", "1001"}).ok());
+    CHECK(!parse({"trial", "h:", "--repetitions", "-1"}).ok());
+    CHECK(parse({"trial", "h:", "--repetitions", "5"})->trial.repetitions == 5);
+}
+
 TEST_CASE("the help of all is one screen, and says where the rest is") {
     const std::string text = help_text(Action::help);
     CHECK(std::count(text.begin(), text.end(), '\n') < 40);

@@ -73,3 +73,34 @@ TEST_CASE("servers are written as they are keyed") {
     CHECK(Server{"", "::1", 1}.endpoint() == "[::1]:1");
     CHECK(Server{"u", "h", 1}.known_hosts_key() == "[h]:1");
 }
+
+TEST_CASE("a server alone is a place at it, or its name and port") {
+    const struct {
+        const char* text;
+        Server server;
+    } cases[] = {
+        {"h", {"", "h", 2811}},
+        {"u@h", {"u", "h", 2811}},
+        {"h:2812", {"", "h", 2812}},
+        {"u@[::1]:2812", {"u", "::1", 2812}},
+        {"[::1]", {"", "::1", 2811}},
+        {"h:", {"", "h", 2811}},
+        {"h:2812/a", {"", "h", 2811}},
+        {"u@h:runs", {"u", "h", 2811}},
+        {"lambda://u@h", {"u", "h", 2811}},
+        {"lambda://h:2812/7", {"", "h", 2812}},
+    };
+    for (const auto& c : cases) {
+        CAPTURE(c.text);
+        const auto server = parse_server(c.text);
+        REQUIRE(server.ok());
+        CHECK(*server == c.server);
+    }
+    for (const char* text : {"", "/a", "./h", "h:0", "h:65536", "h:99999999999", "a/b:1", "::1",
+                             "ftp://h", "lambda://h:x"}) {
+        CAPTURE(text);
+        const auto server = parse_server(text);
+        REQUIRE(!server.ok());
+        CHECK(server.error().fault == Fault::usage);
+    }
+}

@@ -192,14 +192,15 @@ TEST_CASE("lines of a result that make no sense are refused, those of a later ve
 TEST_CASE("a change survives its line, unless it is too long for one") {
     for (const CopyChange& change :
          {CopyChange{.word = "delete", .path = "a b; 100 %\xff", .directory = true},
-          CopyChange{.word = "create", .path = "with\r\na line end"}}) {
+          CopyChange{.word = "create", .path = "with\r\na line end", .size = 7}}) {
         const auto text = format_copy_change(change);
         REQUIRE(text);
         CHECK(text->find('\n') == std::string::npos);
         CHECK(*parse_copy_change(*text) == change);
     }
     CHECK_FALSE(format_copy_change({.word = "create", .path = std::string(4095, 'x')}));
-    for (const char* bad : {"", "change=create;path=%", "path=x;", "change=create;directory=2;"}) {
+    for (const char* bad : {"", "change=create;path=%", "path=x;", "change=create;directory=2;",
+                            "change=create;path=x;size=-1;"}) {
         INFO(bad);
         CHECK_FALSE(parse_copy_change(bad));
     }

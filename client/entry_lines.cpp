@@ -1,0 +1,99 @@
+#include "client/entry_lines.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include "client/text.h"
+#include "common/session/timestamp.h"
+
+namespace lambda::client {
+namespace {
+
+const char* type_name(session::EntryType type) {
+    switch (type) {
+        case session::EntryType::file:
+            return "file";
+        case session::EntryType::directory:
+            return "directory";
+        case session::EntryType::link:
+            return "link";
+        case session::EntryType::special:
+            return "special";
+    }
+    LAMBDA_ASSERT(false);
+}
+
+char type_letter(session::EntryType type) {
+    switch (type) {
+        case session::EntryType::file:
+            return '-';
+        case session::EntryType::directory:
+            return 'd';
+        case session::EntryType::link:
+            return 'l';
+        case session::EntryType::special:
+            return 's';
+    }
+    LAMBDA_ASSERT(false);
+}
+
+std::string mode_letters(const session::Entry& entry) {
+    std::string letters(1, type_letter(entry.type));
+    for (int shift = 8; shift >= 0; --shift) {
+        const bool set = (entry.mode >> shift & 1u) != 0;
+        letters += set ? "xwr"[shift % 3] : '-';
+    }
+    return letters;
+}
+
+std::string date(std::int64_t time_ns) {
+    const auto time = static_cast<std::time_t>(time_ns / 1'000'000'000);
+    std::tm local{};
+    ::localtime_r(&time, &local);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+    return text;
+}
+
+}  // namespace
+
+void show_entry(const session::Entry& entry, const std::string& shown, Report& report) {
+    char numbers[64];
+    std::snprintf(numbers, sizeof numbers, "%14llu  ", static_cast<unsigned long long>(entry.size));
+    char mode[8];
+    std::snprintf(mode, sizeof mode, "%04o", entry.mode);
+    JsonObject object;
+    object.text("event", "entry")
+        .text("name", shown)
+        .text("type", type_name(entry.type))
+        .number("size", entry.size)
+        .text("modify", session::format_timestamp(entry.mtime_ns))
+        .text("mode", mode)
+        .text("perm", entry.perm);
+    std::string line =
+        mode_letters(entry) + numbers + date(entry.mtime_ns) + "  " + printable(shown);
+    if (!entry.target.empty()) {
+        object.text("target", entry.target);
+        line += " -> " + printable(entry.target);
+    }
+    report.data(object, line);
+}
+
+void EntriesByName::take(session::Entry entry) {
+    if (!full_ && entries_.size() == most_) {
+        end();
+        full_ = true;
+    }
+    if (full_) return show_(entry);
+    entries_.push_back(std::move(entry));
+}
+
+void EntriesByName::end() {
+    std::sort(entries_.begin(), entries_.end(),
+              [](const session::Entry& a, const session::Entry& b) { return a.name < b.name; });
+    for (const session::Entry& entry : entries_) show_(entry);
+    entries_.clear();
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,128 @@
+#include "client/summary.h"
+
+#include <cstdio>
+
+#include "client/text.h"
+#include "common/base/units.h"
+#include "common/transfer/sync_plan.h"
+
+namespace lambda::client {
+namespace {
+
+double gbit_per_s(std::uint64_t bytes, double seconds) {
+    return seconds > 0 ? 8 * static_cast<double>(bytes) / seconds / 1e9 : 0;
+}
+
+std::string counted(std::uint64_t number, const char* what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+std::string stripes_json(const std::vector<mover::StripeOutcome>& stripes) {
+    std::string list;
+    for (const mover::StripeOutcome& stripe : stripes) {
+        if (!list.empty()) list += ',';
+        list += JsonObject()
+                    .number("bytes", stripe.bytes)
+                    .number("packets", stripe.packets)
+                    .number("lost", stripe.lost)
+                    .number("rtt_ms", stripe.rtt_ms)
+                    .line();
+    }
+    return "[" + list + "]";
+}
+
+std::string moved_line(const Summary& summary) {
+    const mover::Outcome& o = summary.outcome;
+    char time[64];
+    std::snprintf(time, sizeof time, " moved in %.2f s", summary.seconds);
+    char rates[160] = "";
+    if (o.bytes > 0) {
+        std::snprintf(rates, sizeof rates, ": %.3f Gbit/s, the transfer alone %.3f Gbit/s",
+                      gbit_per_s(o.bytes, summary.seconds),
+                      gbit_per_s(o.bytes, o.transfer_seconds));
+    }
+    std::string line = counted(o.files, "file") + " done, " + format_size(o.bytes) + time + rates +
+                       "; " + std::to_string(o.verified) + " verified";
+    if (o.sent_packets > 0) {
+        line += ", " + std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
+                " packets lost";
+    }
+    return line;
+}
+
+std::string stood_line(const mover::Outcome& o) {
+    return counted(o.adopted, "file") + " stood there already, " + format_size(o.adopted_bytes) +
+           "; " + std::to_string(o.mended) + " of them got other attributes; " +
+           std::to_string(o.deleted) + " deleted";
+}
+
+std::string dry_run_line(const Summary& summary) {
+    const ChangeCount& c = summary.changes;
+    return "dry run, nothing was touched: " + std::to_string(c.created) + " would be created, " +
+           std::to_string(c.replaced) + " replaced, " + std::to_string(c.attributes) +
+           " would get other attributes, " + std::to_string(c.deleted) + " would be deleted; " +
+           format_size(c.bytes) + " would move; " + counted(summary.outcome.adopted, "file") +
+           ", " + format_size(summary.outcome.adopted_bytes) + ", would stay";
+}
+
+}  // namespace
+
+void ChangeCount::add(const std::string& word, std::uint64_t size) {
+    using What = transfer::Change::What;
+    bytes += size;
+    for (const auto& [what, count] : {std::pair(What::create, &created),
+                                      {What::replace, &replaced},
+                                      {What::attributes, &attributes},
+                                      {What::remove, &deleted}}) {
+        if (word == transfer::to_string(what)) ++*count;
+    }
+}
+
+std::vector<std::string> summary_lines(const Summary& summary) {
+    if (summary.dry_run) return {dry_run_line(summary)};
+    const mover::Outcome& o = summary.outcome;
+    std::vector<std::string> lines{moved_line(summary)};
+    if (o.bytes_kept > 0) {
+        lines.push_back("went on where it was cut: " + format_size(o.bytes_kept) +
+                        " more were there already and did not move again");
+    }
+    if (o.adopted + o.deleted > 0) lines.push_back(stood_line(o));
+    return lines;
+}
+
+std::string summary_json(const Summary& summary, const std::string& verdict) {
+    const mover::Outcome& o = summary.outcome;
+    return JsonObject()
+        .text("event", "summary")
+        .number("files", o.files)
+        .number("links", o.links)
+        .number("directories", o.directories)
+        .number("skipped", o.skipped)
+        .number("bytes", o.bytes)
+        .number("seconds", summary.seconds)
+        .number("gbit_per_s", gbit_per_s(o.bytes, summary.seconds))
+        .number("transfer_seconds", o.transfer_seconds)
+        .number("transfer_gbit_per_s", gbit_per_s(o.bytes, o.transfer_seconds))
+        .number("sent_packets", o.sent_packets)
+        .number("lost_packets", o.lost_packets)
+        .number("retransmitted_packets", o.retransmitted_packets)
+        .number("refused_packets", o.refused_packets)
+        .number("leaves_again", o.leaves_again)
+        .number("bytes_kept", o.bytes_kept)
+        .number("adopted", o.adopted)
+        .number("adopted_bytes", o.adopted_bytes)
+        .number("mended", o.mended)
+        .number("deleted", o.deleted)
+        .raw("dry_run", summary.dry_run ? "true" : "false")
+        .number("created", summary.changes.created)
+        .number("replaced", summary.changes.replaced)
+        .number("attributes", summary.changes.attributes)
+        .number("planned_bytes", summary.changes.bytes)
+        .raw("stripes", stripes_json(o.stripes))
+        .number("verified", o.verified)
+        .raw("verdict", verdict)
+        .raw("left_over", summary.left_over ? json_string(*summary.left_over) : "null")
+        .line();
+}
+
+}  // namespace lambda::client
