@@ -56,17 +56,18 @@ double middle(const CaseResult& result, double (*of)(const Measures&)) {
 }
 
 std::string verdict_of(const CaseResult& result) {
-    const Measures& run = result.typical();
-    return run.evidence ? verdict::name_of(verdict::judge(*run.evidence).cause) : "";
+    const auto verdict = result.verdict();
+    return verdict ? verdict::name_of(verdict->cause) : "";
 }
 
 report::Table case_table(const TrialStory& story) {
     report::Table table;
     table.head = {"case",
-                  "runs",
                   "Gbit/s",
                   "95 % from",
                   "to",
+                  "verdict",
+                  "runs",
                   "efficiency, Mbit/s",
                   "variation",
                   "Jain",
@@ -79,8 +80,7 @@ report::Table case_table(const TrialStory& story) {
                   "waits s: source",
                   "network",
                   "destination",
-                  "memory MiB",
-                  "verdict"};
+                  "memory MiB"};
     if (!story.before.empty()) table.head.push_back("before");
     for (const CaseResult& result : story.cases) {
         const Interval interval = confidence(result.rates());
@@ -90,15 +90,14 @@ report::Table case_table(const TrialStory& story) {
                                  : 100 * static_cast<double>(m.retransmitted_packets) /
                                        static_cast<double>(m.sent_packets);
         table.rows.push_back(
-            {result.what.title(), std::to_string(result.runs.size()), fixed(result.gbit_per_s(), 3),
-             fixed(interval.low, 3), fixed(interval.high, 3),
+            {result.what.title(), fixed(result.gbit_per_s(), 3), fixed(interval.low, 3),
+             fixed(interval.high, 3), verdict_of(result), std::to_string(result.runs.size()),
              fixed(middle(result, [](const Measures& r) { return r.mean_mbit; }), 1),
              fixed(middle(result, [](const Measures& r) { return r.variation; }), 3),
              fixed(m.jain, 4), significant(100 * m.loss, 3), significant(again, 3),
              fixed(m.rtt_ms, 2), fixed(m.queue_ms, 2), fixed(m.sender_cpu_s_per_gb, 3),
              fixed(m.receiver_cpu_s_per_gb, 3), fixed(m.source_wait_s, 2),
-             fixed(m.network_wait_s, 2), fixed(m.destination_wait_s, 2), fixed(m.memory_mib, 0),
-             verdict_of(result)});
+             fixed(m.network_wait_s, 2), fixed(m.destination_wait_s, 2), fixed(m.memory_mib, 0)});
         if (!story.before.empty()) table.rows.back().push_back(compared(result, story.before));
     }
     return table;
@@ -246,7 +245,12 @@ report::Page trial_page(const TrialStory& story) {
                       .command = story.command,
                       .sections = {}};
     page.sections.push_back(
-        {.title = "Cases", .text = {}, .tables = {case_table(story)}, .charts = {}});
+        {.title = "Cases",
+         .text = "Medians of the runs of each case, the 95 % confidence "
+                 "interval, and the verdict of the run nearest to the median. " +
+                 advice_on_intervals(story.cases),
+         .tables = {case_table(story)},
+         .charts = {}});
     for (const Leg& leg : all_legs()) {
         std::vector<CaseResult> of_leg;
         std::copy_if(story.cases.begin(), story.cases.end(), std::back_inserter(of_leg),

@@ -100,6 +100,36 @@ const Measures& CaseResult::typical() const {
     });
 }
 
+std::optional<verdict::Verdict> CaseResult::verdict() const {
+    const Measures& run = typical();
+    if (!run.evidence) return std::nullopt;
+    return verdict::judge(*run.evidence);
+}
+
+double CaseResult::uncertainty() const {
+    const double middle = gbit_per_s();
+    if (runs.size() < 2 || middle <= 0) return 0;
+    const Interval interval = confidence(rates());
+    return (interval.high - interval.low) / 2 / middle;
+}
+
+std::string advice_on_intervals(const std::vector<CaseResult>& cases) {
+    std::size_t wide = 0;
+    double widest = 0;
+    for (const CaseResult& result : cases) {
+        wide += result.uncertainty() > kMostUncertainty ? 1 : 0;
+        widest = std::max(widest, result.uncertainty());
+    }
+    if (wide == 0) return {};
+    char text[320];
+    std::snprintf(text, sizeof text,
+                  "of %zu of %zu cases the 95 %% interval is wider than %.0f %% of the median to "
+                  "either side (the widest: %.0f %%): give more --repetitions or a larger --size; "
+                  "or other work on these machines or on the path disturbs them",
+                  wide, cases.size(), 100 * kMostUncertainty, 100 * widest);
+    return text;
+}
+
 JsonObject run_json(const TrialCase& what, const Measures& run, unsigned repetition) {
     JsonObject object;
     object.text("event", "run");
@@ -123,6 +153,8 @@ JsonObject case_json(const CaseResult& result) {
         .number("gbit_per_s", result.gbit_per_s())
         .number("gbit_per_s_low", interval.low)
         .number("gbit_per_s_high", interval.high);
+    const Measures& run = result.typical();
+    object.raw("verdict", run.evidence ? verdict_json(*run.evidence) : "null");
     return object;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,17 @@ struct CaseResult {
 
     std::vector<double> rates() const;  // Gbit/s of each run
     double gbit_per_s() const { return median(rates()); }
-    // The run whose rate is nearest to the median.
+    // The run whose rate is nearest to the median: the case's verdict is its.
     const Measures& typical() const;
+    // Of a leg without a network none.
+    std::optional<verdict::Verdict> verdict() const;
+    // Half of the interval, by the median; 0 of one run.
+    double uncertainty() const;
 };
+
+// What to do where the intervals of some cases are wider than kMostUncertainty; else empty.
+constexpr double kMostUncertainty = 0.1;
+std::string advice_on_intervals(const std::vector<CaseResult>& cases);
 
 JsonObject run_json(const TrialCase& what, const Measures& run, unsigned repetition);
 JsonObject case_json(const CaseResult& result);

@@ -73,8 +73,9 @@ std::string case_line(const CaseResult& result, const std::map<std::string, doub
         std::snprintf(range, sizeof range, "(%.3f to %.3f)  ", interval.low, interval.high);
     }
     const std::string then = compared(result, before);
+    const auto verdict = result.verdict();
     return std::string(numbers) + range + result.what.title() +
-           (then.empty() ? "" : "; before " + then);
+           (verdict ? "; " + verdict->why : "") + (then.empty() ? "" : "; before " + then);
 }
 
 class Trial {
@@ -93,6 +94,8 @@ class Trial {
             if (skipped_.contains(what.leg.name)) continue;
             if (!run_case(runner, what, csv)) return;
         }
+        if (const std::string advice = advice_on_intervals(story_.cases); !advice.empty())
+            report_.note(advice);
         if (!arguments_.trial.against.empty()) run_against(cases);
         if (story_.cases.empty())
             report_.error({.fault = Fault::file,

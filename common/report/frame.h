@@ -4,7 +4,9 @@
 namespace lambda::report {
 
 extern const char* const kFrame;
-// Where the data belong.
+// Where the title, the markup and the data belong, in this order.
+constexpr const char* kTitleMark = "<!--title-->";
+constexpr const char* kPageMark = "<!--page-->";
 constexpr const char* kDataMark = "<!--data-->";
 
 }  // namespace lambda::report

@@ -10,6 +10,7 @@
 
 #include "common/base/assert.h"
 #include "common/report/frame.h"
+#include "common/report/markup.h"
 
 namespace lambda::report {
 namespace {
@@ -83,40 +84,16 @@ Json json_of(const Chart& chart, std::size_t most_points) {
     return told;
 }
 
-Json json_of(const Table& table) {
-    const std::size_t shown = std::min(table.rows.size(), kMostRows);
-    Json rows = Json::array();
-    for (std::size_t i = 0; i < shown; ++i) rows.push_back(table.rows[i]);
-    return {
-        {"head", table.head}, {"rows", std::move(rows)}, {"left_out", table.rows.size() - shown}};
-}
-
-Json json_of(const Bars& bars) {
-    Json parts = Json::array();
-    for (const Bars::Part& part : bars.parts)
-        parts.push_back({{"name", part.name}, {"share", brief(part.share, kDigits)}});
-    return {{"title", bars.title}, {"text", bars.text}, {"parts", std::move(parts)}};
-}
-
+// What the script draws; all else is markup.
 Json json_of(const Page& page) {
     const std::size_t most_points = points_allowed(page);
     Json sections = Json::array();
     for (const Section& section : page.sections) {
-        Json tables = Json::array(), charts = Json::array(), bars = Json::array();
-        for (const Table& table : section.tables) tables.push_back(json_of(table));
+        Json charts = Json::array();
         for (const Chart& chart : section.charts) charts.push_back(json_of(chart, most_points));
-        for (std::size_t i = 0; i < std::min(section.bars.size(), kMostBars); ++i)
-            bars.push_back(json_of(section.bars[i]));
-        sections.push_back({{"title", section.title},
-                            {"text", section.text},
-                            {"tables", std::move(tables)},
-                            {"charts", std::move(charts)},
-                            {"bars", std::move(bars)}});
+        sections.push_back({{"charts", std::move(charts)}});
     }
-    return {{"title", page.title},
-            {"text", page.text},
-            {"command", page.command},
-            {"sections", std::move(sections)}};
+    return {{"sections", std::move(sections)}};
 }
 
 // JSON as it may stand in an element <script>: nothing in it ends the element or begins a comment.
@@ -145,13 +122,20 @@ std::string for_script(const std::string& json) {
 }  // namespace
 
 std::string html(const Page& page) {
-    const std::string_view frame = kFrame, mark = kDataMark;
-    const std::size_t at = frame.find(mark);
-    LAMBDA_ASSERT(at != std::string_view::npos);
     const std::string data =
         json_of(page).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    return std::string(frame.substr(0, at)) + for_script(data) +
-           std::string(frame.substr(at + mark.size()));
+    std::string text;
+    std::string_view left = kFrame;
+    // In the order in which they stand there; what is put in is not looked at again.
+    for (const auto& [mark, content] : {std::pair(kTitleMark, escaped(page.title)),
+                                        {kPageMark, markup(page)},
+                                        {kDataMark, for_script(data)}}) {
+        const std::size_t at = left.find(mark);
+        LAMBDA_ASSERT(at != left.npos);
+        text.append(left.substr(0, at)).append(content);
+        left.remove_prefix(at + std::string_view(mark).size());
+    }
+    return text.append(left);
 }
 
 std::string command_line(int count, const char* const* words) {

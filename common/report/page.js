@@ -1,4 +1,4 @@
-// Makes tables and charts of the data. Words come from anywhere: they are set as text, never as HTML.
+// Draws the charts of the data. Words come from anywhere: they are set as text, never as HTML.
 "use strict";
 
 const COLOURS = 8;
@@ -17,20 +17,6 @@ function add(parent, tag, kind, text) {
     return element;
 }
 
-function addTable(parent, table) {
-    const element = add(add(parent, "div", "wide"), "table", "summary");
-    const is_number = (text) => /^[-+]?[\d.]+(e[-+]?\d+)?( %)?$/.test(text) || text === "" || text === "-";
-    const numeric = table.head.map((_, i) => table.rows.every((row) => is_number(row[i] ?? "")));
-    const addRow = (to, tag, cells) => {
-        const row = add(to, "tr");
-        cells.forEach((text, i) => add(row, tag, numeric[i] ? "number" : "", text));
-    };
-    addRow(add(element, "thead"), "th", table.head);
-    const body = add(element, "tbody");
-    for (const row of table.rows) addRow(body, "td", row);
-    if (table.left_out) add(parent, "p", "text", `${table.left_out} more rows are left out.`);
-}
-
 function addChart(parent, chart, section) {
     const box = add(parent, "figure");
     const said = [];
@@ -39,21 +25,6 @@ function addChart(parent, chart, section) {
     add(box, "figcaption", "", chart.title + (said.length ? ` (${said.join(", ")})` : ""));
     box.setAttribute("aria-label", chart.title);
     slots.push({ box, chart, section, plot: null });
-}
-
-// Shares of a whole, one below the other.
-function addBars(parent, bars) {
-    const box = add(parent, "div", "bars");
-    add(box, "h3", "", bars.title);
-    if (bars.text) add(box, "p", "text", bars.text);
-    bars.parts.forEach((part, i) => {
-        const row = add(box, "div", "bar");
-        add(row, "span", "", part.name);
-        const fill = add(add(row, "span", "track"), "span", "fill");
-        fill.style.width = `${Math.min(1, part.share ?? 0) * 100}%`;
-        fill.style.background = `var(--line-${i % COLOURS})`;
-        add(row, "span", "number", `${Math.round((part.share ?? 0) * 100)} %`);
-    });
 }
 
 function shown(value) {
@@ -120,21 +91,10 @@ function draw(slot) {
 }
 
 function build() {
-    const main = document.getElementById("page");
-    document.title = page.title;
-    add(main, "h1", "", page.title);
-    if (page.text) add(main, "p", "text", page.text);
-    add(main, "pre", "command", page.command);
-    page.sections.forEach((section, number) => {
-        const part = add(main, "section");
-        if (section.title) add(part, "h2", "", section.title);
-        if (section.text) add(part, "p", "text", section.text);
-        for (const table of section.tables) addTable(part, table);
-        const bars = section.bars.length > 0 ? add(part, "div", "charts") : null;
-        for (const each of section.bars) addBars(bars, each);
-        const charts = add(part, "div", "charts");
-        for (const chart of section.charts) addChart(charts, chart, number);
-    });
+    for (const place of document.querySelectorAll("[data-section]")) {
+        const number = Number(place.dataset.section);
+        for (const chart of page.sections[number].charts) addChart(place, chart, number);
+    }
     for (const slot of slots) {
         const some = slot.chart.lines.some((line) => line.values.some((value) => value != null));
         if (some) {

@@ -134,3 +134,41 @@ TEST_CASE("an earlier trial is found again by its cases") {
         CHECK_FALSE(earlier_trial(wrong));
     }
 }
+
+TEST_CASE("a case has the verdict of the run nearest to its median") {
+    CaseResult made = result(1);
+    CHECK(!made.verdict());
+    CHECK_THAT(case_json(made).line(), Catch::Contains("\"verdict\":null"));
+    const auto measured = [](double gbit, verdict::Figure waited) {
+        Measures run{.gbit_per_s = gbit, .rates = {}, .evidence = {}};
+        run.evidence.emplace();
+        run.evidence->law = "sabul";
+        run.evidence->sender[verdict::Figure::elapsed] = 10'000'000;
+        run.evidence->sender[waited] = 9'000'000;
+        return run;
+    };
+    made.runs = {measured(1, verdict::Figure::source), measured(9, verdict::Figure::finish),
+                 measured(5, verdict::Figure::limit)};
+    REQUIRE(made.verdict());
+    CHECK(made.verdict()->cause == verdict::Cause::rate_limit);
+    CHECK_THAT(case_json(made).line(), Catch::Contains("\"cause\":\"rate_limit\""));
+}
+
+TEST_CASE("wide intervals are said, with what to do") {
+    CaseResult narrow = result(1), wide = result(1);
+    CHECK(advice_on_intervals({}).empty());
+    CHECK(advice_on_intervals({narrow}).empty());  // of one run
+    for (const double gbit : {1.0, 1.01})
+        narrow.runs.push_back({.gbit_per_s = gbit, .rates = {}, .evidence = {}});
+    for (const double gbit : {1.5, 2.0})
+        wide.runs.push_back({.gbit_per_s = gbit, .rates = {}, .evidence = {}});
+    CHECK(advice_on_intervals({narrow}).empty());
+    CHECK(wide.uncertainty() == Approx(4.303 * 0.5 / std::sqrt(3.0) / 1.5).epsilon(0.001));
+    const std::string advice = advice_on_intervals({narrow, wide});
+    CHECK_THAT(advice, Catch::Contains("of 1 of 2 cases"));
+    CHECK_THAT(advice, Catch::Contains("the widest: 83 %"));
+    CHECK_THAT(advice, Catch::Contains("--repetitions"));
+    wide.runs = {{.gbit_per_s = 0, .rates = {}, .evidence = {}},
+                 {.gbit_per_s = 0, .rates = {}, .evidence = {}}};
+    CHECK(advice_on_intervals({wide}).empty());
+}
