@@ -84,6 +84,7 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
         const auto there = carrier->look(i, *source);
         if (!there) {
             report.unreached(there.error());
+            show(words_of_unreached(job.sites[i], there.error()), report);
             continue;
         }
         report.session_stands();

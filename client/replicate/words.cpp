@@ -176,9 +176,13 @@ Words words_of_step(const Job& job, const Site& site, const Entry& entry,
 Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& source) {
     Tally tally;
     std::uint64_t others = 0;
+    std::uint64_t created = 0;
+    std::uint64_t replaced = 0;
     std::uint64_t refused = 0;
     for (const Step& step : plan.steps) {
         const Standing& standing = source.entries[step.entry].standing;
+        created += step.decision.change == Change::create ? 1 : 0;
+        replaced += step.decision.change == Change::replace ? 1 : 0;
         if (step.decision.change == Change::refuse) {
             ++refused;
         } else if (standing.kind == Kind::file) {
@@ -188,12 +192,16 @@ Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& sourc
             ++others;
         }
     }
+    const std::uint64_t adjusted = plan.steps.size() - created - replaced - refused;
     Words words;
     words.json.text("event", "planned")
         .text("destination", site.text)
         .number("files", tally.files)
         .number("bytes", tally.bytes)
         .number("directories_and_links", others)
+        .number("created", created)
+        .number("replaced", replaced)
+        .number("adjusted", adjusted)
         .number("refused", refused)
         .number("same_files", plan.same_files)
         .number("same_bytes", plan.same_bytes);
@@ -202,9 +210,21 @@ Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& sourc
         words.text = site.text + ": nothing to do; " + same;
         return words;
     }
-    words.text = site.text + ": to move: " + files(tally) + "; " + std::to_string(others) +
-                 " directories and links; " + same;
-    if (refused > 0) words.text += "; " + std::to_string(refused) + " refused";
+    words.text = site.text + ": would move " + files(tally) + ", and make or set " +
+                 std::to_string(others) + " directories and links: " + std::to_string(created) +
+                 " would be created, " + std::to_string(replaced) + " replaced, " +
+                 std::to_string(adjusted) + " get other attributes; " + same;
+    if (refused > 0) words.text += "; " + std::to_string(refused) + " would be refused";
+    return words;
+}
+
+Words words_of_unreached(const Site& site, const Error& error) {
+    Words words;
+    words.json.text("event", "unreached")
+        .text("destination", site.text)
+        .text("code", to_string(error.fault))
+        .text("message", error.message);
+    words.text = site.text + ": not reached, so not planned: " + printable(error.message);
     return words;
 }
 
@@ -216,10 +236,10 @@ Words words_of_run(const Run& run) {
         .number("failed", run.failed);
     words.text = std::to_string(run.id) + "  " + at(run.started, false) + "  " + word(run.state);
     if (run.state == RunState::running) return words;
-    words.text +=
-        "  " + files(run.moved) + " in " +
-        std::to_string(std::chrono::floor<std::chrono::seconds>(run.ended - run.started).count()) +
-        " s";
+    // By a clock that may have been set back meanwhile.
+    const Duration took = std::max(Duration{0}, Duration(run.ended - run.started));
+    words.json.number("seconds", seconds(took));
+    words.text += "  " + files(run.moved) + " in " + format_duration(took);
     if (run.failed > 0) words.text += ", " + std::to_string(run.failed) + " left over";
     return words;
 }

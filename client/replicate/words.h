@@ -22,6 +22,8 @@ struct Words {
 
 Words words_of_step(const Job& job, const Site& site, const Entry& entry, const Decision& decision);
 Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& source);
+// Of a destination that did not answer.
+Words words_of_unreached(const Site& site, const Error& error);
 Words words_of_run(const Run& run);
 Words words_of_site(const SiteStatus& status);
 Words words_of_failure(const Job& job, const Failure& failure);

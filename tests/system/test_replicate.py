@@ -121,6 +121,10 @@ class Replicate(Jobs):
         self.assertIn(("<f+++++++++", "many/7", "not there"),
                       [(step["item"], step["path"], step["why"]) for step in steps])
         self.assertEqual([os.listdir(server.root) for server in servers], [[], []], "plan moved something")
+        planned = [event for event in before.events if event["event"] == "planned"]
+        self.assertEqual([(each["files"], each["created"], each["replaced"], each["adjusted"]) for each in planned],
+                         [(42, len(steps) // 2, 0, 0)] * 2)
+        self.assertIn(f"{len(steps) // 2} would be created, 0 replaced", self.replicate(job, "plan", json=False).stdout)
         result = self.replicate(job)
         self.assert_done(result)
         self.assertEqual(result.summary["files"], 2 * 42, str(result))
@@ -133,7 +137,25 @@ class Replicate(Jobs):
         again = self.replicate(job)
         self.assert_done(again)
         self.assertEqual(again.summary["files"], 0)
-        self.assertEqual(len(self.replicate(job, "history").events), 3)
+        history = self.replicate(job, "history").events
+        self.assertEqual(len(history), 3)
+        self.assertGreater(history[-2]["seconds"], 0)
+        self.assertRegex(self.replicate(job, "history", json=False).stdout, r"in \d+\.\d (ms|s)\n")
+
+    def test_a_plan_tells_of_a_destination_that_is_down(self):
+        self.files(1, KIB)
+        server = self.server()
+        down = f"lambda://{USER}@127.0.0.1:1/copy"
+        job = self.job([down, server.url("copy")])
+        told = self.replicate(job, "plan")
+        self.assertEqual(told.code, NO_SESSION, str(told))
+        self.assertEqual([e["destination"] for e in told.events if e["event"] in ("unreached", "planned")],
+                         [down, server.url("copy")])
+        words = self.replicate(job, "plan", json=False)
+        lines = [line for line in words.stdout.splitlines() if line.startswith(down)]
+        self.assertEqual(len(lines), 1, str(words))
+        self.assertIn("not reached, so not planned: ", lines[0])
+        self.assertIn("refused", lines[0])
 
     def test_what_changed_moves(self):
         self.files(5, KIB)
