@@ -111,8 +111,11 @@ void add_transfers(Schema& schema, ServerSettings& into) {
     schema.count({"stripes_max", "The most stripes of one transfer."}, into.stripes_max, {1, 64});
     schema.count({"transfers_max", "The most transfers at once; one more is answered 450."},
                  into.transfers_max, {1, 1024});
-    schema.size({"memory", "Memory for the rings of all running transfers together."}, into.memory,
-                {16 * MiB, 1024 * GiB});
+    schema.size({"memory",
+                 "Memory for the rings of all running transfers together. Each gets at least 4MiB; "
+                 "where half of this is less than that for transfers_max, so many may not run at "
+                 "once: 450."},
+                into.memory, {16 * MiB, 1024 * GiB});
     schema.size({"transfer_memory", "The most memory for the ring of one transfer."},
                 into.transfer_memory, {16 * MiB, 64 * GiB});
     schema.optional_rate({"highest_rate", "The most payload a second of one transfer."},

@@ -89,7 +89,7 @@ Transfers::Transfers(const config::ServerSettings& settings, std::uint64_t first
     : settings_(settings),
       next_number_(first_number),
       post_(std::move(post)),
-      memory_(settings.memory, settings.transfer_memory) {}
+      memory_(settings.memory, settings.transfer_memory, settings.transfers_max) {}
 
 std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     if (!request.offer.replaces.empty()) {

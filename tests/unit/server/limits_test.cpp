@@ -1,3 +1,6 @@
+#include <numeric>
+#include <vector>
+
 #include "server/admission.h"
 #include "server/command_queue.h"
 #include "server/join_book.h"
@@ -75,7 +78,7 @@ TEST_CASE("a token opens its transfer's stripes, each epoch once and upwards") {
 }
 
 TEST_CASE("memory is divided so that there is some for the next") {
-    MemoryBudget budget(64 * MiB, 24 * MiB);
+    MemoryBudget budget(64 * MiB, 24 * MiB, 1);
     CHECK(budget.take(100 * MiB) == 24 * MiB);
     CHECK(budget.take(100 * MiB) == 20 * MiB);
     CHECK(budget.take(5 * MiB) == 5 * MiB);
@@ -84,6 +87,33 @@ TEST_CASE("memory is divided so that there is some for the next") {
     CHECK(budget.take(1) == 0);
     budget.give_back(24 * MiB);
     CHECK(budget.take(1) == session::kMinMemory);
+}
+
+TEST_CASE("as many transfers as are promised get memory, however much the first ones ask for") {
+    const auto got = [](std::uint64_t all, std::uint64_t transfers) {
+        MemoryBudget budget(all, 176 * MiB, transfers);
+        std::vector<std::uint64_t> taken;
+        while (const std::uint64_t memory = budget.take(64 * GiB)) taken.push_back(memory);
+        return taken;
+    };
+    const auto many = got(1 * GiB, 64);
+    CHECK(many.size() >= 64);
+    CHECK(many.front() == 176 * MiB);
+    CHECK(std::accumulate(many.begin(), many.end(), std::uint64_t{0}) <= 1 * GiB);
+    // Half of 32 MiB holds four smallest rings.
+    CHECK(got(32 * MiB, 64).size() >= 4);
+    CHECK(got(32 * MiB, 64).front() == 10 * MiB);
+    CHECK(got(session::kMinMemory, 64).size() == 1);
+
+    MemoryBudget budget(1 * GiB, 176 * MiB, 64);
+    for (int round = 0; round < 3; ++round) {
+        std::vector<std::uint64_t> taken;
+        for (int i = 0; i < 64; ++i) {
+            taken.push_back(budget.take(64 * GiB));
+            REQUIRE(taken.back() >= session::kMinMemory);
+        }
+        for (const std::uint64_t memory : taken) budget.give_back(memory);
+    }
 }
 
 TEST_CASE("while something runs only what need not wait is answered, in order") {
