@@ -25,6 +25,25 @@ function(lambda_compile_fast target)
     endif()
 endfunction()
 
+# The standard library's headers are half of what a compiler reads. They are read once for each kind of
+# target where what is compiled matters less than when it is there: in tests, and under a sanitizer.
+# Rooms are compiled without in the other builds, which thereby show that each header stands alone.
+set(lambda_prelude <algorithm> <array> <atomic> <charconv> <chrono> <condition_variable> <cstdio> <deque>
+    <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream>
+    <string> <string_view> <thread> <unordered_map> <unordered_set> <utility> <variant> <vector>)
+function(lambda_precompile target kind)
+    get_property(owner GLOBAL PROPERTY lambda_prelude_${kind})
+    if(owner)
+        target_precompile_headers(${target} REUSE_FROM ${owner})
+    else()
+        target_precompile_headers(${target} PRIVATE ${lambda_prelude} ${ARGN})
+        if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+            target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
+        endif()
+        set_property(GLOBAL PROPERTY lambda_prelude_${kind} ${target})
+    endif()
+endfunction()
+
 # lambda_room(NAME LINKS...): the static library lambda_NAME from every .cpp below this folder.
 function(lambda_room name)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -32,8 +51,14 @@ function(lambda_room name)
     if(sources)
         add_library(lambda_${name} STATIC ${sources})
         target_link_libraries(lambda_${name} PUBLIC lambda_options ${ARGN})
-        if(NOT name IN_LIST lambda_hot_rooms)
+        if(name IN_LIST lambda_hot_rooms)
+            set(kind hot)
+        else()
+            set(kind cold)
             lambda_compile_fast(lambda_${name})
+        endif()
+        if(LAMBDA_SANITIZE AND NOT LAMBDA_FUZZ)
+            lambda_precompile(lambda_${name} ${kind})
         endif()
     else()
         add_library(lambda_${name} INTERFACE)
