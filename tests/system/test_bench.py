@@ -45,6 +45,7 @@ class Bench(Case):
         """Its records by what they say; none says that the bench failed."""
         process = self.start(part, *options, **how)
         self.assertIn(process.wait(), (MET, MISSED), process.stdout[-3000:] + process.stderr[-3000:])
+        self.assertTrue(os.path.exists(self.records_file), process.stdout[-3000:] + process.stderr[-3000:])
         with open(self.records_file) as file:
             records = {record["what"]: record for record in json.load(file)}
         if reason := records.get(part, {}).get("skipped"):

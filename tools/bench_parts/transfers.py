@@ -26,6 +26,7 @@ from bench_parts.verdict import Verdicts, positive, small_bench
 
 LONGEST_RUN_S = 600
 MIB = 1 << 20
+DEFAULT_RING = 176 * MIB  # transfer_memory, which `memory` may not be below
 # All clients have one address, and each stripe is a connection.
 SESSIONS = {"sessions_max": 8192, "sessions_per_address": 8192}
 
@@ -57,8 +58,9 @@ class Bench:
         self.arguments, self.folder = arguments, folder
         # Of one part, which the smallest transfer moves once and the others several times, by further names.
         self.part = arguments.size // max(arguments.counts)
-        self.mover = Mover(arguments, folder, self.part, {"memory": arguments.memory, "transfers_max": max(arguments.counts),
-                                                       **SESSIONS})
+        settings = {"memory": arguments.memory, "transfer_memory": min(arguments.memory, DEFAULT_RING),
+                    "transfers_max": max(arguments.counts)}
+        self.mover = Mover(arguments, folder, self.part, settings | SESSIONS)
         self.names = [self.link(number) for number in range(max(arguments.counts) // min(arguments.counts))]
 
     def link(self, number):
