@@ -46,8 +46,8 @@ class ClientCarrier final : public Carrier {
         return listing;
     }
 
-    Result<Standings> look(std::uint32_t number, const Listing& source) const override {
-        const Site& site = job_.sites[number];
+    Result<Standings> look(const Load& load, const Listing& source) const override {
+        const Site& site = job_.sites[load.site];
         if (putting()) return look_there(site, source);
         Standings found;
         found.reserve(source.entries.size());
@@ -55,14 +55,17 @@ class ClientCarrier final : public Carrier {
             if (interrupted()) return interruption_error();
             found.push_back(stand_here(joined(site.path, entry.name)));
         }
-        return found;
+        if (load.mark.listing == 0) return found;
+        const auto left = leave_mark(site.path, load.mark);
+        return left ? std::move(found) : Result<Standings>(left.error());
     }
 
-    Result<Standings> check(std::uint32_t number, const std::vector<Task>& tasks) const override {
-        const Site& site = job_.sites[number];
+    Result<Standings> check(const Load& load) const override {
+        if (auto seen = see(load); !seen) return seen.error();
+        const Site& site = job_.sites[load.site];
         std::vector<std::string> paths;
-        paths.reserve(tasks.size());
-        for (const Task& task : tasks) paths.push_back(joined(site.path, task.name));
+        paths.reserve(load.tasks.size());
+        for (const Task& task : load.tasks) paths.push_back(joined(site.path, task.name));
         if (putting()) {
             auto tree = RemoteTree::open(site.server, access_);
             if (!tree) return tree.error();
@@ -76,6 +79,7 @@ class ClientCarrier final : public Carrier {
 
     Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const override {
         if (job_.source) return carry_between(job_, arguments(load.rate), load, progressed);
+        if (auto seen = see(load); !seen) return seen.error();
         if (load.tidy) return tidy(load, progressed);
         const bool whole = load.tasks.front().piece == Piece::whole;
         return whole ? move_files(load, progressed) : carry_piece(load, progressed);
@@ -83,6 +87,10 @@ class ClientCarrier final : public Carrier {
 
   private:
     bool putting() const { return job_.direction == session::Direction::put; }
+    Result<void> see(const Load& load) const {
+        if (load.mark.listing == 0) return {};
+        return see_mark(job_.sites[load.site].path, load.mark);
+    }
 
     Result<Standings> look_there(const Site& site, const Listing& source) const {
         std::unordered_map<std::string_view, std::size_t> known;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/connection.h"
+#include "client/replicate/fleet_mark.h"
 #include "client/replicate/job.h"
 #include "client/replicate/listing.h"
 #include "client/replicate/store.h"
@@ -26,6 +27,8 @@ struct Load {
     BitRate rate{};       // 0: no limit
     bool tidy = false;
     std::optional<std::uint32_t> from{};  // a site that is done; else the sources
+    FleetMark
+        mark{};  // of the site's listing, where several hosts mean a directory of theirs by it
 };
 
 using Standings = std::vector<std::optional<Standing>>;
@@ -36,9 +39,10 @@ class Carrier {
     virtual ~Carrier() = default;
     // What the sources hold.
     virtual Result<Listing> scan() const = 0;
-    // What stands at the site for each entry of the sources, and for each task.
-    virtual Result<Standings> look(std::uint32_t site, const Listing& source) const = 0;
-    virtual Result<Standings> check(std::uint32_t site, const std::vector<Task>& tasks) const = 0;
+    // What stands at the site for each entry of the sources, and for each task. Who looks leaves
+    // the mark, who checks or carries sees it first.
+    virtual Result<Standings> look(const Load& load, const Listing& source) const = 0;
+    virtual Result<Standings> check(const Load& load) const = 0;
     // One session. Names in the outcome are those of the tasks; a range counts as no file. An
     // Error, or Outcome::cut: what is not in Outcome::done may be done or not.
     virtual Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const = 0;

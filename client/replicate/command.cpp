@@ -81,7 +81,7 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
     if (!source) return source.error();
     for (const Missed& missed : source->missed) report.error(missed.error);
     for (std::uint32_t i = 0; i < job.sites.size(); ++i) {
-        const auto there = carrier->look(i, *source);
+        const auto there = carrier->look({.site = i}, *source);
         if (!there) {
             report.unreached(there.error());
             show(words_of_unreached(job.sites[i], there.error()), report);
@@ -167,6 +167,17 @@ Error not_done(const SiteStatus& site) {
                  .remedy = "run the job again"};
 }
 
+// Those of destinations that are done: nobody looks for them any more.
+Result<void> remove_marks(const Job& job, std::int64_t run, Store& store) {
+    const auto view = store.view(run);
+    if (!view) return view.error();
+    for (std::size_t i = 0; i < view->sites.size() && job.marks(store.shared()); ++i) {
+        if (view->sites[i] == SiteState::done)
+            remove_mark(job.sites[i].path, {store.epoch(), view->listings[i]});
+    }
+    return {};
+}
+
 // Puts an end to the run, in the store and for the user; where other movers go on with it, for the
 // user alone.
 struct Conclusion {
@@ -212,6 +223,7 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
         report.error(cancelled);
     }
     for (const SiteStatus& site : *statuses) tell(words_of_site(site), report);
+    if (auto gone = remove_marks(job, run.id, store); !gone) return gone.error();
     auto kept = keep_left_over(job, part, store, left_over_file, report);
     if (!kept) return kept.error();
     report.moved(ending.moved);

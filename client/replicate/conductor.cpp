@@ -99,6 +99,7 @@ Result<void> Conductor::refresh() {
     for (std::size_t i = 0; i < sites_.size(); ++i) {
         SiteWork& site = sites_[i];
         const SiteState before = std::exchange(site.state, view->sites[i]);
+        site.listing = view->listings[i];
         const auto number = static_cast<std::uint32_t>(i);
         if (relays_ && site.state == SiteState::done && !relays_->ended(number)) {
             if (auto offered = offer_relay(number); !offered) return offered;
@@ -247,6 +248,11 @@ Result<bool> Conductor::start_work(std::uint32_t number) {
     LAMBDA_ASSERT(false);
 }
 
+FleetMark Conductor::mark(std::int64_t listing) const {
+    if (!job_.marks(store_.shared())) return {};
+    return {.fleet = store_.epoch(), .listing = listing};
+}
+
 void Conductor::start(Work work) {
     if (work.kind != Work::Kind::scan) ++sites_[work.load.site].in_hand;
     if (work.load.lease != 0) held_.insert(work.load.lease);
@@ -290,7 +296,9 @@ Result<bool> Conductor::start_listing(std::uint32_t number) {
         start({.kind = Work::Kind::scan, .load = {}, .source = {}});
     } else {
         start({.kind = Work::Kind::look,
-               .load = {.site = number, .lease = sites_[number].lead},
+               .load = {.site = number,
+                        .lease = sites_[number].lead,
+                        .mark = mark(sites_[number].lead)},
                .source = source_});
     }
     return true;
@@ -312,7 +320,8 @@ Result<bool> Conductor::start_moving(std::uint32_t number) {
         Load load{.site = number,
                   .lease = leased->number,
                   .tasks = std::move(leased->tasks),
-                  .rate = rate_};
+                  .rate = rate_,
+                  .mark = mark(sites_[number].listing)};
         const Task& one = load.tasks.front();
         if (one.piece != Piece::whole)
             load.stage = stage_name(store_.epoch(), job_.sites[number], one.name, one.standing);
@@ -351,7 +360,8 @@ Result<bool> Conductor::start_tidying(std::uint32_t number) {
                     .lease = sites_[number].lead,
                     .tasks = *std::move(tasks),
                     .rate = rate_,
-                    .tidy = true},
+                    .tidy = true,
+                    .mark = mark(sites_[number].listing)},
            .source = {}});
     return true;
 }

@@ -59,8 +59,9 @@ class Conductor {
     struct SiteWork {
         SiteState state = SiteState::unlisted;
         std::size_t in_hand = 0;
-        std::int64_t lead = 0;  // the lease by which we list or tidy it
-        bool left = false;      // given up by us alone, and why
+        std::int64_t lead = 0;     // the lease by which we list or tidy it
+        std::int64_t listing = 0;  // that by which it was listed
+        bool left = false;         // given up by us alone, and why
         std::string why{};
         WallTime not_before = kNoTime;
         std::chrono::milliseconds pause{0};
@@ -88,6 +89,7 @@ class Conductor {
     Result<Lease> lease(std::uint32_t number, TaskState from);
     Result<bool> take_lead(std::uint32_t number);
     Result<void> end_lead(std::uint32_t number);
+    FleetMark mark(std::int64_t listing) const;
     void start(Work work);
 
     Result<void> handle(Done done);

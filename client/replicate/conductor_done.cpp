@@ -89,6 +89,7 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
         say_lost(done.work.load);
     } else {
         sites_[number].state = SiteState::moving;
+        sites_[number].listing = done.work.load.lease;
     }
     return well(number);
 }

@@ -87,6 +87,8 @@ struct Job {
     std::string shape() const;
     // Where the sources stand; nothing: here.
     std::optional<Server> source_server() const;
+    // Whether the destinations are here, on each of several hosts (`shared`: the state is theirs).
+    bool marks(bool shared) const { return shared && direction == session::Direction::get; }
     // The payload of one lane; 0: no limit.
     BitRate lane_rate(LocalTime now) const;
 };

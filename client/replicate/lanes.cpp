@@ -178,11 +178,11 @@ Done Lanes::perform(Lane& lane, Work work) const {
             return {.work = std::move(work), .result = std::move(result)};
         }
         case Work::Kind::look: {
-            auto result = carrier_.look(load.site, *work.source);
+            auto result = carrier_.look(load, *work.source);
             return {.work = std::move(work), .result = std::move(result)};
         }
         case Work::Kind::check: {
-            auto result = carrier_.check(load.site, load.tasks);
+            auto result = carrier_.check(load);
             return {.work = std::move(work), .result = std::move(result)};
         }
         case Work::Kind::carry: {

@@ -275,14 +275,15 @@ Result<bool> SqlStore::end(std::int64_t run, RunState state) {
 // ---- what stands
 
 Result<Store::View> SqlStore::view(std::int64_t run) {
-    View view{.run = RunState::cancelled, .request = Request::none, .sites = {}};
+    View view{.run = RunState::cancelled, .request = Request::none, .sites = {}, .listings = {}};
     const auto read = run_alone(
-        "SELECT run.state, job.request, site.state FROM run, job, site "
+        "SELECT run.state, job.request, site.state, site.lease FROM run, job, site "
         "WHERE run.id = $1 AND job.id = run.job AND site.run = run.id ORDER BY site.number",
         {run}, [&](const Row& row) {
             view.run = static_cast<RunState>(row.integer(0));
             view.request = static_cast<Request>(row.integer(1));
             view.sites.push_back(static_cast<SiteState>(row.integer(2)));
+            view.listings.push_back(row.integer(3));
         });
     if (!read) return read.error();
     return view;

@@ -79,30 +79,25 @@ Result<void> SqlStore::end_lease(std::int64_t lease) {
 
 Result<std::int64_t> SqlStore::lead(const LeaseRequest& request) {
     return keep<std::int64_t>([&](bool) -> Result<std::int64_t> {
-        std::int64_t before = -1;
-        auto done =
-            database_->run(std::string("SELECT lease FROM site WHERE run = $1 AND number = $2 "
+        const Values site{request.run, std::int64_t{request.site}};
+        const auto wanted =
+            database_->run(std::string("SELECT 1 FROM site WHERE run = $1 AND number = $2 "
                                        "AND state IN (0, 2)") +
                                database_->dialect().for_update,
-                           {request.run, std::int64_t{request.site}},
-                           [&](const Row& row) { before = row.integer(0); });
-        if (!done) return done.error();
-        if (before < 0) return 0;
+                           site);
+        if (!wanted) return wanted.error();
+        if (*wanted == 0) return 0;
         std::int64_t held = 0;
         bool ours = false;
-        done = database_->run("SELECT id, owner FROM lease WHERE id = $1 AND ended = 0", {before},
-                              [&](const Row& row) {
-                                  held = row.integer(0);
-                                  ours = row.text(1) == request.owner;
-                              });
-        if (!done) return done.error();
+        const auto read = database_->run(
+            "SELECT id, owner FROM lease WHERE run = $1 AND site = $2 AND kind = $3 AND ended = 0",
+            {request.run, std::int64_t{request.site}, kToLead}, [&](const Row& row) {
+                held = row.integer(0);
+                ours = row.text(1) == request.owner;
+            });
+        if (!read) return read.error();
         if (held != 0) return ours ? held : 0;
-        const auto lease = begin_lease(request, kToLead, 0);
-        if (!lease) return lease;
-        done = database_->run("UPDATE site SET lease = $3 WHERE run = $1 AND number = $2",
-                              {request.run, std::int64_t{request.site}, *lease});
-        if (!done) return done.error();
-        return *lease;
+        return begin_lease(request, kToLead, 0);
     });
 }
 
@@ -219,9 +214,9 @@ Result<bool> SqlStore::plan_part(std::int64_t lead, const PlannedPart& part, boo
     if (!inserted) return inserted.error();
     if (!part.last) return true;
     const auto listed = database_->run(
-        "UPDATE site SET state = 1, trouble = $5, same_files = $3, same_bytes = $4 "
+        "UPDATE site SET state = 1, trouble = $5, same_files = $3, same_bytes = $4, lease = $6 "
         "WHERE run = $1 AND number = $2",
-        {run, site, number(part.same.files), number(part.same.bytes), ""});
+        {run, site, number(part.same.files), number(part.same.bytes), "", lead});
     if (!listed) return listed.error();
     if (auto ended = end_lease(lead); !ended) return ended.error();
     return true;

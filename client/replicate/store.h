@@ -180,6 +180,7 @@ class Store {
         RunState run = RunState::running;
         Request request = Request::none;
         std::vector<SiteState> sites;
+        std::vector<std::int64_t> listings;  // of each site, the lead by which it was listed; or 0
     };
     virtual Result<View> view(std::int64_t run) = 0;
     virtual Result<std::vector<SiteStatus>> sites(std::int64_t run) = 0;

@@ -2,6 +2,7 @@
 server; and a state on a full disk."""
 
 import os
+import signal
 
 from disks import run
 from fleet import FleetCase
@@ -50,6 +51,33 @@ class FromAServer(FleetCase):
             self.assertLess(lost, had, "taken from one who lives")
         again = self.replicate(job)
         self.assertEqual((again.code, again.summary["files"]), (DONE, 0), str(again))
+
+    def test_who_has_another_directory_at_the_same_place_puts_nothing_there(self):
+        need_isolation()
+        self.files(30, 8 * KIB, "small")
+        self.random_file("0", 12 * MIB, "far/source/large")
+        copy, private = self.folder("copy"), self.folder("private")
+        job = self.job_from(self.far.url("source/"), [copy], state=self.postgres.uri, concurrency=1, lease="2s",
+                            split_size="4MiB", batch_files=5, rate_limit="40Mbit/s")
+        elsewhere = ["unshare", "--mount", "sh", "-c", f'mount --bind "{private}" "{copy}" && exec "$@"', "sh"]
+        mover = self.begin_paused(job, 1)[0]
+        self.assert_done(self.replicate(job, "resume"))
+        wait_for(lambda: self.leases(mover, "lease.kind = 0"), "a load", alive=mover.running)
+        self.assert_done(self.replicate(job, "pause"))
+        wait_for(lambda: mover.stderr.count("paused") == 2, "the pause", alive=mover.running)
+        wait_for(lambda: self.count("lease", "ended = 0") == 0, "all to be handed back", alive=mover.running)
+        mover.signal(signal.SIGSTOP)
+        other = self.start("replicate", job, launcher=elsewhere)
+        self.assert_done(self.replicate(job, "resume"))
+        wait_for(lambda: "mount the same file system there" in other.stderr, "its refusal", alive=other.running)
+        mover.signal(signal.SIGCONT)
+        self.assertEqual(mover.wait(), DONE, mover.stdout + mover.stderr)
+        self.assertEqual(other.wait(), DONE, other.stdout + other.stderr)
+        self.assertEqual(tree_of(copy), tree_of(self.source))
+        self.assertEqual(os.listdir(private), [])
+        again = self.replicate(job)
+        self.assertEqual((again.code, again.summary["files"]), (DONE, 0), str(again))
+        self.assertEqual(tree_of(copy), tree_of(self.source))
 
     def test_from_server_to_server_by_movers_of_whom_one_dies(self):
         self.files(18, 64 * KIB)

@@ -124,7 +124,9 @@ TEST_CASE("one lists a site at a time, and one who lost the lead plans nothing")
     const auto other = good(store->lead(request(run.id, TaskState::waiting, "you")));
     CHECK(other > lead);
     CHECK_FALSE(good(store->plan(lead, files({{"1", 1}}), {})));
+    CHECK(good(store->view(run.id)).listings[0] == 0);
     CHECK(good(store->plan(other, files({{"2", 1}}), {})));
+    CHECK(good(store->view(run.id)).listings[0] == other);
     CHECK(good(store->lead(request(run.id))) == 0);  // it needs no listing
     CHECK_FALSE(good(store->moved_all(run.id, 0)));
     const auto lease = good(store->lease(request(run.id)));
@@ -138,6 +140,7 @@ TEST_CASE("one lists a site at a time, and one who lost the lead plans nothing")
     CHECK(good(store->tidied(tidies, {})));
     CHECK_FALSE(good(store->tidied(tidies, {})));
     CHECK(good(store->view(run.id)).sites[0] == SiteState::done);
+    CHECK(good(store->view(run.id)).listings[0] == other);  // who tidied lists nothing
 }
 
 TEST_CASE("a long plan is written in parts, counts once it is whole, and each part once") {
