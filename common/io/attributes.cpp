@@ -121,6 +121,12 @@ Result<void> replace_extended(const Entry& entry,
     return {};
 }
 
+// To look costs a fraction of a change, which goes through the file system's journal.
+bool has_mode(int file, mode_t mode) {
+    struct stat status {};
+    return ::fstat(file, &status) == 0 && (status.st_mode & 07777) == mode;
+}
+
 timespec timespec_of(std::int64_t ns) {
     constexpr std::int64_t second = 1'000'000'000;
     timespec time{};
@@ -183,8 +189,10 @@ Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata,
         owned = *given;
     }
     const mode_t mode = metadata.mode & (owned ? 07777 : 01777);
-    if (entry.name == nullptr && ::fchmod(entry.descriptor, mode) != 0)
+    if (entry.name == nullptr && !has_mode(entry.descriptor, mode) &&
+        ::fchmod(entry.descriptor, mode) != 0) {
         return file_error("cannot set the mode", path, errno);
+    }
     if (metadata.archived) {
         const auto replaced = replace_extended(entry, metadata.archived->extended, path);
         if (!replaced) return replaced.error();

@@ -1,13 +1,16 @@
 #include "common/io/finisher.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
+#include <set>
 
 #include "common/io/machine.h"
 #include "common/io/shared_barrier.h"
@@ -32,6 +35,12 @@ Descriptor readable(const TargetDirectories::Directory& directory) {
 
 int errno_of(int result) {
     return result == 0 ? 0 : errno;
+}
+
+std::size_t files_to_open() {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
+    return static_cast<std::size_t>(std::min<rlim_t>(files.rlim_cur, INT_MAX));
 }
 
 // errno, or 0. Without the right that AT_EMPTY_PATH needs (before Linux 6.10) by /proc.
@@ -68,7 +77,9 @@ void Made::abandon() {
     partial.clear();
 }
 
-Finisher::Finisher(Done done) : done_(std::move(done)) {
+std::atomic<std::size_t> Finisher::in_hand_ = 0;
+
+Finisher::Finisher(Done done) : done_(std::move(done)), most_in_hand_(files_to_open() / 3) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -88,24 +99,48 @@ Finisher::~Finisher() {
 
 void Finisher::put(Made made) {
     std::unique_lock lock(mutex_);
-    room_.wait(lock, [this] { return waiting_.size() < kMostWaiting; });
+    room_.wait(lock, [this] { return has_room(); });
+    ++in_hand_;
+    ++came_;
     waiting_.push_back(std::move(made));
-    more_.notify_one();
+    if (waiting_.size() == 1 || !has_room()) more_.notify_one();
+}
+
+// Who waits for room has some in hand himself, and is woken when they are taken.
+bool Finisher::has_room() const {
+    return waiting_.size() < kFewestWaiting ||
+           (waiting_.size() < kMostWaiting && in_hand_ < most_in_hand_);
 }
 
 std::vector<Made> Finisher::take(bool wait) {
     std::unique_lock lock(mutex_);
     if (wait) more_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    gather(lock);
     std::vector<Made> taken = std::exchange(waiting_, {});
     room_.notify_one();
     return taken;
+}
+
+// Until a batch is full, or no more comes. A few are not worth a wait, and who waits for one file
+// does not want it.
+void Finisher::gather(std::unique_lock<std::mutex>& lock) {
+    const auto may_wait = [this] {
+        return !stopping_ && waiting_.size() >= kFewestShared && has_room();
+    };
+    const Time until = Clock().now() + kLongestWait;
+    for (std::uint64_t seen = 0; may_wait() && seen != came_ && Clock().now() < until;) {
+        seen = came_;
+        more_.wait_for(lock, kPause, [&] { return !may_wait(); });
+    }
 }
 
 void Finisher::run() {
     while (true) {
         std::vector<Made> fresh = take(named_.empty());
         if (fresh.empty() && named_.empty()) return;
+        const std::size_t count = fresh.size();
         finish(std::move(fresh));
+        in_hand_ -= count;
     }
 }
 
@@ -116,6 +151,7 @@ void Finisher::finish(std::vector<Made> fresh) {
         tell_named();
         read_back_all(fresh);
         give_names(fresh);
+        close_named();
         return;
     }
     const Time start = Clock().now();
@@ -171,7 +207,8 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
     barrier_us_ += kWeight * (microseconds_since(start) - barrier_us_);
     const auto result = [&](const Made& made) {
         const int holder = made.directory ? results.at(made.directory->device) : 0;
-        return holder != 0 || !made.opened ? holder : results.at(made.device);
+        const auto own = results.find(made.device);
+        return holder != 0 || own == results.end() ? holder : own->second;
     };
     fail_if(fresh, result, "cannot flush");
     fail_if(named_, result, kNamedNotFlushed);
@@ -192,14 +229,31 @@ void Finisher::flush_directories() {
         const Descriptor directory = readable(*made.directory);
         const int unreadable = errno;
         // A directory may be writable and yet not readable: then its whole file system.
-        const bool whole = made.opened && has_barrier(made.device, made.opened.get());
-        at->second = directory ? errno_of(::fsync(directory.get()))
-                     : whole   ? errno_of(::syncfs(made.opened.get()))
-                               : unreadable;
+        const int whole = directory ? -1 : barrier_of(made.directory->device);
+        at->second = directory    ? errno_of(::fsync(directory.get()))
+                     : whole >= 0 ? errno_of(::syncfs(whole))
+                                  : unreadable;
     }
     fail_if(
         named_, [&](const Made& made) { return results.at(made.directory.get()); },
         kNamedNotFlushed);
+}
+
+// An open file on it, for syncfs(); -1: none, or it has no barrier.
+int Finisher::barrier_of(dev_t device) {
+    for (const Made& made : named_) {
+        if (made.opened && made.device == device)
+            return has_barrier(device, made.opened.get()) ? made.opened.get() : -1;
+    }
+    return -1;
+}
+
+// Their data are durable, and one file on each file system is enough to flush their names.
+void Finisher::close_named() {
+    std::set<dev_t> held;
+    for (Made& made : named_) {
+        if (made.opened && !held.insert(made.device).second) made.opened = {};
+    }
 }
 
 // What differs is mended; what cannot be is no file.

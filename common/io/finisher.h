@@ -2,11 +2,14 @@
 // barrier before the renames and one behind them, and the one behind is the one before of the next
 // batch. A barrier is syncfs(2) where that is one and costs less, as measured, than a flush for
 // each file and directory: it does for large batches, unless others write much to the file system.
-// A thread of its own. Bound: kMostWaiting things that wait.
+// So where many come, more are waited for. A thread of its own. Bounds: kMostWaiting things that
+// wait, and a third of the files that the process may open, for all finishers together, of which
+// each is sure of a few.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/base/time.h"
 #include "common/io/open_file.h"
 #include "common/io/read_back.h"
 #include "common/io/target_name.h"
@@ -50,7 +54,15 @@ struct Made {
 
 class Finisher {
   public:
-    static constexpr std::size_t kMostWaiting = 512;
+    // A barrier costs much, and each file in it little: each commits the file system's journal, and
+    // what the batches before have written of its tables is written again.
+    static constexpr std::size_t kMostWaiting = 2048;
+    static constexpr std::size_t kFewestWaiting = 32;
+    // A batch is waited for until so long none has come: blocks of small files are some
+    // milliseconds apart. And no longer than that: who sends has no room for more before some are
+    // done.
+    static constexpr Duration kPause = std::chrono::milliseconds(5);
+    static constexpr Duration kLongestWait = std::chrono::milliseconds(100);
 
     using Done = std::function<void(const Made& made, std::optional<Error> error)>;
     // `done` runs on the finisher's thread.
@@ -63,6 +75,10 @@ class Finisher {
   private:
     void run();
     std::vector<Made> take(bool wait);
+    void gather(std::unique_lock<std::mutex>& lock);
+    bool has_room() const;
+    void close_named();
+    int barrier_of(dev_t device);
     void finish(std::vector<Made> fresh);
     bool shares(const std::vector<Made>& fresh);
     bool has_barrier(dev_t device, int file);
@@ -76,7 +92,11 @@ class Finisher {
                  const char* what);
     void tell_named();
 
+    // Of all finishers: what waits, or has no name yet. Each holds a file open.
+    static std::atomic<std::size_t> in_hand_;
+
     const Done done_;
+    const std::size_t most_in_hand_;
     std::vector<Made> named_;         // not durable yet
     std::map<dev_t, bool> barriers_;  // of the file systems of one target: has_barrier()
     // What was measured, smoothed: a shared barrier, and one flush of many.
@@ -86,6 +106,7 @@ class Finisher {
     std::mutex mutex_;
     std::condition_variable more_, room_;
     std::vector<Made> waiting_;
+    std::uint64_t came_ = 0;  // ever
     bool stopping_ = false;
     std::thread thread_;
 };

@@ -36,10 +36,10 @@ Standing standing(int directory, const std::string& name) {
                                                               : Standing::other;
 }
 
-// A file that nobody can find before it is whole, which spares its directory a second change.
-// Nothing: the file system can't.
-Descriptor nameless_file(int directory) {
-    return Descriptor(::openat(directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+// A file that nobody can find before it is whole, which spares its directory a second change. It
+// may have `mode` from its beginning. Nothing: the file system can't.
+Descriptor nameless_file(int directory, mode_t mode) {
+    return Descriptor(::openat(directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode));
 }
 
 // The partial file, made by us and locked before anybody else found it. Nothing: not as simple.
@@ -143,7 +143,8 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
     // Somebody's partial file, that of a larger file perhaps, is for him or create_target().
     const bool nameless =
         ours || (there == Standing::nothing && standing(directory, partial) == Standing::nothing);
-    if (nameless) made.opened = nameless_file(directory);
+    // Bits that only an owner gives are set once it is his.
+    if (nameless) made.opened = nameless_file(directory, making.metadata.mode & 0777);
     made.nameless = static_cast<bool>(made.opened);
     if (!made.opened) {
         made.opened = fresh_partial(*place, partial);

@@ -74,7 +74,7 @@ class Source {
   public:
     static constexpr std::size_t kFoundAhead = 512;
     static constexpr std::size_t kOpensAhead = 128;
-    static constexpr std::size_t kMostInHand = 4096;
+    static constexpr std::size_t kMostInHand = 8192;
     static constexpr std::size_t kMostOpen = 512;  // files that are read in blocks
     // Blocks read or being read that no stripe has begun: enough for a disk to be busy, and few
     // enough to stay in the processor's cache.

@@ -1,5 +1,6 @@
 // What is made whole: small files, directories, links, further names.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -160,6 +161,23 @@ TEST_CASE("entries: a batch of small files in many directories") {
         CHECK(std::filesystem::file_size(path) == 1000);
     }
     CHECK(names_in(folder / "d1").front() == "f1");
+}
+
+TEST_CASE("entries: more small files than the process may open") {
+    const Folder folder;
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit few{256, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    {
+        Entries disk(folder.path());
+        constexpr int kFiles = 600;
+        for (int i = 0; i < kFiles; ++i)
+            disk.disk->make_entry(disk.next_tag++, disk.of(Kind::file, "f" + std::to_string(i)));
+        for (const DiskEvent& event : disk.wait_for(kFiles)) CHECK_FALSE(event.error);
+    }
+    CHECK(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(names_in(folder.path()).size() == 600);
 }
 
 TEST_CASE("entries: no link below the target is followed, wherever it leads") {
