@@ -21,6 +21,8 @@ def peer(*words):
 
 
 class Lab(LabCase):
+    alone = True
+
     def fifo(self, name):
         path = os.path.join(self.logs, name)
         os.mkfifo(path)

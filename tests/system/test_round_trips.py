@@ -30,6 +30,8 @@ def round_trips(packets):
 
 
 class RoundTrips(LabCase):
+    alone = True
+
     def test_one_small_file(self):
         need(not sanitized(), "a sanitizer's programs take longer than a round trip")
         source, back = self.random_file("small", 1000), os.path.join(self.scratch, "back")

@@ -138,6 +138,8 @@ class Trials(Case):
 
 
 class InLab(LabCase):
+    alone = True
+
     def test_the_figures_agree_with_the_counters_of_the_path(self):
         on, host, command, *ready = self.serving()
         run = self.lab("--rate", "200Mbit/s", "--rtt", "10ms", "--loss", "1%", on, host, command + " --allow-null", *ready,

@@ -25,6 +25,8 @@ def to_mbit(bits):
 class Verdicts(LabCase):
     """Each set-up moves for some seconds and returns the summary."""
 
+    alone = True
+
     scratch_in = "/dev/shm" if os.path.isdir("/dev/shm") else None  # no disk of the machine's own
 
     def summary(self, result):
