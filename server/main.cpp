@@ -120,8 +120,9 @@ int with_settings(const CommandLine& line, Work work) {
 }
 
 void add_place(CLI::App& app, CommandLine& line) {
-    app.add_option("--config", line.config, "The settings, YAML");
-    app.add_option("--state", line.state, "Directory for key, certificate and accounts");
+    app.add_option("--config", line.config, "The settings, YAML")->type_name("FILE");
+    app.add_option("--state", line.state, "Directory for key, certificate and accounts")
+        ->type_name("DIRECTORY");
 }
 
 int run(int argc, char** argv) {
@@ -130,15 +131,20 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", LAMBDA_VERSION);
     app.require_subcommand(0, 1);
     add_place(app, line);
-    app.add_option("--root", line.root, "Directory that accounts are jailed in");
-    app.add_option("--listen", line.listen, "ADDRESS:PORT, IPv6 in brackets; repeatable");
-    app.add_option("--user", line.user, "An account for this run, read-write");
-    app.add_option("--password-file", line.password_file, "Its password, on the first line");
+    app.add_option("--root", line.root, "Directory that accounts are jailed in")
+        ->type_name("DIRECTORY");
+    app.add_option("--listen", line.listen, "Where it listens; IPv6 in brackets; repeatable")
+        ->type_name("ADDRESS:PORT");
+    app.add_option("--user", line.user, "An account for this run, read-write")->type_name("NAME");
+    app.add_option("--password-file", line.password_file, "Its password, on the first line")
+        ->type_name("FILE");
     app.add_flag("--allow-null", line.allow_null, "Offer /.zero and /.null");
     app.add_option("--copy-host", line.copy_hosts,
-                   "A host, network, *.DOMAIN, public or *: may be dialled for copies; repeatable");
+                   "A host, network, *.DOMAIN, public or *: may be dialled for copies; repeatable")
+        ->type_name("HOST");
     app.add_option("--log-level", line.log_level, "debug, info, warning or error")
-        ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+        ->check(CLI::IsMember({"debug", "info", "warning", "error"}).description(""))
+        ->type_name("LEVEL");
 
     CLI::App* const check = app.add_subcommand("check-config", "Check settings and accounts");
     add_place(*check, line);
@@ -146,14 +152,15 @@ int run(int argc, char** argv) {
     user->require_subcommand(1);
     CLI::App* const add = user->add_subcommand("add", "Add an account, or change it");
     add_place(*add, line);
-    add->add_option("NAME", line.user)->required();
+    add->add_option("NAME", line.user)->required()->type_name("");
     add->add_option("--password-file", line.password_file, "The password, on the first line")
-        ->required();
-    add->add_option("--root", line.root, "Directory that it is jailed in");
+        ->required()
+        ->type_name("FILE");
+    add->add_option("--root", line.root, "Directory that it is jailed in")->type_name("DIRECTORY");
     add->add_flag("--read-only", line.read_only, "It may not change anything");
     CLI::App* const remove = user->add_subcommand("remove", "Remove an account");
     add_place(*remove, line);
-    remove->add_option("NAME", line.user)->required();
+    remove->add_option("NAME", line.user)->required()->type_name("");
     CLI::App* const list = user->add_subcommand("list", "List the accounts");
     add_place(*list, line);
 
