@@ -147,9 +147,9 @@ std::string for_people(const session::CopyStatus& status) {
     text +=
         counted ? percent + (" of " + format_size(status.total_bytes)) : format_size(status.bytes);
     text += ", " + format_rate(BitRate{static_cast<double>(status.rate)}) + ", ";
-    text += over ? std::to_string(status.files) + " files"
-                 : std::to_string(status.files) + " of " + std::to_string(status.files_known) +
-                       " files";
+    const std::uint64_t all = over ? status.files : status.files_known;
+    text += (over ? "" : std::to_string(status.files) + " of ") + std::to_string(all) +
+            (all == 1 ? " file" : " files");
     return printable(text + time_left(status) + ": " + (fetches ? "from " : "to ") + there +
                      (fetches ? " to " : " from ") + status.path);
 }

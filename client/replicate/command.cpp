@@ -222,7 +222,11 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
         cancelled.message = "cancelled";
         report.error(cancelled);
     }
-    for (const SiteStatus& site : *statuses) tell(words_of_site(site), report);
+    for (const SiteStatus& site : *statuses) {
+        // Why it was given up, an error has said.
+        const bool said = ending.how == Ending::How::finished && site.state == SiteState::given_up;
+        tell(words_of_site(site, !said), report);
+    }
     if (auto gone = remove_marks(job, run.id, store); !gone) return gone.error();
     auto kept = keep_left_over(job, part, store, left_over_file, report);
     if (!kept) return kept.error();

@@ -210,10 +210,10 @@ Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& sourc
         words.text = site.text + ": nothing to do; " + same;
         return words;
     }
-    words.text = site.text + ": would move " + files(tally) + ", and make or set " +
-                 std::to_string(others) + " directories and links: " + std::to_string(created) +
-                 " would be created, " + std::to_string(replaced) + " replaced, " +
-                 std::to_string(adjusted) + " get other attributes; " + same;
+    words.text = site.text + ": would move " + files(tally) + "; with " + std::to_string(others) +
+                 (others == 1 ? " directory or link, " : " directories and links, ") +
+                 std::to_string(created) + " would be created, " + std::to_string(replaced) +
+                 " replaced, " + std::to_string(adjusted) + " get other attributes; " + same;
     if (refused > 0) words.text += "; " + std::to_string(refused) + " would be refused";
     return words;
 }
@@ -244,7 +244,7 @@ Words words_of_run(const Run& run) {
     return words;
 }
 
-Words words_of_site(const SiteStatus& status) {
+Words words_of_site(const SiteStatus& status, bool why) {
     Words words;
     words.json.text("event", "destination").raw("status", json_of(status).line());
     const bool but = status.state == SiteState::done && status.failed > 0;
@@ -252,7 +252,7 @@ Words words_of_site(const SiteStatus& status) {
                  "; moved " + files(status.moved) + "; same " + files(status.same);
     if (status.waiting.files > 0) words.text += "; to move " + files(status.waiting);
     if (status.failed > 0) words.text += "; " + std::to_string(status.failed) + " failed";
-    if (!status.trouble.empty()) words.text += "; " + status.trouble;
+    if (why && !status.trouble.empty()) words.text += "; " + status.trouble;
     return words;
 }
 

@@ -25,7 +25,8 @@ Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& sourc
 // Of a destination that did not answer.
 Words words_of_unreached(const Site& site, const Error& error);
 Words words_of_run(const Run& run);
-Words words_of_site(const SiteStatus& status);
+// `why`: with what its trouble is; as an object always.
+Words words_of_site(const SiteStatus& status, bool why = true);
 Words words_of_failure(const Job& job, const Failure& failure);
 
 struct JobStatus {

@@ -244,11 +244,13 @@ report::Page trial_page(const TrialStory& story) {
                       .text = {},
                       .command = story.command,
                       .sections = {}};
+    const std::string advice = advice_on_intervals(story.cases);
+    const std::string about =
+        "Medians of the runs of each case, the 95 % confidence interval, and the verdict of the "
+        "run nearest to the median.";
     page.sections.push_back(
         {.title = "Cases",
-         .text = "Medians of the runs of each case, the 95 % confidence "
-                 "interval, and the verdict of the run nearest to the median. " +
-                 advice_on_intervals(story.cases),
+         .text = advice.empty() ? about : about + "\nWide intervals: " + advice + ".",
          .tables = {case_table(story)},
          .charts = {}});
     for (const Leg& leg : all_legs()) {

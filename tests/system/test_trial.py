@@ -42,6 +42,8 @@ class Trials(Case):
         table = os.path.join(self.scratch, "out.csv")
         result = self.trial(server, "--size", "4MiB", "--repetitions", "2", "--csv", table, place="below")
         self.assertEqual([case["leg"] for case in events(result, "case")], LEGS)
+        for case in events(result, "case"):
+            self.assertEqual(case["verdict"] is None, case["leg"] == "read")
         runs = events(result, "run")
         self.assertEqual([run["leg"] for run in runs], [leg for leg in LEGS for _ in range(2)])
         for run in runs:
@@ -163,6 +165,12 @@ class Report(PageCase):
                              "--congestion", "sabul,reno", "--repetitions", "2", "--rate-limit", "60Mbit/s",
                              "--report", self.page)
         self.assertEqual(result.code, DONE, str(result))
+        # What reads without a script.
+        with open(self.page, encoding="utf-8") as file:
+            still = file.read().split("<script", 1)[0]
+        for case in events(result, "case"):
+            self.assertRegex(still, rf"<td>put-memory-memory, .* {case['stripes']} stripes?, {case['congestion']}, "
+                                    rf".*<td class=n>{case['gbit_per_s']:.3f}<.*<td>{case['verdict']['cause']}<")
         for scheme in SCHEMES:
             seen = self.look(scheme)
             self.check(seen, scheme)
