@@ -1,7 +1,9 @@
 """tools/bench: each part runs to its end, compares what arrived, and leaves nothing behind. No speed is judged here."""
 
+import glob
 import json
 import os
+import shutil
 import signal
 import sys
 
@@ -24,6 +26,11 @@ def name_of(pid):
         return None
 
 
+def in_memory(pid):
+    """What a bench of that number has in /dev/shm."""
+    return glob.glob(f"/dev/shm/lambda-bench-{pid}-*")
+
+
 class Bench(Case):
     def setUp(self):
         super().setUp()
@@ -31,7 +38,6 @@ class Bench(Case):
         need(os.path.isdir("/dev/shm"), "no /dev/shm")
         need_program("cmp")
         self.records_file = os.path.join(self.scratch, "records.json")
-        self.shm = set(os.listdir("/dev/shm"))
 
     def start(self, part, *options, path=None):
         environment = dict(os.environ, TMPDIR=self.scratch)
@@ -51,7 +57,7 @@ class Bench(Case):
         if reason := records.get(part, {}).get("skipped"):
             self.skipTest(reason)
         self.assertFalse([record for record in records.values() if "error" in record])
-        self.assertFalse([name for name in set(os.listdir("/dev/shm")) - self.shm if name.startswith("lambda-bench-")])
+        self.assertEqual(in_memory(process.pid), [])
         return records
 
     def test_segments(self):
@@ -93,6 +99,8 @@ class Bench(Case):
         started = children(process.pid)
         process.signal(signal.SIGKILL)
         process.wait()
+        for folder in in_memory(process.pid):
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
 
     def test_transfers(self):
@@ -124,6 +132,7 @@ class Bench(Case):
 
     def test_jumbo(self):
         need_isolation()
+        need(os.path.exists(os.path.join(Settings.tools_dir, "lambda-lab")), "lambda-lab was not built")
         records = self.bench("jumbo", "--size", "4MiB", "--rounds", "1", "--seconds", "0.2", "--rate", "1Gbit/s")
         for way in ("single", "segment", "put", "get"):
             self.assertGreater(records[way]["gbit_per_s"], 0)

@@ -6,10 +6,9 @@ compared by cmp once, before the rounds that count.
 """
 
 import os
-import tempfile
 
 from bench_parts.lab import Failed
-from bench_parts.measured import MEMORY, Mover, figures, load, print_figures
+from bench_parts.measured import Mover, figures, load, memory_folder, print_figures
 from bench_parts.path import several, size
 from bench_parts.verdict import Verdicts, positive, small_bench
 
@@ -24,7 +23,7 @@ def main(words):
     verdicts = Verdicts(arguments.json)
     print(f"{arguments.size / 1e9:.3f} GB, {arguments.stripes} stripes, {arguments.rounds} rounds, {load()}")
     try:
-        with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as folder:
+        with memory_folder() as folder:
             judge(arguments, {buffer: of_buffer(arguments, folder, buffer) for buffer in arguments.buffers}, verdicts)
     except Failed as problem:
         verdicts.failed("buffers", problem)

@@ -12,10 +12,9 @@ way and in each round.
 
 import os
 import statistics
-import tempfile
 
 from bench_parts.lab import Failed
-from bench_parts.measured import MEMORY, Mover, figures, load, print_figures
+from bench_parts.measured import Mover, figures, load, memory_folder, print_figures
 from bench_parts.path import several, size
 from bench_parts.verdict import Verdicts, positive, small_bench
 
@@ -40,7 +39,7 @@ def main(words):
     print(f"{arguments.stripes} stripes, {arguments.rounds} rounds, {load()}")
     for name in arguments.names or NAMES:
         try:
-            with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as folder:
+            with memory_folder() as folder:
                 {"sparse": sparse, "bytes": of_bytes}[name](arguments, folder, verdicts)
         except Failed as problem:
             verdicts.failed(name, problem)

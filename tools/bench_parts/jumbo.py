@@ -10,11 +10,10 @@ tells of how many runs the lab says that the path was not what it should have be
 
 import os
 import statistics
-import tempfile
 
 from bench_parts.https import Nginx
 from bench_parts.lab import AROUND_S, Failed, Lab, Path, shell
-from bench_parts.measured import MEMORY, figures, load, moved, print_figures, same
+from bench_parts.measured import figures, load, memory_folder, moved, print_figures, same
 from bench_parts.ours import Ours
 from bench_parts.path import milliseconds, size
 from bench_parts.place import make_random
@@ -43,7 +42,7 @@ def main(words):
         verdicts.skipped("jumbo", reason)
         verdicts.end()
     try:
-        with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as folder:
+        with memory_folder() as folder:
             bench = Jumbo(arguments, folder, verdicts)
             bench.judge(bench.measure(arguments.rate or bench.highest_rate()))
     except Failed as problem:

@@ -20,6 +20,11 @@ COLUMNS = (("Gbit/s", "gbit_per_s", ".2f"), ("min", "least", ".2f"), ("max", "mo
            ("of server", "server_peak", ".0f"))
 
 
+def memory_folder():
+    """A folder in memory that goes at the end, unless the bench is killed by SIGKILL. It bears the bench's number."""
+    return tempfile.TemporaryDirectory(prefix=f"lambda-bench-{os.getpid()}-", dir=MEMORY)
+
+
 def timed(command, environment, host=LOOPBACK):
     """Runs it to its end: wall clock, CPU, peak memory, and what it said."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:

@@ -13,12 +13,11 @@ the namespaces have no names and go with the bench, killed or not.
 
 import os
 import statistics
-import tempfile
 
 from bench_parts.hosts import Pair
 from bench_parts.https import Https
 from bench_parts.lab import Failed
-from bench_parts.measured import MEMORY, Mover, Served, figures, load, print_figures, same, timed
+from bench_parts.measured import Mover, Served, figures, load, memory_folder, print_figures, same, timed
 from bench_parts.path import size
 from bench_parts.raw import WAYS, RawUdp
 from bench_parts.verdict import Verdicts, positive, small_bench
@@ -41,7 +40,7 @@ def main(words):
     print(f"{arguments.size / 1e9:.3f} GB, {arguments.stripes} stripes, MTU {arguments.mtu}, {arguments.rounds} rounds, "
           f"{load()}")
     try:
-        with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as folder, Pair(arguments.mtu) as pair:
+        with memory_folder() as folder, Pair(arguments.mtu) as pair:
             show_offloads(pair, verdicts)
             judge(arguments, measure(arguments, folder, pair, verdicts), verdicts)
     except Failed as problem:

@@ -1,12 +1,11 @@
 """One transfer over loopback by different numbers of stripes: no number may cost much."""
 
-import tempfile
 
-from bench_parts.measured import MEMORY, Mover, figures, load, print_figures
+from bench_parts.measured import Mover, figures, load, memory_folder, print_figures
 
 
 def stripe_counts(arguments, verdicts):
-    with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as folder, \
+    with memory_folder() as folder, \
             Mover(arguments, folder, arguments.size) as mover:
         print(f"{arguments.size / 1e9:.3f} GB from memory to nothing over loopback, private, {arguments.rounds} rounds, "
               f"{load()}")

@@ -18,7 +18,7 @@ import time
 from bench_parts.hosts import LOOPBACK
 from bench_parts.https import stop
 from bench_parts.lab import Failed
-from bench_parts.measured import MEMORY, Mover, Served, figures, load, moved
+from bench_parts.measured import Mover, Served, figures, load, memory_folder, moved
 from bench_parts.path import several, size
 from bench_parts.table import table
 from bench_parts.together import jain
@@ -46,7 +46,7 @@ def main(words):
     print(f"{arguments.size / 1e9:.3f} GB together, {arguments.stripes} stripes each, {arguments.rounds} rounds, "
           f"{load()}")
     try:
-        with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as folder:
+        with memory_folder() as folder:
             judge(arguments, Bench(arguments, folder).all_runs(), verdicts)
     except Failed as problem:
         verdicts.failed("transfers", problem)
