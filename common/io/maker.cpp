@@ -72,7 +72,7 @@ std::shared_ptr<const TargetDirectories::Directory> itself_as_directory(const De
 Maker::Maker(const Root& root, std::size_t most_jobs, Done done)
     : root_(root),
       done_(std::move(done)),
-      directories_(root),
+      directories_(root, true),
       finisher_([this](const Made& made, std::optional<Error> error) {
           ports::DiskEvent event;
           event.tag = made.tag;

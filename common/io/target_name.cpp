@@ -84,12 +84,12 @@ Result<TargetDirectories::Place> TargetDirectories::place(const ports::TargetNam
     if (same_base && last_ && last_name_ == parent) return Place{last_, std::move(leaf)};
     if (!same_base) {
         last_.reset();
-        auto base = open_base(root_, name.base, true);
+        auto base = open_base(root_, name.base, make_);
         if (!base) return base.error();
         base_ = std::move(*base);
         base_name_ = name.base;
     }
-    const int opened = directory_below(base_.get(), parent, true);
+    const int opened = directory_below(base_.get(), parent, make_);
     if (opened < 0) return directory_error(name.text(), -opened);
     auto directory = std::make_shared<Directory>();
     directory->opened = Descriptor(opened);

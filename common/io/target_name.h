@@ -20,7 +20,8 @@ Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bo
 // Directories of targets, opened once for those that follow each other. One thread.
 class TargetDirectories {
   public:
-    explicit TargetDirectories(const Root& root) : root_(root) {}
+    // `make`: missing ones are made.
+    explicit TargetDirectories(const Root& root, bool make) : root_(root), make_(make) {}
 
     static constexpr std::size_t kMostMade = 8192;  // more are taken for others'
 
@@ -33,7 +34,7 @@ class TargetDirectories {
         std::shared_ptr<const Directory> directory;
         std::string leaf;
     };
-    // As place_of(), making what is missing. `name.below` is not empty.
+    // As place_of(). `name.below` is not empty.
     Result<Place> place(const ports::TargetName& name);
 
     // A directory was made just now; and no more is put into it.
@@ -44,6 +45,7 @@ class TargetDirectories {
     static std::string key_of(const std::string& base, const std::string& below);
 
     const Root& root_;
+    const bool make_;
     std::string base_name_;
     Descriptor base_;
     std::string last_name_;

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <ctime>
 
 #include "common/io/attributes.h"
 #include "common/io/open_file.h"
@@ -21,6 +23,17 @@ using ports::TargetEvent;
 
 constexpr std::size_t kMostJobs = 65536;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+// What did not change for so long the kernel has written back by itself: after 30 s, and 10 minutes
+// in its laptop mode (Linux, Documentation/admin-guide/laptops/laptop-mode.rst).
+constexpr std::int64_t kWrittenBack = std::chrono::nanoseconds(std::chrono::minutes(10)).count();
+
+// By the clock that file systems take their times from.
+std::int64_t written_back_before() {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return nanoseconds_of(now) - kWrittenBack;
+}
 
 std::string base_of(const Look& look) {
     return look.target.base.empty() ? "." : look.target.base;
@@ -64,7 +77,11 @@ bool holds_something(int directory) {
 }  // namespace
 
 TargetTree::TargetTree(Root root, Reactor& reactor)
-    : root_(std::move(root)), reactor_(reactor), thread_(1, kMostJobs) {}
+    : root_(std::move(root)),
+      reactor_(reactor),
+      written_back_ns_(written_back_before()),
+      directories_(root_, false),
+      thread_(1, kMostJobs) {}
 
 bool TargetTree::privileged() const {
     return ::geteuid() == 0;
@@ -95,24 +112,12 @@ void TargetTree::look(std::vector<Look> looks) {
 
 void TargetTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) {
     thread_.post([this, tag, target = std::move(target), metadata = std::move(metadata)] {
-        const auto tell = [this](std::uint64_t of, bool unowned, std::optional<Error> error) {
-            TargetEvent event;
-            event.kind = TargetEvent::Kind::mended;
-            event.tag = of;
-            event.unowned = unowned;
-            event.error = std::move(error);
-            done(std::move(event));
-        };
-        auto mended = mend_one(target, metadata);
-        if (!mended) return tell(tag, false, mended.error());
-        if (!finisher_) {
-            finisher_.emplace([tell](const Made& made, std::optional<Error> error) {
-                tell(made.tag, made.unowned, std::move(error));
-            });
-        }
-        mended->tag = tag;
-        finisher_->put(*std::move(mended));
+        finish(tag, mend_one(target, metadata));
     });
+}
+
+void TargetTree::keep(std::uint64_t tag, ports::TargetName target) {
+    thread_.post([this, tag, target = std::move(target)] { finish(tag, keep_one(target)); });
 }
 
 void TargetTree::next_extraneous(bool in_the_way, bool remove) {
@@ -141,6 +146,26 @@ std::vector<TargetEvent> TargetTree::poll() {
 
 void TargetTree::done(TargetEvent event) {
     if (done_.put(std::move(event))) reactor_.wake();
+}
+
+// Tells of it once it is flushed.
+void TargetTree::finish(std::uint64_t tag, Result<Made> made) {
+    const auto tell = [this](std::uint64_t of, bool unowned, std::optional<Error> error) {
+        TargetEvent event;
+        event.kind = TargetEvent::Kind::mended;
+        event.tag = of;
+        event.unowned = unowned;
+        event.error = std::move(error);
+        done(std::move(event));
+    };
+    if (!made) return tell(tag, false, made.error());
+    if (!finisher_) {
+        finisher_.emplace([tell](const Made& each, std::optional<Error> error) {
+            tell(each.tag, each.unowned, std::move(error));
+        });
+    }
+    made->tag = tag;
+    finisher_->put(*std::move(made));
 }
 
 void TargetTree::look_all(const std::vector<Look>& looks) {
@@ -191,6 +216,7 @@ Standing TargetTree::look_at(const Look& look, int directory, const std::string&
         return standing;
     }
     standing.kind = kind_of(status.st_mode);
+    standing.recent = nanoseconds_of(status.st_ctim) >= written_back_ns_;
     auto metadata = metadata_of({.descriptor = directory, .name = leaf.c_str()}, status,
                                 look.archive, look.name);
     if (!metadata) {
@@ -220,6 +246,7 @@ Standing TargetTree::look_at_base(const Look& look) {
         return standing;
     }
     standing.kind = kind_of(status->st_mode);
+    standing.recent = nanoseconds_of(status->st_ctim) >= written_back_ns_;
     standing.metadata = *metadata_of({}, *status, false, look.name);
     if (!look.archive) return standing;
     const auto opened = root_.open(path, O_RDONLY | O_NONBLOCK);
@@ -357,6 +384,40 @@ Result<Descriptor> TargetTree::open_to_mend(const ports::TargetName& target) con
         opened = open();
     if (!opened) return file_error("cannot open", path, errno);
     return opened;
+}
+
+Result<Made> TargetTree::keep_one(const ports::TargetName& target) {
+    auto place = place_to_keep(target);
+    if (!place) return place.error();
+    Made kept;
+    kept.path = target.text();
+    kept.directory = std::move(place->directory);
+    kept.device = kept.directory->device;
+    const int directory = kept.directory->opened.get();
+    struct stat status {};
+    if (::fstatat(directory, place->leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return file_error("cannot look at", kept.path, errno);
+    if (!S_ISREG(status.st_mode)) return kept;  // a link is part of its directory
+    kept.opened = Descriptor(
+        ::openat(directory, place->leaf.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (kept.opened) return kept;
+    // Not ours to read: with all its file system, as far as that can be.
+    const Descriptor beside(::openat(directory, ".", kOpenDirectory));
+    if (!beside || ::syncfs(beside.get()) != 0) return file_error("cannot flush", kept.path, errno);
+    return kept;
+}
+
+Result<TargetDirectories::Place> TargetTree::place_to_keep(const ports::TargetName& target) {
+    if (!target.below.empty()) return directories_.place(target);
+    auto named = root_.place(target.base, false);
+    if (!named) return named.error();
+    auto directory = std::make_shared<TargetDirectories::Directory>();
+    directory->opened = std::move(named->directory);
+    struct stat status {};
+    if (::fstat(directory->opened.get(), &status) != 0)
+        return file_error("cannot look at", target.base, errno);
+    directory->device = status.st_dev;
+    return TargetDirectories::Place{std::move(directory), std::move(named->leaf)};
 }
 
 }  // namespace lambda::io

@@ -1,10 +1,11 @@
 // What stands at a target, on the machine: a thread that follows the sender's walk with open
-// directories, and a Finisher that flushes what is mended, many files at a time. Memory: for each
-// level that is entered a portion of the names of its directory, where what is extraneous is sought
-// (DirectoryNames); what is extraneous lies in a file.
+// directories, and a Finisher that flushes what is mended or kept, many files at a time. Memory:
+// for each level that is entered a portion of the names of its directory, where what is extraneous
+// is sought (DirectoryNames); what is extraneous lies in a file.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "common/io/finisher.h"
 #include "common/io/machine.h"
 #include "common/io/root.h"
+#include "common/io/target_name.h"
 #include "common/io/workers.h"
 #include "common/ports/target_tree.h"
 
@@ -31,6 +33,7 @@ class TargetTree final : public ports::TargetTree {
     void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
     void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) override;
+    void keep(std::uint64_t tag, ports::TargetName target) override;
     std::uint64_t extraneous() const override { return extraneous_; }
     void next_extraneous(bool in_the_way, bool remove) override;
     std::vector<ports::TargetEvent> poll() override;
@@ -60,6 +63,9 @@ class TargetTree final : public ports::TargetTree {
     bool is_first(const ports::Look& look, const struct stat& status) const;
     Result<Made> mend_one(const ports::TargetName& target, const ports::FileMetadata& metadata);
     Result<Descriptor> open_to_mend(const ports::TargetName& target) const;
+    Result<Made> keep_one(const ports::TargetName& target);
+    Result<TargetDirectories::Place> place_to_keep(const ports::TargetName& target);
+    void finish(std::uint64_t tag, Result<Made> made);
     void done(ports::TargetEvent event);
 
     const Root root_;
@@ -70,11 +76,13 @@ class TargetTree final : public ports::TargetTree {
     std::vector<Level> levels_;
     Descriptor base_;  // what all that is extraneous lies below
     ExtraneousList surplus_, in_the_way_;
-    std::optional<Error> trouble_;  // of the looks in hand
+    std::optional<Error> trouble_;        // of the looks in hand
+    const std::int64_t written_back_ns_;  // what did not change since is durable
+    TargetDirectories directories_;       // of what is kept; the thread's
     std::atomic<std::uint64_t> extraneous_ = 0;
     Completions<ports::TargetEvent> done_;
     std::vector<ports::TargetEvent> taken_;
-    std::optional<Finisher> finisher_;  // since the first that is mended; the thread's
+    std::optional<Finisher> finisher_;  // since the first that is mended or kept; the thread's
     Workers thread_;                    // last: its jobs use what stands above
 };
 

@@ -33,6 +33,7 @@ struct Standing {
     FileMetadata metadata{};
     std::string text{};     // what a link shows
     bool is_first = false;  // it is the file that `first` is
+    bool recent = false;    // it, or its name, may not be durable: it changed a moment ago
     // It could not be looked at, or what it lies in could not; the rest then means nothing.
     std::optional<Error> error{};
 };
@@ -50,7 +51,7 @@ struct TargetEvent {
     bool holds = false;  // begun: something stands at the target
     std::vector<Standing>
         standings{};        // looked: one for each look but `leave` and skipped ones, in order
-    std::uint64_t tag = 0;  // mended
+    std::uint64_t tag = 0;  // mended: of mend() or keep()
     std::optional<Error> error{};    // mended; looked: a directory cannot be read; extraneous
     bool unowned = false;            // mended, but for the owner
     std::vector<Extraneous> list{};  // extraneous: the next of them; empty at the end
@@ -76,6 +77,9 @@ class TargetTree {
     virtual void look(std::vector<Look> looks) = 0;
     // Mode, times and what is archived, of a file. `mended` comes when they are durable.
     virtual void mend(std::uint64_t tag, TargetName target, FileMetadata metadata) = 0;
+    // A file or link stays as it stands: `mended` comes when it and its name are durable, whoever
+    // made them; a transfer that was killed before it flushed them, perhaps.
+    virtual void keep(std::uint64_t tag, TargetName target) = 0;
     // How many were found extraneous or in the way, by the looks that were answered.
     virtual std::uint64_t extraneous() const = 0;
     // The next of the one or the other, what a directory holds before itself; removed where

@@ -238,6 +238,7 @@ void Comparison::maybe_settle(std::uint32_t offer) {
 
 Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     Offered& offered = asked.offered;
+    asked.recent = standing.recent;
     if (offered.kind == OfferKind::same && left_files_.may_hold(offered.text))
         offered.kind = OfferKind::file;
     Verdict verdict = judge(offered, standing, plan_, tree_->privileged());
@@ -307,15 +308,18 @@ void Comparison::act(Asked& asked, Verdict verdict) {
         default:
             break;
     }
-    if (!file || (verdict != Verdict::stands && verdict != Verdict::attributes)) return;
-    ++totals_.adopted;
-    totals_.adopted_bytes += offered.metadata.size;
-    if (verdict == Verdict::stands) return;
-    ++totals_.mended;
-    if (plan_.dry_run) return;
+    if (directory || (verdict != Verdict::stands && verdict != Verdict::attributes)) return;
+    const bool mends = file && verdict == Verdict::attributes;
+    if (file) {
+        ++totals_.adopted;
+        totals_.adopted_bytes += offered.metadata.size;
+        if (mends) ++totals_.mended;
+    }
+    if (plan_.dry_run || !(mends || asked.recent)) return;
     const std::uint64_t tag = next_mend_++;
     mending_.emplace(tag, Mending{offered.name, asked.bytes});
     mending_bytes_ += asked.bytes;
+    if (!mends) return tree_->keep(tag, asked.target);
     tree_->mend(tag, asked.target, offered.metadata);
 }
 

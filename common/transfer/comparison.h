@@ -91,6 +91,7 @@ class Comparison {
         std::size_t bytes = 0;
         Verdict once_clear = Verdict::changed;  // of what is blocked
         bool alone = false;                     // it lies in no tree
+        bool recent = false;                    // what stands there
     };
     struct Blocked {
         std::uint32_t offer = 0;

@@ -61,10 +61,17 @@ class PowerLoss(Case):
             found[name] = (status.st_mode, status.st_mtime_ns, os.getxattr(os.path.join(folder, name), "user.about"))
         return found
 
-    def mended(self, make):
-        """Attributes that a sync set on files that did not move, when it said that it was done."""
+    def not_moved(self, make):
+        """Files that a sync did not move, when it said that it was done: their attributes, and themselves."""
         image = make(self)
         server = self.server(root=image.folder)
+        top = os.path.dirname(self.random_file("copied", 100_000))
+        os.sync()
+        shutil.copytree(top, server.path("copied"))  # as somebody who did not flush it would leave it
+        result = self.client("sync", top, server.url("copied"))
+        self.assertEqual((result.code, result.summary["adopted"]), (DONE, 1), str(result))
+        server = self.after_power_loss(image, server)
+        self.assert_same(os.path.join(top, b"copied"), server.path("copied/copied"))
         for count in (1, 20):  # flushed by itself, and together
             folder = f"mended {count}"
             names = [os.fsencode(f"file {n}") for n in range(count)]
@@ -79,18 +86,21 @@ class PowerLoss(Case):
                 os.chmod(source, 0o640)
             result = self.client("sync", "--archive", top, server.url(folder))
             self.assertEqual((result.code, result.summary["mended"]), (DONE, count), str(result))
-            lose_power(image)
-            server.kill()
-            image.unmount_once_free()
-            image.mount()
+            server = self.after_power_loss(image, server)
             self.assertEqual(self.attributes(server.path(folder), names), self.attributes(top, names))
-            server = self.server(root=image.folder, state=server.state)
 
-    def test_ext4_attributes(self):
-        self.mended(lambda case: small_ext4(case, 128 * MIB))
+    def after_power_loss(self, image, server):
+        lose_power(image)
+        server.kill()
+        image.unmount_once_free()
+        image.mount()
+        return self.server(root=image.folder, state=server.state)
 
-    def test_xfs_attributes(self):
-        self.mended(small_xfs)
+    def test_ext4_of_what_did_not_move(self):
+        self.not_moved(lambda case: small_ext4(case, 128 * MIB))
+
+    def test_xfs_of_what_did_not_move(self):
+        self.not_moved(small_xfs)
 
     def test_ext4(self):
         self.losses(lambda case: small_ext4(case, 128 * MIB))

@@ -124,6 +124,15 @@ void MemoryTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMe
     });
 }
 
+void MemoryTree::keep(std::uint64_t tag, ports::TargetName) {
+    later([tag] {
+        TargetEvent event;
+        event.kind = TargetEvent::Kind::mended;
+        event.tag = tag;
+        return event;
+    });
+}
+
 void MemoryTree::next_extraneous(bool in_the_way, bool remove) {
     later([this, in_the_way, remove] {
         TargetEvent event;

@@ -247,6 +247,42 @@ TEST_CASE("target: attributes that were mended are durable when that is said") {
     CHECK(flushes.single.size() == 2);
 }
 
+TEST_CASE("target: what stays is durable with its name when that is said") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "d");
+    write_file(folder / "f", "x");
+    std::filesystem::create_symlink("f", folder / "l");
+    write_file(folder / "d/inside", "x");
+    const std::string base = folder / "";
+    Asked asked;
+    const TargetEvent seen = asked.look({enter(base, "."), enter(base, "d"), at(base, "d/inside"),
+                                         kLeave, at(base, "f"), at(base, "l"), kLeave});
+    for (const auto& each : seen.standings) CHECK(each.recent);
+    CHECK(asked.look({at(folder / "f", ".")}).standings.at(0).recent);
+    CHECK_FALSE(asked.look({at(base, "none")}).standings.at(0).recent);
+
+    const auto flushed = [&](const ports::TargetName& target) {
+        flushes.single.clear();
+        asked.tree.keep(5, target);
+        const TargetEvent event = asked.next();
+        CHECK(event.kind == TargetEvent::Kind::mended);
+        CHECK(event.tag == 5);
+        return !event.error;
+    };
+    CHECK(flushed({base, "d/inside"}));
+    CHECK(flushes.single == std::set{inode_of(folder / "d/inside"), inode_of(folder / "d")});
+    CHECK(flushed({folder / "f", ""}));
+    CHECK(flushes.single == std::set{inode_of(folder / "f"), inode_of(folder / "")});
+    CHECK(flushed({base, "l"}));
+    CHECK(flushes.single == std::set{inode_of(folder / "")});
+    CHECK_FALSE(flushed({base, "none"}));
+    CHECK_FALSE(flushed({base, "no/such"}));
+    CHECK_FALSE(std::filesystem::exists(folder / "no"));
+    flushes.failing = inode_of(folder / "d");
+    CHECK_FALSE(flushed({base, "d/inside"}));
+    flushes.failing = 0;
+}
+
 TEST_CASE("target: where what stands there stays, nothing is in the way") {
     const Folder folder;
     std::filesystem::create_directories(folder / "f/inside");

@@ -117,6 +117,48 @@ TEST_CASE("comparison: an end that says no SHA-256 where it was agreed on has no
     CHECK(moved(one, one, true, false) == Names{"f"});
 }
 
+TEST_CASE("comparison: what stays and changed a moment ago is flushed before the end") {
+    const auto ends_of = [](bool dry_run) {
+        auto ends = std::make_unique<Ends>(
+            SyncRecord{.whole = true, .dry_run = dry_run},
+            std::vector{found(FoundKind::directory, "d"), kLeave, found(FoundKind::file, "f"),
+                        found(FoundKind::link, "l", "f"), found(FoundKind::file, "moves"),
+                        found(FoundKind::file, "old")});
+        for (const char* name : {"f", "old"}) ends->tree.standing[name] = file_of(0, 5);
+        ends->tree.standing["d"] = kDirectory;
+        ends->tree.standing["l"] = {.kind = StandingKind::link, .metadata = {0, 5, 0644}};
+        ends->tree.standing["l"].text = "f";
+        ends->tree.standing["moves"] = file_of(7, 4);
+        for (const char* name : {"d", "f", "l", "moves"}) ends->tree.standing[name].recent = true;
+        return ends;
+    };
+    auto ends = ends_of(false);
+    ends->tree.keeps = false;
+    ends->run();
+    CHECK_FALSE(ends->comparison.over());
+    CHECK(ends->comparison.working());
+    CHECK(ends->tree.kept == Names{"f", "l"});
+    CHECK(ends->comparison.totals().adopted == 2);
+    CHECK(ends->comparison.totals().mended == 0);
+    ends->tree.answer();
+    ends->turn();
+    CHECK(ends->comparison.over());
+    CHECK(ends->missed.empty());
+
+    ends = ends_of(false);
+    ends->tree.keep_error = error_of("cannot flush");
+    ends->run();
+    CHECK(ends->comparison.over());
+    REQUIRE(ends->missed.size() == 2);
+    CHECK(ends->missed[0].first == "f");
+    CHECK(ends->comparison.totals().failed == 2);
+
+    ends = ends_of(true);
+    ends->run();
+    CHECK(ends->comparison.over());
+    CHECK(ends->tree.kept.empty());
+}
+
 TEST_CASE("comparison: a further name that is newer stays, too") {
     Ends ends({.whole = true, .update = true}, three_names());
     ends.tree.standing["b"] = file_of(9, 6);

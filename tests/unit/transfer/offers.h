@@ -25,8 +25,9 @@ inline Error error_of(const std::string& message) {
 struct ToldTree final : ports::TargetTree {
     std::map<std::string, ports::Standing> standing;
     std::vector<std::string> in_the_way, surplus;
-    std::vector<std::string> removed;
-    bool answers = true;
+    std::vector<std::string> removed, kept;
+    std::optional<Error> keep_error;
+    bool answers = true, keeps = true;
 
     bool privileged() const override { return true; }
     void begin(const std::string&, bool) override { events_.push_back({.holds = true}); }
@@ -45,6 +46,12 @@ struct ToldTree final : ports::TargetTree {
     }
     void mend(std::uint64_t tag, ports::TargetName, ports::FileMetadata) override {
         events_.push_back({.kind = ports::TargetEvent::Kind::mended, .tag = tag});
+    }
+    void keep(std::uint64_t tag, ports::TargetName target) override {
+        kept.push_back(target.below);
+        ports::TargetEvent event{.kind = ports::TargetEvent::Kind::mended, .tag = tag};
+        event.error = keep_error;
+        (keeps ? events_ : held_).push_back(std::move(event));
     }
     std::uint64_t extraneous() const override { return in_the_way.size() + surplus.size(); }
     void next_extraneous(bool blocks, bool remove) override {
