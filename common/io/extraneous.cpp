@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 
 #include "common/io/directory_names.h"
 #include "common/io/open_file.h"
+#include "common/io/shared_barrier.h"
 #include "common/ports/walker.h"
 
 namespace lambda::io {
@@ -67,7 +69,7 @@ void append(std::string& out, const std::string& text) {
 
 ExtraneousList::~ExtraneousList() = default;
 
-ExtraneousList::Parent::~Parent() {
+void ExtraneousList::Parent::restore() {
     if (!opened) return;
     if (opened_up) ::fchmod(opened.get(), status.st_mode & 07777);
     const timespec times[2] = {{0, UTIME_OMIT}, status.st_mtim};
@@ -211,9 +213,10 @@ Result<std::vector<ports::Extraneous>> ExtraneousList::next(int base, bool remov
         list.push_back({std::move((*line)->name), (*line)->directory, std::move(error)});
     }
     if (!list.empty()) return list;
-    parent_.reset();
+    leave_parent(base);
     // The names that went are durable once their file system's metadata is.
     if (removed_ && ::syncfs(base) != 0) return file_error("cannot flush", ".", errno);
+    if (unflushed_) return *unflushed_;
     return list;
 }
 
@@ -221,7 +224,7 @@ Result<ExtraneousList::Parent*> ExtraneousList::parent_of(int base, const Line& 
     const std::size_t slash = line.below.rfind('/');
     const std::string below = slash == std::string::npos ? "" : line.below.substr(0, slash);
     if (parent_ && parent_->below == below) return parent_.get();
-    parent_.reset();
+    leave_parent(base);
     auto parent = std::make_unique<Parent>();
     parent->below = below;
     parent->opened = Descriptor(open_unfollowed(base, below));
@@ -229,6 +232,30 @@ Result<ExtraneousList::Parent*> ExtraneousList::parent_of(int base, const Line& 
         return file_error("cannot delete: cannot reach its directory", line.name, errno);
     parent_ = std::move(parent);
     return parent_.get();
+}
+
+// What went of it is flushed now, or with all that lies on the base's file system.
+void ExtraneousList::leave_parent(int base) {
+    if (parent_ && parent_->removed) {
+        parent_->restore();
+        if (has_barrier(base, *parent_)) {
+            removed_ = true;
+        } else if (flush_opened(parent_->opened.get()) != 0 && !unflushed_) {
+            unflushed_ = file_error("cannot flush what was deleted from it", parent_->below, errno);
+        }
+    }
+    parent_.reset();
+}
+
+bool ExtraneousList::has_barrier(int base, const Parent& parent) {
+    if (!base_device_) {
+        struct stat status {};
+        struct statfs where {};
+        if (::fstat(base, &status) != 0 || ::fstatfs(base, &where) != 0) return false;
+        base_device_ = status.st_dev;
+        base_has_barrier_ = syncfs_is_barrier(where.f_type);
+    }
+    return base_has_barrier_ && parent.status.st_dev == *base_device_;
 }
 
 std::optional<Error> ExtraneousList::remove(int base, const Line& line) {
@@ -246,7 +273,7 @@ std::optional<Error> ExtraneousList::remove(int base, const Line& line) {
         result = unlink();
     }
     if (result != 0 && errno != ENOENT) return file_error("cannot delete", line.name, errno);
-    removed_ = true;
+    (*parent)->removed = true;
     return std::nullopt;
 }
 

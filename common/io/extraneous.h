@@ -3,6 +3,8 @@
 // it. Blocking calls: one worker thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,7 +42,9 @@ class ExtraneousList {
         Descriptor opened;
         struct stat status {};
         bool opened_up = false;  // for writing
-        ~Parent();
+        bool removed = false;    // something, since it was opened
+        void restore();
+        ~Parent() { restore(); }
     };
     // Whether all below may go.
     Result<bool> gather_below(int directory, const std::string& below, const std::string& name,
@@ -49,6 +53,8 @@ class ExtraneousList {
     Result<std::optional<Line>> take();
     std::optional<Error> remove(int base, const Line& line);
     Result<Parent*> parent_of(int base, const Line& line);
+    void leave_parent(int base);
+    bool has_barrier(int base, const Parent& parent);
 
     Descriptor spool_;
     std::string waiting_;  // to be written, or read and not taken
@@ -56,7 +62,10 @@ class ExtraneousList {
     bool reading_ = false;
     std::uint64_t count_ = 0;
     std::unique_ptr<Parent> parent_;
-    bool removed_ = false;
+    std::optional<dev_t> base_device_;  // once it is known
+    bool base_has_barrier_ = false;     // syncfs(2) is one there
+    bool removed_ = false;              // what that makes durable
+    std::optional<Error> unflushed_;
 };
 
 }  // namespace lambda::io

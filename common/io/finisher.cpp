@@ -217,7 +217,9 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
 void Finisher::flush_files(std::vector<Made>& fresh) {
     fail_if(
         fresh,
-        [](const Made& made) { return made.opened ? errno_of(::fsync(made.opened.get())) : 0; },
+        [](const Made& made) {
+            return made.opened ? errno_of(flush_opened(made.opened.get())) : 0;
+        },
         "cannot flush");
 }
 
@@ -230,7 +232,7 @@ void Finisher::flush_directories() {
         const int unreadable = errno;
         // A directory may be writable and yet not readable: then its whole file system.
         const int whole = directory ? -1 : barrier_of(made.directory->device);
-        at->second = directory    ? errno_of(::fsync(directory.get()))
+        at->second = directory    ? errno_of(flush_opened(directory.get()))
                      : whole >= 0 ? errno_of(::syncfs(whole))
                                   : unreadable;
     }

@@ -102,8 +102,10 @@ Error file_error(const std::string& what, const std::string& path, int error_num
 std::string partial_name(const std::string& leaf);
 std::string journal_name(const std::string& partial);
 
-// Flushes the directory of an open file: the names that were made in it last. As fsync(2).
+// Flushes the directory of an open file: the names that were made in it last. As flush_opened().
 int sync_directory(int directory, int file);
+// As fsync(2), and 0 for a directory whose file system knows no such thing (EINVAL: vboxsf, 9p).
+int flush_opened(int file);
 
 // The same file once more, with O_DIRECT; nothing where the file system or somebody forbids it.
 Descriptor open_direct(int directory, const std::string& name, const Descriptor& plain);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,7 +36,9 @@ struct Flushes {
     bool held = false, waits = false;
     std::set<ino_t> single;
     int shared = 0;
+    bool foreign = false;  // no file system has a barrier
     ino_t failing = 0;
+    int error_number = EIO;  // with which it does
 } flushes;
 
 ino_t inode_of(const std::string& path) {
@@ -55,7 +58,7 @@ extern "C" int fsync(int file) {
         flushes.changed.wait(lock, [] { return !flushes.held; });
         flushes.single.insert(status.st_ino);
         if (status.st_ino == flushes.failing) {
-            errno = EIO;
+            errno = flushes.error_number;
             return -1;
         }
     }
@@ -68,6 +71,13 @@ extern "C" int syncfs(int file) noexcept {
         ++flushes.shared;
     }
     return static_cast<int>(::syscall(SYS_syncfs, file));
+}
+
+extern "C" int fstatfs(int file, struct statfs* into) noexcept {
+    const auto result = static_cast<int>(::syscall(SYS_fstatfs, file, into));
+    constexpr long kFuse = 0x65735546;
+    if (flushes.foreign) into->f_type = kFuse;
+    return result;
 }
 
 namespace {
@@ -247,6 +257,51 @@ TEST_CASE("target: attributes that were mended are durable when that is said") {
     CHECK(flushes.single.size() == 2);
 }
 
+TEST_CASE("target: what was deleted is durable when that is said, on any file system") {
+    for (const bool foreign : {false, true}) {
+        const Folder folder;
+        std::filesystem::create_directories(folder / "d/goes");
+        write_file(folder / "d/goes/x", "x");
+        write_file(folder / "y", "x");
+        const std::string base = folder / "";
+        Asked asked;
+        asked.tree.seek_extraneous({}, false);
+        asked.look({enter(base, "."), enter(base, "d"), kLeave, kLeave});
+        flushes.foreign = foreign;
+        flushes.single.clear();
+        flushes.shared = 0;
+        CHECK(asked.extraneous(false, true).size() == 3);
+        CHECK(flushes.shared == (foreign ? 0 : 1));
+        CHECK(flushes.single.contains(inode_of(folder / "d")) == foreign);
+        CHECK(flushes.single.contains(inode_of(folder / "")) == foreign);
+        flushes.foreign = false;
+    }
+}
+
+TEST_CASE("target: that what was deleted is not durable is said") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "d");
+    write_file(folder / "d/x", "x");
+    const std::string base = folder / "";
+    for (const int error_number : {EIO, EINVAL}) {
+        write_file(folder / "d/x", "x");
+        Asked asked;
+        asked.tree.seek_extraneous({}, false);
+        asked.look({enter(base, "."), enter(base, "d"), kLeave, kLeave});
+        flushes.foreign = true;
+        flushes.failing = inode_of(folder / "d");
+        flushes.error_number = error_number;
+        asked.tree.next_extraneous(false, true);
+        CHECK(asked.next().list.size() == 1);
+        asked.tree.next_extraneous(false, true);
+        // EINVAL: there is no such thing as flushing a directory.
+        CHECK(asked.next().error.has_value() == (error_number == EIO));
+        flushes.foreign = false;
+        flushes.failing = 0;
+        flushes.error_number = EIO;
+    }
+}
+
 TEST_CASE("target: what stays is durable with its name when that is said") {
     const Folder folder;
     std::filesystem::create_directories(folder / "d");
@@ -280,7 +335,12 @@ TEST_CASE("target: what stays is durable with its name when that is said") {
     CHECK_FALSE(std::filesystem::exists(folder / "no"));
     flushes.failing = inode_of(folder / "d");
     CHECK_FALSE(flushed({base, "d/inside"}));
+    flushes.error_number = EINVAL;  // no such thing for directories there; for files there is
+    CHECK(flushed({base, "d/inside"}));
+    flushes.failing = inode_of(folder / "d/inside");
+    CHECK_FALSE(flushed({base, "d/inside"}));
     flushes.failing = 0;
+    flushes.error_number = EIO;
 }
 
 TEST_CASE("target: where what stands there stays, nothing is in the way") {
