@@ -20,7 +20,8 @@ class SetChannel {
     bool handle_frame(const sabul::Frame& frame);
     std::optional<transfer::Record> next() { return in_.next(); }
     bool broken() const { return in_.broken(); }
-    bool flooded() const { return in_.flooded(); }
+    // The peer sends more than it may have under way, or takes nothing of what it asked for.
+    bool flooded() const { return in_.flooded() || out_.unheard(); }
     // A link came or went: what was not consumed goes again, and so does the word of what was. A
     // peer that missed it has perhaps no room to say anything that would call for the next one.
     void on_links_changed() {

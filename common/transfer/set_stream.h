@@ -14,6 +14,8 @@
 namespace lambda::transfer {
 
 constexpr std::size_t kStreamWindow = 1u << 20;
+// Of what must be said whether there is room or not: far more than all that is in hand calls for.
+constexpr std::size_t kMostUnheard = 128 * kStreamWindow;
 
 // Who sees the records of both directions pass, each once and in the order of its direction: those
 // of this end as they are put, the other's before they are handled.
@@ -30,6 +32,8 @@ class StreamSender {
     // Whether a record of the largest size may be put.
     bool has_room() const { return waiting() + kMaxRecordBytes <= kStreamWindow; }
     void put(const Record& record);
+    // The peer asks for answers and takes none: the transfer should end.
+    bool unheard() const { return waiting() > kMostUnheard; }
 
     // The next bytes to send, or nothing. They count as sent.
     std::optional<sabul::StreamPiece> next_piece();

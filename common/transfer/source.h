@@ -208,6 +208,7 @@ class Source {
     bool lay_large(File file, ports::DiskEvent& opened);
     void put_close(FileNumber number, const File& file);
     void add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf);
+    bool has_place(std::uint64_t size) const;
     void put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened);
     void announce_entry(ports::Found& found);
     void tell_failed(const std::string& name, const Error& error);

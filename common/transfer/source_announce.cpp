@@ -21,6 +21,18 @@ std::uint64_t total(const std::vector<Range>& ranges) {
     return sum;
 }
 
+// Holes have places too: a few files of exabytes may be all that a transfer has room for. What is
+// above is for files without holes, and more than those will ever fill.
+constexpr std::uint64_t kMostPlaces = INT64_MAX - (std::uint64_t{1} << 50);
+
+Error no_place(const std::string& path) {
+    return Error{.fault = Fault::file,
+                 .message = "files of so many bytes in all, holes counted, do not fit one transfer",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "send this one by itself"};
+}
+
 }  // namespace
 
 // Entries from the walker, and opens for the files among them.
@@ -121,6 +133,8 @@ bool Source::announce_file(Ahead& ahead) {
     ports::DiskEvent& opened = ahead.opened;
     auto error = opened.error;
     if (!error) error = too_much_extended(opened.archived, ahead.found.path);
+    if (!error && !opened.content && !opened.data.empty() && !has_place(opened.size))
+        error = no_place(ahead.found.path);
     if (error) {
         --opens_pending_;
         if (!opened.error && !opened.content) disk_.close(opened.file);
@@ -139,6 +153,10 @@ bool Source::announce_file(Ahead& ahead) {
         opened.content ? lay_small(std::move(file), opened) : lay_large(std::move(file), opened);
     if (laid) --opens_pending_;
     return laid;
+}
+
+bool Source::has_place(std::uint64_t size) const {
+    return size <= kMostPlaces && round_up(next_place_, block_bytes_) <= kMostPlaces - size;
 }
 
 // Its content is here, checked: it goes into the packed block, FILE and CLOSE into the stream.
@@ -198,7 +216,7 @@ bool Source::lay_large(File file, ports::DiskEvent& opened) {
     file.ranges = file.data.size();
     ranges_ += file.ranges;
     file.place = round_up(next_place_, block_bytes_);
-    next_place_ = round_up(file.place + file.size, block_bytes_);
+    next_place_ = file.data.empty() ? file.place : round_up(file.place + file.size, block_bytes_);
     std::uint64_t at = 0;
     for (const Range& range : file.data) {
         file.digest.add_zeros(at, range.first);

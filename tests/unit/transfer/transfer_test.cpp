@@ -268,8 +268,12 @@ TEST_CASE("a receiver that takes no records holds the sender of a stream back") 
     // One that does not care.
     for (std::size_t bytes = 0; bytes <= 8 * kStreamWindow; bytes += 1000)
         sender.put(WantRecord{std::string(1000, 'n')});
+    CHECK_FALSE(sender.unheard());
     carry();
     CHECK(receiver.flooded());
+    for (std::size_t bytes = 0; bytes <= kMostUnheard; bytes += 1000)
+        sender.put(WantRecord{std::string(1000, 'n')});
+    CHECK(sender.unheard());
 }
 
 TEST_CASE("a stream goes on over connections that die") {
