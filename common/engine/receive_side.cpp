@@ -5,7 +5,6 @@
 
 #include "common/base/assert.h"
 #include "common/engine/evidence.h"
-#include "common/engine/stall.h"
 
 namespace lambda::engine {
 namespace {
@@ -58,6 +57,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
                  }}),
       wants_(setup_.wants.begin(), setup_.wants.end()),
       patience_at_(now + kPatience),
+      disk_watch_(now),
       scratch_(kMaxText),
       arrivals_(kArrivalsPerCall),
       last_progress_(now),
@@ -89,6 +89,7 @@ Time ReceiveSide::turn(Time now) {
     for (ports::DatagramSocket* socket : setup_.sockets) more = receive(*socket) || more;
     for (const ports::DiskEvent& event : setup_.disk->poll()) {
         sink_.handle(event);
+        ++disk_events_;
         last_progress_ = now;
     }
     look();
@@ -216,7 +217,8 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
 // At what stands there; the set is done when nothing of that is left to do either.
 void ReceiveSide::look() {
     // A disk may take long over one thing, and the sender must not take that for a standstill.
-    if (comparison_.working() || sink_.working()) {
+    disk_watch_.look(now_, sink_.disk_works(), disk_events_);
+    if (comparison_.working() || sink_.digesting() || disk_watch_.working(now_)) {
         last_progress_ = now_;
         if (now_ >= patience_at_) {
             comparison_.ask_for_patience();
@@ -439,6 +441,7 @@ Time ReceiveSide::next_time() {
 
 void ReceiveSide::check_stall() {
     if (ended_ != kNever) return;
+    if (const auto why = disk_watch_.stalled(now_)) return cut(*why);
     const bool silent =
         std::none_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->heard; });
     const auto why = stalled(links_, now_, last_progress_,

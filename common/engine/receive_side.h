@@ -12,6 +12,7 @@
 #include "common/engine/meter.h"
 #include "common/engine/set_channel.h"
 #include "common/engine/setup.h"
+#include "common/engine/stall.h"
 #include "common/sabul/receive_flow.h"
 #include "common/transfer/comparison.h"
 #include "common/transfer/sink.h"
@@ -95,6 +96,8 @@ class ReceiveSide final : public End, private Links::Handler {
     std::vector<std::unique_ptr<Stripe>> stripes_;
     std::deque<transfer::WantRecord> wants_;
     Time patience_at_;  // when the sender is asked for it next, if need be
+    DiskWatch disk_watch_;
+    std::uint64_t disk_events_ = 0;
     bool walk_sent_ = false;
     bool plan_heard_ = false;
     bool want_end_sent_ = false;

@@ -103,11 +103,17 @@ void SendSide::set_walk(const transfer::WalkRecord& walk) {
     if (walk.archive) source_.set_archive();
 }
 
-// Large files may take minutes to be read, and holes to be digested: the receiver must not take
-// that for a standstill.
 void SendSide::compare() {
     offering_.turn(source_.idle());
-    if (!offering_.working() && !source_.digesting()) return;
+    // A walk that nothing waits for must not hide that the network carries nothing.
+    const bool walks = wants_done_ && source_.idle() && offering_.walking();
+    disk_watch_.look(now_, walks || source_.disk_works(), disk_events_ + offering_.looked());
+    if (offering_.working() || source_.digesting() || disk_watch_.working(now_)) ask_for_patience();
+}
+
+// What is read, walked through or digested may take minutes: the receiver must not take that for a
+// standstill.
+void SendSide::ask_for_patience() {
     last_progress_ = now_;
     if (now_ < patience_at_) return;
     set_.out().put(transfer::DigestRecord{.what = transfer::DigestRecord::What::patience});

@@ -14,6 +14,7 @@
 #include "common/engine/send_stripe.h"
 #include "common/engine/set_channel.h"
 #include "common/engine/setup.h"
+#include "common/engine/stall.h"
 #include "common/transfer/offering.h"
 #include "common/transfer/source.h"
 
@@ -36,6 +37,7 @@ class SendSide final : public End, private Links::Handler {
     void on_link_lost(std::uint16_t stripe) override;
     bool on_frame(std::uint16_t stripe, const sabul::Frame& frame) override;
 
+    // send_feedback.cpp
     bool handle_ack(SendStripe& stripe, ByteView body);
     bool handle_nak(SendStripe& stripe, ByteView body);
     bool handle_snapshot(SendStripe& stripe, ByteView body);
@@ -52,6 +54,7 @@ class SendSide final : public End, private Links::Handler {
     bool handle_standing(const transfer::Record& record);
     void feed_walker();
     void compare();
+    void ask_for_patience();
 
     void receive_datagrams(ports::DatagramSocket& socket);
 
@@ -97,7 +100,9 @@ class SendSide final : public End, private Links::Handler {
     bool wants_done_ = false;
     bool walk_set_ = false;
     bool names_ended_ = false;  // the walker knows all of them
-    Time patience_at_{};
+    Time patience_at_;          // when the receiver is asked for it next, if need be
+    DiskWatch disk_watch_;
+    std::uint64_t disk_events_ = 0;
     Time first_sent_ = kNever;
     Time last_progress_;
     bool done_ = false;

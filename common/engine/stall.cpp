@@ -1,5 +1,7 @@
 #include "common/engine/stall.h"
 
+#include <string>
+
 namespace lambda::engine {
 namespace {
 
@@ -27,6 +29,23 @@ std::optional<Error> stalled(const Links& links, Time now, Time last_progress,
         return network_cut(silence, "open the UDP data ports in the firewall");
     }
     return network_cut("nothing moved for two minutes", "run the transfer again");
+}
+
+void DiskWatch::look(Time now, bool works, std::uint64_t ended) {
+    if (!works || ended != ended_) moved_ = now;
+    works_ = works;
+    ended_ = ended;
+}
+
+std::optional<Error> DiskWatch::stalled(Time now) const {
+    if (!dead(now)) return std::nullopt;
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(kDiskPatience).count();
+    return Error{.fault = Fault::cut,
+                 .message = "the disk did nothing of what it was asked for in " +
+                            std::to_string(minutes) + " minutes",
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "look at that disk and its file system, and run the transfer again"};
 }
 
 }  // namespace lambda::engine

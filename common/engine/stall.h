@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "common/base/result.h"
@@ -10,8 +11,32 @@
 
 namespace lambda::engine {
 
-// How often an end that reads or deletes for long says so.
+// How often an end that reads, writes or deletes for long says so.
 constexpr Duration kPatience = std::chrono::seconds(20);
+
+// How long an end waits for its own disk while nothing ends of all that it was asked for: a file
+// may have to come from a tape, and a directory of millions of names takes its time. Then the disk
+// is taken for dead. Until then the other end is asked for patience.
+constexpr Duration kDiskPatience = std::chrono::minutes(30);
+
+// What becomes of that which an end asked its disk for.
+class DiskWatch {
+  public:
+    explicit DiskWatch(Time now) : moved_(now) {}
+    // Every turn: whether something was asked for and did not end yet; how much ended so far.
+    void look(Time now, bool works, std::uint64_t ended);
+    // It works, and may be waited for.
+    bool working(Time now) const { return works_ && !dead(now); }
+    // Why the transfer should end now.
+    std::optional<Error> stalled(Time now) const;
+
+  private:
+    bool dead(Time now) const { return now - moved_ > kDiskPatience; }
+
+    Time moved_;
+    bool works_ = false;
+    std::uint64_t ended_ = 0;
+};
 
 // Why the transfer should end now: no feedback connection for a minute, or no progress for two.
 // `silence`: what it means that no UDP packet ever came across; null where one did.

@@ -323,6 +323,7 @@ void TreeWalker::walk_directory(Descriptor opened, const struct stat& status, Le
 }
 
 void TreeWalker::walk_entry(const Level& level, const std::string& leaf) {
+    ++looked_;
     const std::string path = joined(level.path, leaf);
     const std::string name = joined(level.name, leaf);
     if (ports::is_partial_name(leaf)) return skip(path, name, kPartial);

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -35,6 +36,7 @@ class TreeWalker final : public ports::Walker {
     void no_more() override;
     void take(std::vector<ports::Found>& out, std::size_t most) override;
     bool ended() const override;
+    std::uint64_t looked() const override { return looked_; }
 
   private:
     // A directory that is being walked, and those around it.
@@ -79,6 +81,7 @@ class TreeWalker final : public ports::Walker {
     };
     std::map<std::pair<dev_t, ino_t>, Shared> shared_;
     bool said_full_ = false;
+    std::atomic<std::uint64_t> looked_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable more_, room_;

@@ -72,6 +72,9 @@ class Walker {
     virtual void take(std::vector<Found>& out, std::size_t most) = 0;
     // no_more() was said, and everything was taken.
     virtual bool ended() const = 0;
+    // How many entries were looked at so far, those that are left out too: it grows while the walk
+    // gets on.
+    virtual std::uint64_t looked() const = 0;
 };
 
 }  // namespace lambda::ports

@@ -82,11 +82,4 @@ class FileDigest {
     std::optional<Sha256State> strong_;
 };
 
-// Leaves in holes that an end digests in one turn: 1 ms, or 10 by a SHA-256 without instructions.
-constexpr std::uint64_t kZerosATurn = 65536;
-// Whether a file of so much data may have more of them than FileDigest takes by itself.
-constexpr bool has_large_holes(std::uint64_t size, std::uint64_t data) {
-    return (size - data) / kLeafBytes >= FileDigest::kZerosAtOnce;
-}
-
 }  // namespace lambda::transfer

@@ -53,6 +53,9 @@ class Offering final : public ports::Walker {
     // What is to be sent. Each directory of it is entered and left, perhaps more than once.
     void take(std::vector<ports::Found>& out, std::size_t most) override;
     bool ended() const override;
+    std::uint64_t looked() const override { return walker_.looked(); }
+    // The walk goes on, and has found nothing more yet.
+    bool walking() const { return found_.empty() && !walker_.ended(); }
 
     // Every turn. `rest_done`: of all that was given out nothing is under way.
     void turn(bool rest_done);

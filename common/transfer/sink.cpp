@@ -135,7 +135,6 @@ bool Sink::handle_file(const FileRecord& record) {
     totals_.bytes_announced += file.to_write;
     current_name_ = record.name;
     ranges_ += record.data.size();
-    if (has_large_holes(record.size, file.to_write)) sparse_.insert(record.file);
     if (!record.data.empty()) by_place_.emplace(record.place, record.file);
     finish_holes(record);
     file.directory = tree_.begin_file();
@@ -146,13 +145,14 @@ bool Sink::handle_file(const FileRecord& record) {
         creating_.emplace(tag, record.file);
         disk_.create_target(tag, target_.of(record.name), record.size, std::move(keep));
     }
-    files_.emplace(record.file, std::move(file));
+    File& begun = files_.emplace(record.file, std::move(file)).first->second;
+    holes_.add(record.file, record.size, begun.to_write, begun.digest);
     if (frontier_ / block_bytes_ != described_before) evaluate_all();
     return true;
 }
 
 void Sink::turn(Time now, const Beside& beside) {
-    digest_holes();
+    if (const auto stepped = holes_.turn()) maybe_commit(*stepped);
     // They are few, since each needs a spare slot; behind the writes they would wait for the last.
     issue_compares();
     issue_writes();
@@ -258,6 +258,7 @@ void Sink::fail(FileNumber number, const Error& error, bool tell_sender) {
     File& file = files_.at(number);
     if (file.failed) return;
     file.failed = true;
+    holes_.forget(number);
     ++totals_.failed;
     tree_.note_failed(file.record.name);
     if (file.step == File::Step::whole) give_up_content(file);

@@ -19,6 +19,7 @@
 #include "common/base/time.h"
 #include "common/ports/disk.h"
 #include "common/transfer/digest.h"
+#include "common/transfer/hole_digests.h"
 #include "common/transfer/journal.h"
 #include "common/transfer/names.h"
 #include "common/transfer/record.h"
@@ -88,7 +89,7 @@ class Sink {
     // A directory takes the place of what is none.
     void set_replaces() { tree_.set_replaces(); }
     // When turn() has something to do by itself.
-    Time next_time() const { return digesting_ ? Time{} : std::min(sync_at_, flush_at_); }
+    Time next_time() const { return digesting() ? Time{} : std::min(sync_at_, flush_at_); }
 
     // Where a packet's file bytes may be opened to, before its tag is known to hold.
     struct Landing {
@@ -113,8 +114,10 @@ class Sink {
         return 2 * blocks_writing_ >= slots_for_credit_ ||
                (finish_files_ && disk_works() && totals_.bytes_complete >= totals_.bytes_known);
     }
-    // Something is left to do here, whatever the sender does: it may take long, and tell nothing.
-    bool working() const { return disk_works() || digesting_; }
+    // What is left to do here, whatever the sender does: it may take long, and tell nothing. The
+    // disk was asked for something that did not end yet; holes are being digested.
+    bool disk_works() const { return next_tag_ != tags_ended_; }
+    bool digesting() const { return holes_.working(); }
     // The finished blocks are in more pieces than kMaxFinishedRanges: nothing more should be taken.
     bool scattered() const { return finished_blocks_.ranges().size() > kMaxFinishedRanges; }
     Totals totals() const;
@@ -193,8 +196,6 @@ class Sink {
     void complete(std::uint64_t index, Block& block);
     bool leaves_agree(Block& block);
     void issue_writes();
-    // The disk was asked for something that did not end yet.
-    bool disk_works() const { return next_tag_ != tags_ended_; }
     void finish_block(std::uint64_t index);
     void write_ended(std::uint64_t index);
     void maybe_commit(FileNumber number);
@@ -217,7 +218,6 @@ class Sink {
     // sink_holes.cpp
     void finish_holes(const FileRecord& record);
     void finish_blocks_of(const FileRecord& record, Range offsets);
-    void digest_holes();
 
     // sink_kept.cpp: what an earlier transfer left
     void handle_found(const ports::DiskEvent& event);
@@ -254,8 +254,7 @@ class Sink {
     std::map<FileNumber, File> files_;              // in hand
     std::map<std::uint64_t, FileNumber> by_place_;  // of files in hand that have data
     std::size_t ranges_ = 0;                        // of data, of all files in hand
-    std::set<FileNumber> sparse_;  // with more leaves in holes than are digested at once
-    bool digesting_ = false;
+    HoleDigests holes_;                             // of those that live
     FileNumber next_file_ = 0;
     std::uint64_t frontier_ = 0;  // no later file begins below
     std::optional<std::uint64_t> finish_files_;

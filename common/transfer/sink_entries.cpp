@@ -153,7 +153,7 @@ void Sink::end(std::map<FileNumber, File>::iterator at) {
     const std::optional<FileNumber> directory = at->second.directory;
     unsynced_.erase(number);
     unproved_.erase(number);
-    sparse_.erase(number);
+    holes_.forget(number);
     ranges_ -= at->second.record.data.size();
     if (at->second.proof) leaves_unproved_ -= at->second.proof->leaves.size();
     files_.erase(at);

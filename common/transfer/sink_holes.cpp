@@ -1,5 +1,5 @@
 // What of a file is not sent: its blocks count as finished from the start, so that those that come
-// leave no gaps, and its zeros are digested here.
+// leave no gaps.
 #include "common/transfer/sink.h"
 
 namespace lambda::transfer {
@@ -21,18 +21,6 @@ void Sink::finish_blocks_of(const FileRecord& record, Range offsets) {
     const Range blocks{(record.place + offsets.first + block_bytes_ - 1) / block_bytes_,
                        last / block_bytes_};
     if (!offsets.empty() && !blocks.empty()) finished_blocks_.insert(blocks);
-}
-
-// A hole may be of any size: a bounded number of its leaves each turn.
-void Sink::digest_holes() {
-    digesting_ = false;
-    for (const FileNumber number : sparse_) {
-        File& file = files_.at(number);
-        if (file.failed || !file.digest.lags()) continue;
-        digesting_ = true;
-        file.digest.advance(kZerosATurn);
-        return maybe_commit(number);
-    }
 }
 
 }  // namespace lambda::transfer

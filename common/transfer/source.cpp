@@ -32,7 +32,7 @@ void Source::turn() {
     go_over_changed();
     plan_blocks();
     plan_compares();
-    digest_holes();
+    if (const auto stepped = holes_.turn()) maybe_check(*stepped, files_.at(*stepped));
     while (!reads_.empty() && start_reads()) {
     }
     const bool all_laid = ahead_.empty() && walker_.ended();
@@ -298,6 +298,7 @@ void Source::fail(FileNumber number, const Error& error) {
     File& file = files_.at(number);
     if (file.failed) return;
     file.failed = true;
+    holes_.forget(number);
     stream_.put(VoidRecord{number, {0, file.size}, error.fault, error.message});
     listener_.on_failure({file.name, error});
     drop_blocks_of_failed();
@@ -353,7 +354,7 @@ void Source::forget(std::map<FileNumber, File>::iterator at) {
         --open_files_;
     }
     ranges_ -= at->second.ranges;
-    sparse_.erase(at->first);
+    holes_.forget(at->first);
     files_.erase(at);
 }
 
@@ -399,6 +400,7 @@ void Source::handle_refuse(const RefuseRecord& record) {
     if (at == files_.end() || at->second.failed) return;
     File& file = at->second;
     file.failed = true;
+    holes_.forget(record.file);
     listener_.on_failure({file.name, Error{.fault = record.fault,
                                            .message = record.message,
                                            .path = file.name,

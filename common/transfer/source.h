@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "common/ports/disk.h"
 #include "common/ports/walker.h"
 #include "common/transfer/digest.h"
+#include "common/transfer/hole_digests.h"
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
 
@@ -116,8 +116,12 @@ class Source {
     void turn();
     // Of all that it took nothing waits or is under way.
     bool idle() const { return ahead_.empty() && in_hand() == 0; }
+    // The disk was asked for something that did not end yet.
+    bool disk_works() const {
+        return !reading_.empty() || !opening_.empty() || !checking_.empty() || !reopening_.empty();
+    }
     // Holes are being digested: turn() has something to do by itself.
-    bool digesting() const { return digesting_; }
+    bool digesting() const { return holes_.working(); }
     void handle(ports::DiskEvent&& event);
     void handle_done(const DoneRecord& record);
     void handle_refuse(const RefuseRecord& record);
@@ -204,11 +208,11 @@ class Source {
     std::size_t in_hand() const;
     bool announce(Ahead& ahead);
     bool announce_file(Ahead& ahead);
+    bool has_place(std::uint64_t size) const;
     bool lay_small(File file, ports::DiskEvent& opened);
     bool lay_large(File file, ports::DiskEvent& opened);
     void put_close(FileNumber number, const File& file);
     void add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf);
-    bool has_place(std::uint64_t size) const;
     void put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened);
     void announce_entry(ports::Found& found);
     void tell_failed(const std::string& name, const Error& error);
@@ -224,7 +228,6 @@ class Source {
     void plan_compares();
     void handle_reopened(const ports::DiskEvent& event);
     void maybe_close(File& file);
-    void digest_holes();
     bool told_all_of(FileNumber number, const File& file) const;
     void go_over_changed();
     bool start_reads();
@@ -262,8 +265,7 @@ class Source {
     std::map<FileNumber, File> files_;  // laid, and not done
     std::size_t open_files_ = 0;        // of those, the ones that the disk has open
     std::size_t ranges_ = 0;            // of all of them
-    std::set<FileNumber> sparse_;       // with more leaves in holes than are digested at once
-    bool digesting_ = false;
+    HoleDigests holes_;                 // of those that live
     struct Entry {
         std::string name;
         bool directory = false;

@@ -230,23 +230,12 @@ bool Source::lay_large(File file, ports::DiskEvent& opened) {
     opened.data = file.data;
     const FileNumber number = next_file_++;
     put_file_record(number, file, opened);
-    if (has_large_holes(file.size, file.unread)) sparse_.insert(number);
     const auto at_file = files_.emplace(number, std::move(file)).first;
+    File& laid = at_file->second;
+    holes_.add(number, laid.size, laid.unread, laid.digest);
     to_plan_.push_back(number);
-    maybe_check(number, at_file->second);
+    maybe_check(number, laid);
     return true;
-}
-
-// A hole of any size, a bounded number of leaves each turn.
-void Source::digest_holes() {
-    digesting_ = false;
-    for (const FileNumber number : sparse_) {
-        File& file = files_.at(number);
-        if (file.failed || !file.digest.lags()) continue;
-        digesting_ = true;
-        file.digest.advance(kZerosATurn);
-        return maybe_check(number, file);
-    }
 }
 
 void Source::put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened) {

@@ -24,9 +24,7 @@ bool Source::can_take(std::uint64_t credit) const {
 
 Source::Lack Source::lack() const {
     if (!ready_.empty()) return Lack::credit;
-    if (!reading_.empty() || !reads_.empty() || !opening_.empty() || !checking_.empty() ||
-        !reopening_.empty())
-        return Lack::disk;
+    if (disk_works() || !reads_.empty()) return Lack::disk;
     if (free_slots_.size() <= 1) return Lack::memory;
     if (announce_stuck_ && !ahead_.empty()) return Lack::receiver;
     return ahead_.empty() && !walker_.ended() ? Lack::disk : Lack::nothing;

@@ -93,6 +93,7 @@ struct Withholding final : ports::Walker {
         all.take(out, let ? most : 1);
         one_given = one_given || !out.empty();
     }
+    std::uint64_t looked() const override { return 0; }
     bool ended() const override { return let && all.ended(); }
 };
 

@@ -94,6 +94,7 @@ class FullWalker final : public ports::Walker {
     bool add(ports::WalkRoot) override { return false; }
     void no_more() override {}
     void take(std::vector<ports::Found>&, std::size_t) override {}
+    std::uint64_t looked() const override { return 0; }
     bool ended() const override { return false; }
 };
 

@@ -50,7 +50,7 @@ TEST_CASE("hostile sender: a hole of 8 EiB holds up no turn") {
     Receiver receiver;
     REQUIRE(receiver.takes(0, INT64_MAX, {}));
     for (int i = 0; i < 100; ++i) receiver.sink.turn(receiver.world.now(), {});
-    CHECK(receiver.sink.working());
+    CHECK(receiver.sink.digesting());
     CHECK(receiver.sink.next_time() == Time{});  // it goes on
     CHECK_FALSE(receiver.sink.finished());
     // And is forgotten with its file.
@@ -58,7 +58,7 @@ TEST_CASE("hostile sender: a hole of 8 EiB holds up no turn") {
     REQUIRE(receiver.finish());
     receiver.settle();
     CHECK(receiver.sink.finished());
-    CHECK_FALSE(receiver.sink.working());
+    CHECK_FALSE(receiver.sink.digesting());
 }
 
 TEST_CASE("hostile sender: files with ranges without number are refused") {

@@ -27,6 +27,7 @@ class ListWalker final : public ports::Walker {
             entries.pop_front();
         }
     }
+    std::uint64_t looked() const override { return 0; }
     bool ended() const override { return no_more_ && entries.empty(); }
 
   private:
