@@ -70,6 +70,25 @@ int give_name(Made& made) {
     return error;
 }
 
+// What stays; nothing, and errno.
+Descriptor standing(const Made& made) {
+    return Descriptor(::openat(made.directory->opened.get(), made.leaf.c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+}
+
+// errno, or 0.
+int flush_file(const Made& made) {
+    if (made.opened) return errno_of(flush_opened(made.opened.get()));
+    if (!made.stays) return 0;
+    const Descriptor file = standing(made);
+    if (file) return errno_of(::fsync(file.get()));
+    if (errno == ELOOP) return 0;  // a link is part of its directory
+    if (errno != EACCES) return errno;
+    // Not ours to read: with all its file system, as far as that can be.
+    const Descriptor beside = readable(*made.directory);
+    return beside ? errno_of(::syncfs(beside.get())) : errno;
+}
+
 }  // namespace
 
 void Made::abandon() {
@@ -215,12 +234,7 @@ void Finisher::shared_barrier(std::vector<Made>& fresh) {
 }
 
 void Finisher::flush_files(std::vector<Made>& fresh) {
-    fail_if(
-        fresh,
-        [](const Made& made) {
-            return made.opened ? errno_of(flush_opened(made.opened.get())) : 0;
-        },
-        "cannot flush");
+    fail_if(fresh, flush_file, "cannot flush");
 }
 
 void Finisher::flush_directories() {
@@ -231,7 +245,9 @@ void Finisher::flush_directories() {
         const Descriptor directory = readable(*made.directory);
         const int unreadable = errno;
         // A directory may be writable and yet not readable: then its whole file system.
-        const int whole = directory ? -1 : barrier_of(made.directory->device);
+        const Descriptor stays = made.stays && !directory ? standing(made) : Descriptor();
+        const bool lends = stays && has_barrier(made.device, stays.get());
+        const int whole = directory ? -1 : lends ? stays.get() : barrier_of(made.directory->device);
         at->second = directory    ? errno_of(flush_opened(directory.get()))
                      : whole >= 0 ? errno_of(::syncfs(whole))
                                   : unreadable;

@@ -37,6 +37,7 @@ struct Made {
     dev_t device = 0;       // that it lies on: a directory may be a mount point
     std::string partial;    // a file's name until it gets `leaf`; empty: it has its name, or none
     bool nameless = false;  // a file that has no name until it gets `leaf`
+    bool stays = false;     // a file or link that stood there as `leaf`, and is not opened
     std::string leaf;
     bool unowned = false;
     // A target that goes its own way: flushed and named by itself.

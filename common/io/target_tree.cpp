@@ -393,17 +393,8 @@ Result<Made> TargetTree::keep_one(const ports::TargetName& target) {
     kept.path = target.text();
     kept.directory = std::move(place->directory);
     kept.device = kept.directory->device;
-    const int directory = kept.directory->opened.get();
-    struct stat status {};
-    if (::fstatat(directory, place->leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return file_error("cannot look at", kept.path, errno);
-    if (!S_ISREG(status.st_mode)) return kept;  // a link is part of its directory
-    kept.opened = Descriptor(
-        ::openat(directory, place->leaf.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (kept.opened) return kept;
-    // Not ours to read: with all its file system, as far as that can be.
-    const Descriptor beside(::openat(directory, ".", kOpenDirectory));
-    if (!beside || ::syncfs(beside.get()) != 0) return file_error("cannot flush", kept.path, errno);
+    kept.leaf = std::move(place->leaf);
+    kept.stays = true;
     return kept;
 }
 
