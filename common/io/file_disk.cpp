@@ -16,7 +16,9 @@ using ports::DiskFile;
 using ports::DiskTag;
 using ports::kDiskAlignment;
 
-constexpr std::size_t kMostFiles = 4096;
+// As many as a receiver may have in hand (transfer::Sink::kMaxInHand): those wait here for a worker
+// that opens them, or makes a range of them, however slow the disk is.
+constexpr std::size_t kMostFiles = 16384;
 // fsync and rename wait for the disk: a few at a time share its barriers.
 constexpr unsigned kNameThreads = 4;
 // For each file at most one operation by the port's rules, and the closing of one before it.
