@@ -40,13 +40,14 @@ std::string fresh_owner() {
     return owner;
 }
 
+// What servers said may be among the words.
 void show(const Words& words, Report& report) {
-    report.data(words.json, words.text);
+    report.data(words.json, printable(words.text));
 }
 
 // On stdout as JSON, else among the notes.
 void tell(const Words& words, Report& report) {
-    if (report.style().json) return report.data(words.json, words.text);
+    if (report.style().json) return show(words, report);
     report.note(words.text);
 }
 
@@ -80,6 +81,7 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
     const auto source = carrier->scan();
     if (!source) return source.error();
     for (const Missed& missed : source->missed) report.error(missed.error);
+    if (const auto more = source->untold()) report.error(*more);
     for (std::uint32_t i = 0; i < job.sites.size(); ++i) {
         const auto there = carrier->look({.site = i}, *source);
         if (!there) {

@@ -41,6 +41,7 @@ Result<void> Conductor::handle_scan(Result<Listing> result, bool stopped) {
     if (result) {
         if (result->skipped > 0)
             say_("skipped, being pipes, sockets or devices: " + std::to_string(result->skipped));
+        if (auto more = result->untold()) add_error(*std::move(more));
         source_ = std::make_shared<const Listing>(*std::move(result));
         return {};
     }
@@ -204,14 +205,20 @@ Result<void> Conductor::handle_tidied(const Done& done, const mover::Outcome& ou
     std::map<std::string, const Error*> errors;
     for (const mover::FileFailure& failure : outcome.failures)
         errors.emplace(failure.name, &failure.error);
+    const Error among_them{.fault = Fault::file,
+                           .message = "may be one of those that failed and were not told of",
+                           .path = {},
+                           .side = Side::network,
+                           .remedy = {}};
+    const bool all_told = outcome.failed == outcome.failures.size();
     std::vector<Settled> settled;
     for (const Task& task : load.tasks) {
         const auto error = errors.find(task.name);
         settled.push_back({.id = task.id, .state = TaskState::done, .moved = true});
-        if (error == errors.end()) continue;
-        settled.back() = failed(task, *error->second);
+        if (error == errors.end() && all_told) continue;
+        settled.back() = failed(task, error == errors.end() ? among_them : *error->second);
         settled.back().state = TaskState::failed;
-        errors.erase(error);
+        if (error != errors.end()) errors.erase(error);
     }
     sites_[load.site].lead = 0;
     const auto kept = store_.tidied(load.lease, settled);

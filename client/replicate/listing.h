@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,27 @@ struct Missed {
 // What the sources hold: a directory comes before what it holds.
 struct Listing {
     std::vector<Entry> entries;
-    std::vector<Missed> missed;  // kMostMissed of them
-    std::uint64_t skipped = 0;   // pipes, sockets, devices
+    std::vector<Missed> missed;       // kMostMissed of them
+    std::uint64_t missed_beyond = 0;  // and so many more
+    std::uint64_t skipped = 0;        // pipes, sockets, devices
 
     void miss(Missed what) {
-        if (missed.size() < kMostMissed) missed.push_back(std::move(what));
+        if (missed.size() < kMostMissed) {
+            missed.push_back(std::move(what));
+        } else {
+            ++missed_beyond;
+        }
+    }
+    // Of those beyond.
+    std::optional<Error> untold() const {
+        if (missed_beyond == 0) return std::nullopt;
+        return Error{.fault = Fault::file,
+                     .message = std::to_string(missed_beyond) +
+                                " more entries of the sources could not be looked at, and are not "
+                                "among what is left over",
+                     .path = {},
+                     .side = Side::local,
+                     .remedy = "mend those that are told; then a run tells of the others"};
     }
 };
 

@@ -341,6 +341,15 @@ class Replicated(BetweenCase):
                 self.assertIn("leads out of its directory", result.said())
         self.assertEqual(os.listdir(into), [])
 
+    def test_what_a_server_says_moves_no_terminal(self):
+        impostor = Impostor(self, self.a, [])
+        impostor.replies["PASS"] = ["530 no\x1b[2J"]
+        job = self.job(sources=impostor.url("tree/"), destinations=[self.folder("into")], patience="0s")
+        self.assertEqual(self.client("replicate", job).code, NO_SESSION)
+        status = self.client("replicate", job, "status", json=False)
+        self.assertIn("\\x1b[2J", status.stdout, str(status))
+        self.assertNotIn("\x1b", status.stdout + status.stderr)
+
     def test_what_fails_with_its_directory_is_not_done(self):
         self.tree()
         copy = os.path.join(self.b.root, "copy")

@@ -117,6 +117,34 @@ TEST_CASE("a destination that control reaches and data do not is given up") {
     CHECK(bench.world.carried.size() < 100);  // with pauses between them
 }
 
+TEST_CASE("sources that could not be read and are too many to be told are said all the same") {
+    JobBench bench(1);
+    bench.fill(3, 1000);
+    bench.world.missed_beyond = 7;
+    const Run run = bench.begin(kMonday);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    REQUIRE(ending->errors.size() == 1);
+    CHECK(ending->errors.front().fault == Fault::file);
+    CHECK(ending->errors.front().message.starts_with("7 more entries"));
+    bench.check_identical();
+}
+
+TEST_CASE("what failed with directories and links and was not told of counts as done nowhere") {
+    JobBench bench(1);
+    bench.fill(3, 1000);
+    bench.world.source["link"] = {.kind = Kind::link, .size = 0, .mtime_ns = 42, .mode = 0777};
+    bench.world.untold = 1;
+    const Run run = bench.begin(kMonday);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    REQUIRE(bench.conduct(run, crew).ok());
+    const auto failures = bench.store->failures(run.id, 100);
+    REQUIRE(failures.ok());
+    REQUIRE(failures->size() == 1);
+    CHECK(failures->front().name == "link");
+}
+
 TEST_CASE("a source that could not be read is left over at each destination, also after a cut") {
     JobBench bench(2, "batch_files: 1\n");
     bench.fill(20, 1'000'000);

@@ -20,6 +20,8 @@ struct World {
     std::vector<std::map<std::string, Standing>> sites;
     std::set<std::pair<std::size_t, std::string>> refused;
     std::vector<Missed> missed;  // of the sources
+    std::uint64_t missed_beyond = 0;
+    std::uint64_t untold = 0;  // that fail while directories and links are set
     // What another session writes.
     std::function<bool(const std::string& name, WallTime)> held = [](const std::string&, WallTime) {
         return false;
@@ -152,6 +154,7 @@ class VirtualCrew final : public Crew {
             case Work::Kind::scan: {
                 Listing listing;
                 listing.missed = world_.missed;
+                listing.missed_beyond = world_.missed_beyond;
                 for (const auto& [name, standing] : world_.source)
                     listing.entries.push_back({.root = 0, .name = name, .standing = standing});
                 return told(Result<Listing>(std::move(listing)));
@@ -185,6 +188,7 @@ class VirtualCrew final : public Crew {
     Result<mover::Outcome> carry(const Load& load, bool down, bool stopped) {
         mover::Outcome outcome;
         if (load.tidy) {
+            outcome.failed = world_.untold;
             for (const auto& [name, standing] : world_.source) {
                 if (standing.kind != Kind::file) world_.sites[load.site][name] = standing;
             }
