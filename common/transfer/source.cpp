@@ -143,10 +143,12 @@ void Source::flush_packed() {
     // Else the receiver would not know that it has all of the block before the next file is
     // announced, and there may be no room for that one before these are done.
     stream_.put(FrontierRecord{next_place_});
-    std::erase_if(block.leaves, [&](const SendBlock::Leaf& leaf) {
-        const auto extent = std::find_if(block.extents.begin(), block.extents.end(),
-                                         [&](const Extent& each) { return each.at == leaf.first; });
-        return !files_.contains(extent->file) || files_.at(extent->file).failed;
+    // A small file is one extent and one leaf.
+    LAMBDA_ASSERT(block.leaves.size() == block.extents.size());
+    auto laid = block.extents.begin();
+    std::erase_if(block.leaves, [&](const SendBlock::Leaf&) {
+        const auto file = files_.find((laid++)->file);
+        return file == files_.end() || file->second.failed;
     });
     std::vector<FileNumber> files;
     for (const Extent& extent : block.extents) files.push_back(extent.file);
