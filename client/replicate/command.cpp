@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "client/left_over.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/hooks.h"
@@ -180,6 +182,15 @@ Result<void> remove_marks(const Job& job, std::int64_t run, Store& store) {
     return {};
 }
 
+// Whether an error of this process tells what troubles the destination.
+bool says_why(const Ending& ending, const SiteStatus& site) {
+    const auto says = [&](const Error& error) {
+        return error.sentence().find(site.trouble) != std::string::npos;
+    };
+    return std::any_of(ending.errors.begin(), ending.errors.end(), says) ||
+           std::any_of(ending.unreached.begin(), ending.unreached.end(), says);
+}
+
 // Puts an end to the run, in the store and for the user; where other movers go on with it, for the
 // user alone.
 struct Conclusion {
@@ -224,11 +235,8 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
         cancelled.message = "cancelled";
         report.error(cancelled);
     }
-    for (const SiteStatus& site : *statuses) {
-        // Why it was given up, an error has said.
-        const bool said = ending.how == Ending::How::finished && site.state == SiteState::given_up;
-        tell(words_of_site(site, !said), report);
-    }
+    for (const SiteStatus& site : *statuses)
+        tell(words_of_site(site, !says_why(ending, site)), report);
     if (auto gone = remove_marks(job, run.id, store); !gone) return gone.error();
     auto kept = keep_left_over(job, part, store, left_over_file, report);
     if (!kept) return kept.error();

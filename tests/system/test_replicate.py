@@ -156,6 +156,14 @@ class Replicate(Jobs):
         self.assertEqual(len(lines), 1, str(words))
         self.assertIn("not reached, so not planned: ", lines[0])
         self.assertIn("refused", lines[0])
+        with open(job, "a") as file:
+            file.write("patience: 200ms\n")
+        ran = self.replicate(job, json=False)
+        self.assertEqual(ran.code, NO_SESSION, str(ran))
+        # With the second that tells of the tries to come.
+        self.assertLessEqual(ran.stderr.count("refused"), 2, ran.stderr)
+        self.assertIn(down + ": given up: ", ran.stderr)
+        self.assertIn("refused", self.replicate(job, "status", json=False).stdout)
 
     def test_what_changed_moves(self):
         self.files(5, KIB)
