@@ -243,7 +243,7 @@ class Copies(CopyCase):
         self.assertGreaterEqual(late.summary["seconds"], late.summary["transfer_seconds"])
         self.assert_same(a.path("big"), b.path("big"))
         told = self.client("copies", b.url(), json=False)
-        self.assertRegex(told.stdout, rf"copy {number}  done  12\S* MiB, .* 1 files: from 127.0.0.1:\d+/big to /big")
+        self.assertRegex(told.stdout, rf"copy {number}  done  12\S* MiB, .* 1 file: from 127.0.0.1:\d+/big to /big")
         self.assertEqual(self.client("copies", b.url(), "--wait", "77").code, FILE_FAILED)
 
     def test_killed_and_run_again(self):
