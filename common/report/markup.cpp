@@ -22,7 +22,8 @@ bool is_number(std::string_view text) {
             text.find_first_not_of("+-.e0123456789") == text.npos);
 }
 
-// A row's ends are left out, as HTML allows.
+// The ends of cells are left out, as HTML allows; the row's is not, since the last cell would take
+// the line's end.
 std::string row(const char* tag, const std::vector<std::string>& cells,
                 const std::vector<bool>& numeric) {
     std::string text = "<tr>";
@@ -30,7 +31,7 @@ std::string row(const char* tag, const std::vector<std::string>& cells,
         const bool number = i < numeric.size() && numeric[i];
         text += std::string("<") + tag + (number ? " class=n>" : ">") + escaped(cells[i]);
     }
-    return text + "\n";
+    return text + "</tr>\n";
 }
 
 std::string markup(const Table& table) {

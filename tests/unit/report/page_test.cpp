@@ -106,9 +106,9 @@ TEST_CASE("Tables and bars read without a script") {
                               .text = "held back",
                               .parts = {{"path", 0.914}, {"disk", 1.5}, {"cpu", kNan}}}};
     const std::string text = html(page);
-    CHECK(text.find("<tr><th>case<th class=n>Gbit/s<th>verdict\n") != text.npos);
-    CHECK(text.find("<tr><td>put, 1 MiB<td class=n>0.940<td>path_rate\n") != text.npos);
-    CHECK(text.find("<tr><td>get<td class=n>-1e-3\n") != text.npos);
+    CHECK(text.find("<tr><th>case<th class=n>Gbit/s<th>verdict</tr>\n") != text.npos);
+    CHECK(text.find("<tr><td>put, 1 MiB<td class=n>0.940<td>path_rate</tr>\n") != text.npos);
+    CHECK(text.find("<tr><td>get<td class=n>-1e-3</tr>\n") != text.npos);
     CHECK(text.find("width:91.4%") != text.npos);
     CHECK(text.find("<span class=\"n\">91 %</span>") != text.npos);
     CHECK(text.find("width:100.0%") != text.npos);
