@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxPathBytes = 4096;  // PATH_MAX
 constexpr const char* kNone = "none";
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
     return "'" + text + "'";
 }
 
@@ -43,7 +43,7 @@ template <typename T>
 std::optional<std::string> outside(const std::string& text, const T& value,
                                    const Bounds<T>& bounds) {
     if (value >= bounds.least && value <= bounds.most) return std::nullopt;
-    return quoted(text) + " is out of range";
+    return in_quotes(text) + " is out of range";
 }
 
 // Levenshtein's distance, for the key that was probably meant.
@@ -93,9 +93,9 @@ void Schema::add_count(Label label, Bounds<std::uint64_t> bounds, std::uint64_t 
                  const char* const end = text.data() + text.size();
                  const auto [stop, problem] = std::from_chars(text.data(), end, value);
                  if (problem == std::errc::result_out_of_range)
-                     return quoted(text) + " is out of range";
+                     return in_quotes(text) + " is out of range";
                  if (problem != std::errc() || stop != end)
-                     return quoted(text) + " is no whole number";
+                     return in_quotes(text) + " is no whole number";
                  if (auto wrong = outside(text, value, bounds)) return wrong;
                  set(value);
                  return std::nullopt;
@@ -116,7 +116,7 @@ void Schema::add_size(Label label, Bounds<std::uint64_t> bounds, std::uint64_t m
              if (!value) return value.error().sentence();
              if (auto wrong = outside(text, *value, bounds)) return wrong;
              if (*value % multiple_of != 0) {
-                 return quoted(text) + " is no multiple of " + exact_size(multiple_of);
+                 return in_quotes(text) + " is no multiple of " + exact_size(multiple_of);
              }
              set(*value);
              return std::nullopt;
@@ -190,7 +190,7 @@ void Schema::law(Label label, std::string& field) {
          .default_value = field,
          .documentation = std::move(label.documentation),
          .read = single([&field](const std::string& text) -> std::optional<std::string> {
-             if (!session::is_law(text)) return quoted(text) + " is no such name";
+             if (!session::is_law(text)) return in_quotes(text) + " is no such name";
              field = text;
              return std::nullopt;
          })});
@@ -204,7 +204,7 @@ void Schema::path(Label label, std::string& field, bool may_be_empty) {
          .read =
              single([&field, may_be_empty](const std::string& text) -> std::optional<std::string> {
                  const bool good = text.empty() ? may_be_empty : text.front() == '/';
-                 if (!good) return quoted(text) + " is no absolute path";
+                 if (!good) return in_quotes(text) + " is no absolute path";
                  if (text.size() >= kMaxPathBytes) return "the path is too long";
                  field = text;
                  return std::nullopt;
@@ -225,7 +225,7 @@ void Schema::add_choice(Label label, std::vector<std::string> words, const std::
          .read = single(
              [words, set = std::move(set)](const std::string& text) -> std::optional<std::string> {
                  const auto at = std::find(words.begin(), words.end(), text);
-                 if (at == words.end()) return quoted(text) + " is none of them";
+                 if (at == words.end()) return in_quotes(text) + " is none of them";
                  set(static_cast<std::size_t>(at - words.begin()));
                  return std::nullopt;
              })});

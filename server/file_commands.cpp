@@ -29,7 +29,7 @@ Reply done(const Result<void>& result, int code, std::string text) {
 }
 
 // RFC 959 Appendix II: a quote within is doubled.
-std::string quoted(const std::string& path) {
+std::string in_quotes(const std::string& path) {
     std::string text = "\"";
     for (const char c : path) text += c == '"' ? std::string("\"\"") : std::string(1, c);
     return text + "\"";
@@ -71,7 +71,7 @@ Reply change_directory(const std::string& path, const io::Root& root, FilePlace&
         return error_reply(errno_error(Fault::file, "cannot change to it", name, ENAMETOOLONG));
     }
     place.directory = std::move(directory);
-    return reply(250, "The working directory is " + quoted(place.directory));
+    return reply(250, "The working directory is " + in_quotes(place.directory));
 }
 
 Reply size_of(const std::string& name, const io::Root& root) {
@@ -125,7 +125,7 @@ bool is_file_command(std::string_view verb) {
 Reply run_file_command(const Command& command, const io::Root& root, FilePlace& place) {
     const std::string& verb = command.verb;
     if (verb != "RNTO") place.rename_from.reset();
-    if (verb == "PWD") return reply(257, quoted(place.directory));
+    if (verb == "PWD") return reply(257, in_quotes(place.directory));
     if (verb == "CDUP") return change_directory(normal(place.directory + "/.."), root, place);
     if (verb != "MLST" && command.argument.empty()) return reply(501, verb + " needs a path");
     if (verb == "CWD") return change_directory(command.argument, root, place);
@@ -134,7 +134,7 @@ Reply run_file_command(const Command& command, const io::Root& root, FilePlace& 
     if (verb == "SIZE") return size_of(name, root);
     if (verb == "MDTM") return modification_time(name, root);
     if (verb == "MLST") return facts_of(name, root);
-    if (verb == "MKD") return done(root.make_directory(name), 257, quoted(name) + " made");
+    if (verb == "MKD") return done(root.make_directory(name), 257, in_quotes(name) + " made");
     if (verb == "RMD") return done(root.remove_directory(name), 250, "Removed");
     if (verb == "DELE") return done(root.remove_file(name), 250, "Removed");
     if (verb == "RNFR") return rename_from(name, root, place);

@@ -114,7 +114,7 @@ struct Claiming {
         if (const auto begun = begin(**log, fd); !begun) return begun.error();
         const RangeLog& said = (*log)->said();
         if (const auto may = may_claim(said); !may) return may.error();
-        const auto locked = try_lock(fd, bytes, at.path);
+        const auto locked = take_lock(fd, bytes, at.path);
         if (!locked) return locked.error();
         if (!*locked) return std::shared_ptr<RangeClaim>();
         const bool touched = said.newest_fence(bytes) > 0;
@@ -146,7 +146,7 @@ struct Claiming {
             return stage_error(at.path, "its staging file has another size than it should have",
                                "discard the stage and begin again");
         }
-        const auto locked = try_lock(fd, kAll, at.path);
+        const auto locked = take_lock(fd, kAll, at.path);
         if (!locked) return locked.error();
         if (!*locked) return range_busy(at.path);
         if (const auto cleared = log.clear(); !cleared) return cleared;
@@ -329,7 +329,7 @@ Result<void> finish_stage(const Root& root, const std::string& target, const Sta
     if (!size) return size.error();
     if (*size != stage.source.size)
         return not_done(target, "its staging file is not as long as its source");
-    const auto locked = try_lock(fd, kAll, target);
+    const auto locked = take_lock(fd, kAll, target);
     if (!locked) return locked.error();
     if (!*locked) return range_busy(target);
     if (const auto replaceable = may_replace(*at); !replaceable) return replaceable;
@@ -355,7 +355,7 @@ Result<void> discard_stage(const Root& root, const std::string& target, const St
     const auto file = open_staged(*at, at->parts, false);
     if (!file) return file.error();
     if (*file) {
-        const auto locked = try_lock((*file)->get(), kAll, target);
+        const auto locked = take_lock((*file)->get(), kAll, target);
         if (!locked) return locked.error();
         if (!*locked) return range_busy(target);
     }

@@ -109,7 +109,7 @@ bool still_named(const StagePlace& at, const std::string& name, int fd) {
            same_file(ours, named);
 }
 
-Result<bool> try_lock(int fd, Range bytes, const std::string& path) {
+Result<bool> take_lock(int fd, Range bytes, const std::string& path) {
     if (set_lock(fd, F_WRLCK, bytes) == 0) return true;
     if (errno == EAGAIN || errno == EACCES) return false;
     return file_error("cannot lock its staging file", path, errno);
@@ -125,7 +125,7 @@ Result<std::optional<StageLog>> StageLog::open(const StagePlace& at, bool make) 
         if (!file) return file.error();
         if (!*file) return std::optional<StageLog>();
         const int fd = (*file)->get();
-        const auto locked = try_lock(fd, {0, kToTheEnd}, at.path);
+        const auto locked = take_lock(fd, {0, kToTheEnd}, at.path);
         if (!locked) return locked.error();
         // Who finishes or discards takes the name away under the lock.
         if (*locked && still_named(at, at.log, fd)) {

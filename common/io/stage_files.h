@@ -29,7 +29,7 @@ bool still_named(const StagePlace& at, const std::string& name, int fd);
 
 // F_OFD_SETLK for writing: bytes [first, last), to the end and beyond where `last` is kToTheEnd.
 // False: another holds some of it.
-Result<bool> try_lock(int fd, Range bytes, const std::string& path);
+Result<bool> take_lock(int fd, Range bytes, const std::string& path);
 void unlock(int fd, Range bytes);
 
 // The lock is waited for this long: a session that was cut lets go soon, and who comes back is
