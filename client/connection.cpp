@@ -13,7 +13,7 @@ Result<void> queue_login(Connection& connection, const Server& server, const Acc
         connection.expect_login(1, "check that the server takes this --certificate for this user");
         return connection.send("USER", find_user(server));
     }
-    const auto login = find_login(server, access.password_file, warn, access.password_variable);
+    const auto login = find_login(server, access.password_file, warn, access.password_names);
     if (!login) return login.error();
     connection.expect_login(2, "check the user's name and password");
     auto queued = connection.send("USER", login->user);

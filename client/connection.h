@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "client/password.h"
 #include "client/place.h"
 #include "common/base/result.h"
 #include "common/dialling/connection.h"
@@ -20,7 +21,7 @@ struct Access {
     std::string ca;  // PEM of the authority that vouches for the server; empty: keys are pinned
     bool trust_new_host = false;
     std::string password_file;
-    const char* password_variable = "LAMBDA_FTP_PASSWORD";  // of the environment
+    PasswordNames password_names = {};
     std::string certificate, key;  // the user's own, PEM; both empty: a password is used
 };
 

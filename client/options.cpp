@@ -136,7 +136,8 @@ void add_receipt_options(CLI::App& app, Arguments& into) {
            "there already, too.")
         ->type_name("xxh3|sha256");
     app.add_option("--at", into.at,
-                   "Where the files are, here or at a server; else where the transfer left "
+                   "What stands for the DESTINATION of the transfer, here or at a server; else "
+                   "where it left "
                    "them.")
         ->type_name("PLACE");
     app.add_option_function<std::string>(

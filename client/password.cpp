@@ -115,8 +115,7 @@ std::string find_user(const Server& server) {
 }
 
 Result<Login> find_login(const Server& server, const std::string& password_file,
-                         const std::function<void(const std::string&)>& warn,
-                         const char* variable) {
+                         const std::function<void(const std::string&)>& warn, PasswordNames names) {
     const auto warn_if_readable = [&](const std::string& path) {
         if (readable_by_others(path)) {
             warn(path + " holds a password and others can read it; chmod 600 it");
@@ -132,7 +131,7 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
         warn_if_readable(password_file);
         return Login{find_user(server), first_line(*content)};
     }
-    if (const char* password = std::getenv(variable)) {
+    if (const char* password = std::getenv(names.variable)) {
         return Login{find_user(server), password};
     }
     std::string netrc;
@@ -142,7 +141,9 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
         return *std::move(entry);
     }
     const std::string user = find_user(server);
-    auto typed = ask_password("password of " + user + " at " + server.endpoint() + ": ");
+    auto typed = ask_password("password of " + user + " at " + server.endpoint() + ": ",
+                              std::string("give the password by ") + names.option + ", " +
+                                  names.variable + " or ~/.netrc");
     if (!typed) return typed.error();
     return Login{user, *std::move(typed)};
 }

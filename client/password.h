@@ -13,6 +13,15 @@
 
 namespace lambda::client {
 
+// How a user names a password that is not in a file of the machine: the option and the variable.
+struct PasswordNames {
+    const char* option = "--password-file";
+    const char* variable = "LAMBDA_FTP_PASSWORD";
+};
+// Of the source, where both ends are servers.
+inline constexpr PasswordNames kSourcePassword{"--source-password-file",
+                                               "LAMBDA_FTP_SOURCE_PASSWORD"};
+
 struct Login {
     std::string user;
     std::string password;
@@ -28,7 +37,7 @@ std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host
 // there is no terminal to ask on; Fault::usage for an unreadable --password-file.
 Result<Login> find_login(const Server& server, const std::string& password_file,
                          const std::function<void(const std::string&)>& warn,
-                         const char* variable = "LAMBDA_FTP_PASSWORD");
+                         PasswordNames names = {});
 // The name alone, for a login by client certificate.
 std::string find_user(const Server& server);
 

@@ -117,21 +117,27 @@ int Report::finish() {
             "sender took, and moved again: test the memory of both machines, and the receiver's "
             "disk");
     }
+    flush();  // what was listed comes before the summary where both go into one file
     if (outcome_) print_end(summary);
     if (style_.json) {
         const bool judged = !outcome_ || summary.measured();
         std::puts(summary_json(summary, judged ? verdict_json(summary.outcome.evidence) : "null")
                       .c_str());
     }
-    if (std::fflush(stdout) != 0) {
-        // Of a reader who has seen enough nobody needs to be told.
-        if (errno == EPIPE) {
-            exit_code_.add(Fault::file);
-        } else {
-            error(errno_error(Fault::file, "cannot write to stdout", {}, errno));
-        }
-    }
+    flush();
     return exit_code_.value();
+}
+
+// stdout; an error of it is told once.
+void Report::flush() {
+    if (flush_failed_ || std::fflush(stdout) == 0) return;
+    flush_failed_ = true;
+    // Of a reader who has seen enough nobody needs to be told.
+    if (errno == EPIPE) {
+        exit_code_.add(Fault::file);
+    } else {
+        error(errno_error(Fault::file, "cannot write to stdout", {}, errno));
+    }
 }
 
 void Report::print(const std::string& line) {

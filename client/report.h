@@ -68,11 +68,13 @@ class Report {
     void say_at(const std::string& side, const Error& error);
     void record_error(const Error& error, const std::string& side);
     void print_end(const Summary& summary);
+    void flush();
 
     Style style_;
     Time started_;
     bool terminal_;
     bool live_ = false;  // a live line stands on the terminal
+    bool flush_failed_ = false;
     ExitCode exit_code_;
     std::optional<mover::Outcome> outcome_;
     ChangeCount changes_;

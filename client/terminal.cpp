@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLineLimit = 1024;
 
-Error no_terminal(const char* remedy) {
+Error no_terminal(const std::string& remedy) {
     return Error{.fault = Fault::session,
                  .message = "there is no terminal to ask on",
                  .path = {},
@@ -77,11 +77,9 @@ Result<bool> ask_yes(const std::string& question) {
     return *answer == "yes";
 }
 
-Result<std::string> ask_password(const std::string& prompt) {
+Result<std::string> ask_password(const std::string& prompt, const std::string& instead) {
     const io::Descriptor terminal = open_terminal();
-    if (!terminal) {
-        return no_terminal("give the password by --password-file, LAMBDA_FTP_PASSWORD or ~/.netrc");
-    }
+    if (!terminal) return no_terminal(instead);
     const Silence silence(terminal.get());
     return ask(terminal.get(), prompt);
 }

@@ -140,7 +140,7 @@ bool Conductor::open(Role role) {
     Access access = arguments_.access();
     if (role == Role::source && !plan_.one_password) {
         access.password_file = arguments_.source_password_file;
-        access.password_variable = "LAMBDA_FTP_SOURCE_PASSWORD";
+        access.password_names = kSourcePassword;
     }
     auto opened = open_connection(end(role).server, access,
                                   [&](const std::string& text) { report_.note(text); });

@@ -122,7 +122,7 @@ Result<mover::Outcome> tidy(const Job& job, Arguments arguments, const Load& loa
 
 Access source_access(Access access, const Job& job) {
     access.password_file = job.source_password_file;
-    access.password_variable = "LAMBDA_FTP_SOURCE_PASSWORD";
+    access.password_names = kSourcePassword;
     return access;
 }
 

@@ -306,8 +306,9 @@ Words words_of_status(const Job& job, const JobStatus& status) {
     if (failed > 0) words.text += "; " + std::to_string(failed) + " failed";
     if (status.movers.size() > 1)
         words.text += "; " + std::to_string(status.movers.size()) + " movers";
-    if (const std::string now = doing(status.movers); !now.empty())
-        words.text += "; now: " + printable(now);
+    // A mover that was told to go on says so with its next heartbeat.
+    const std::string now = doing(status.movers);
+    if (!now.empty() && now != "paused") words.text += "; now: " + printable(now);
     return words;
 }
 

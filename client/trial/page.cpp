@@ -85,6 +85,8 @@ report::Table case_table(const TrialStory& story) {
     for (const CaseResult& result : story.cases) {
         const Interval interval = confidence(result.rates());
         const Measures& m = result.typical();
+        const double efficiency = middle(result, [](const Measures& r) { return r.mean_mbit; });
+        const bool sampled = efficiency > 0;  // a run may end before the first interval does
         const double again = m.sent_packets == 0
                                  ? 0
                                  : 100 * static_cast<double>(m.retransmitted_packets) /
@@ -92,8 +94,9 @@ report::Table case_table(const TrialStory& story) {
         table.rows.push_back(
             {result.what.title(), fixed(result.gbit_per_s(), 3), fixed(interval.low, 3),
              fixed(interval.high, 3), verdict_of(result), std::to_string(result.runs.size()),
-             fixed(middle(result, [](const Measures& r) { return r.mean_mbit; }), 1),
-             fixed(middle(result, [](const Measures& r) { return r.variation; }), 3),
+             sampled ? fixed(efficiency, 1) : "-",
+             sampled ? fixed(middle(result, [](const Measures& r) { return r.variation; }), 3)
+                     : "-",
              fixed(m.jain, 4), significant(100 * m.loss, 3), significant(again, 3),
              fixed(m.rtt_ms, 2), fixed(m.queue_ms, 2), fixed(m.sender_cpu_s_per_gb, 3),
              fixed(m.receiver_cpu_s_per_gb, 3), fixed(m.source_wait_s, 2),
@@ -271,8 +274,10 @@ report::Page trial_page(const TrialStory& story) {
 std::string compared(const CaseResult& result, const std::map<std::string, double>& before) {
     const auto at = before.find(result.what.key());
     if (at == before.end() || at->second <= 0) return {};
+    const Interval now = confidence(result.rates());
+    const bool within = now.low <= at->second && at->second <= now.high;
     return fixed(at->second, 3) + " Gbit/s, now " + fixed(result.gbit_per_s() / at->second, 2) +
-           " times that";
+           " times that" + (within ? ", which this interval does not tell apart" : "");
 }
 
 }  // namespace lambda::client

@@ -94,7 +94,7 @@ std::string why(const Evidence& evidence, Cause cause, double share) {
 std::string remedy(const Evidence& evidence, Cause cause) {
     switch (cause) {
         case Cause::too_short:
-            return {};
+            return "more bytes tell it, a larger --size of a trial";
         case Cause::source_disk:
             return "read from a faster disk, or one that nobody else uses";
         case Cause::sender_cpu:

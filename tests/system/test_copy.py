@@ -366,6 +366,9 @@ class Copies(CopyCase):
         refused = self.client("copy", "--source-password-file", wrong, a.url("one"), b.url("one"))
         self.assert_failed(refused, NO_SESSION)
         self.assertIn("the source server: ", refused.stderr)
+        unasked = self.client("copy", a.url("one"), b.url("one"))
+        self.assert_failed(unasked, NO_SESSION)
+        self.assertIn("--source-password-file, LAMBDA_FTP_SOURCE_PASSWORD", unasked.stderr)
         self.assert_failed(self.client("copy", *self.both(), a.path("one"), b.url("one")), USAGE)
         for command in ("copy", "sync"):
             rated = self.client(command, *self.both(), "--rate-file", wrong, a.url("one"), b.url("one"))

@@ -129,7 +129,8 @@ TEST_CASE("what is too short, or was never measured, is not judged") {
     evidence.sender[Figure::elapsed] = kSecond / 4;
     CHECK(judge(evidence).cause == Cause::too_short);
     CHECK(judge(Evidence{}).cause == Cause::too_short);
-    CHECK(judge(Evidence{}).sentence() == "too short to tell what held it back");
+    CHECK(judge(Evidence{}).sentence() ==
+          "too short to tell what held it back: more bytes tell it, a larger --size of a trial");
 }
 
 TEST_CASE("a receiver that told nothing leaves the sender's measures") {
