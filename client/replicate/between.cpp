@@ -122,7 +122,8 @@ Result<mover::Outcome> tidy(const Job& job, Arguments arguments, const Load& loa
 
 Access source_access(Access access, const Job& job) {
     access.password_file = job.source_password_file;
-    access.password_names = kSourcePassword;
+    access.password_names = {.option = "source_password_file of the job",
+                             .variable = kSourcePassword.variable};
     return access;
 }
 
