@@ -70,14 +70,47 @@ class Bench(Case):
             self.assertGreater(records[way]["gbit_per_s"], 0)
         self.assertIn("put, by raw UDP (single)", records)
 
-    def test_what_arrives_wrong_is_no_figure(self):
-        need_isolation()
+    def wrong_curl(self):
+        """A folder with a curl that brings zeros."""
         need_program("nginx")
         folder = self.folder("programs")
         with open(os.path.join(folder, "curl"), "w") as file:
             file.write('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\nhead -c 4194304 /dev/zero >"$2"\n')
         os.chmod(file.name, 0o755)
-        process = self.start("segments", "--size", "4MiB", "--rounds", "1", "--seconds", "0.1", path=folder)
+        return folder
+
+    def test_memory(self):
+        records = self.bench("memory", "--size", "4MiB", "--rounds", "1", "--seconds", "0.1")
+        for part in ("nothing", "clear", "stored"):
+            for verb in ("put", "get"):
+                self.assertGreater(records[f"{part}: ours {verb}"]["gbit_per_s"], 0)
+        for verb in ("put", "get"):
+            self.assertGreater(records[f"nothing: {verb}, CPU s/GB of both ends"]["value"], 0)
+            for peer, judged in (("curl HTTPS", "nothing"), ("globus 1", "clear"), ("rclone HTTP", "stored")):
+                if peer not in records:  # else left out, and named
+                    what = f"{judged}: {verb}, by {peer.removesuffix(' 1')}"
+                    self.assertGreater(records[what]["value"], 0)
+
+    def test_what_arrives_wrong_in_memory_is_no_figure(self):
+        process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1", path=self.wrong_curl())
+        self.assertEqual(process.wait(), MISSED, process.stderr[-3000:])
+        self.assertIn("FAIL nothing: WRONG", process.stdout)
+
+    def test_killed_it_leaves_no_process_of_its_peers(self):
+        need_program("nginx")
+        process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1000000")
+        wait_for(lambda: {"lambda-ftpd", "nginx"} <= set(map(name_of, children(process.pid))), "both servers",
+                 alive=process.running)
+        started = children(process.pid)
+        process.signal(signal.SIGKILL)
+        process.wait()
+        for folder in in_memory(process.pid):
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
+
+    def test_what_arrives_wrong_is_no_figure(self):
+        need_isolation()
+        process = self.start("segments", "--size", "4MiB", "--rounds", "1", "--seconds", "0.1", path=self.wrong_curl())
         self.assertEqual(process.wait(), MISSED, process.stderr[-3000:])
         if "SKIPPED segments" in process.stdout:
             self.skipTest(process.stdout)
@@ -138,7 +171,7 @@ class Bench(Case):
             self.assertGreater(records[way]["gbit_per_s"], 0)
 
     def test_usage(self):
-        for words in (["nonsense"], ["huge", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],
+        for words in (["nonsense"], ["huge", "nonsense"], ["memory", "nonsense"], ["memory", "--peers", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],
                       ["transfers", "--counts", "3", "--size", "4MiB"], ["segments", "--rounds", "0"],
                       ["stripes", "nonsense"]):
             process = self.start(*words)

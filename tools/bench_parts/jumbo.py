@@ -11,9 +11,9 @@ tells of how many runs the lab says that the path was not what it should have be
 import os
 import statistics
 
-from bench_parts.https import Nginx
 from bench_parts.lab import AROUND_S, Failed, Lab, Path, shell
 from bench_parts.measured import figures, load, memory_folder, moved, print_figures, same
+from bench_parts.nginx import Nginx
 from bench_parts.ours import Ours
 from bench_parts.path import milliseconds, size
 from bench_parts.place import make_random

@@ -1,17 +1,16 @@
-"""Processes that are timed, our own transfers from memory to nothing, and the table of what they took."""
+"""Our own transfers from memory to nothing, or to a file, and the table of what they took."""
 
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
-import time
 
 from bench_parts.hosts import LOOPBACK
-from bench_parts.https import Lambda, cpu_seconds, peak_mib
 from bench_parts.lab import Failed
 from bench_parts.ours import summary
 from bench_parts.place import make_random
+from bench_parts.processes import Served, timed
+from bench_parts.server import Lambda
 from bench_parts.table import shown, table
 
 MEMORY = "/dev/shm"
@@ -25,43 +24,8 @@ def memory_folder():
     return tempfile.TemporaryDirectory(prefix=f"lambda-bench-{os.getpid()}-", dir=MEMORY)
 
 
-def timed(command, environment, host=LOOPBACK):
-    """Runs it to its end: wall clock, CPU, peak memory, and what it said."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        began = time.perf_counter()
-        client = host.start(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment)
-        _, status, usage = os.wait4(client.pid, 0)
-        seconds = time.perf_counter() - began
-        client.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        said = out.read().decode(errors="replace")
-        if client.returncode != 0:
-            errors.seek(0)
-            sys.exit(f"bench: ended with {client.returncode}: {command}\n{said[-2000:]}"
-                     f"{errors.read().decode(errors='replace')[-2000:]}")
-    return {"seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "said": said}
-
-
-def begin_peak(pid):
-    """Its peak of memory begins anew."""
-    with open(f"/proc/{pid}/clear_refs", "w") as file:
-        file.write("5")
-
-
-class Served:
-    """What a run cost the server beside its client."""
-
-    def __init__(self, server):
-        self.pid = server.pid
-        begin_peak(self.pid)
-        self.cpu = cpu_seconds(self.pid)
-
-    def cost(self):
-        return {"server_cpu": cpu_seconds(self.pid) - self.cpu, "server_peak": peak_mib(self.pid)}
-
-
 class Mover:
-    """A server of ours with `source` of random bytes in memory, and transfers of it, private, to nothing and back.
+    """A server of ours with `source` of random bytes in its root, and transfers of it, private, to nothing and back.
 
     A run is a map: seconds, of the client's whole process; bytes; cpu, peak, server_cpu, server_peak; summary."""
 
@@ -103,12 +67,17 @@ class Mover:
 
     def check_identity(self, *options):
         """put and get of `source` into memory; what arrived is compared."""
+        target = os.path.join(self.root, "arrived")
         for verb in ("put", "get"):
-            target = os.path.join(self.root if verb == "put" else self.folder, "arrived")
-            ends = [self.source, f"{self.url}/arrived"] if verb == "put" else [f"{self.url}/source", target]
-            self.run(self.command(verb, *options, *ends), self.size)
+            self.move(verb, target, *options)
             same(self.source, target)
             os.unlink(target)
+
+    def move(self, verb, target, *options):
+        """To a file below the root, with either verb."""
+        ends = [self.source, f"{self.url}/{os.path.relpath(target, self.root)}"] if verb == "put" else [
+            f"{self.url}/source", target]
+        return self.run(self.command(verb, *options, *ends), self.size)
 
 
 def moved(said, size, files=1):

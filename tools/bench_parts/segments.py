@@ -15,10 +15,11 @@ import os
 import statistics
 
 from bench_parts.hosts import Pair
-from bench_parts.https import Https
 from bench_parts.lab import Failed
-from bench_parts.measured import Mover, Served, figures, load, memory_folder, print_figures, same, timed
+from bench_parts.measured import Mover, figures, load, memory_folder, print_figures, same
+from bench_parts.nginx import RunningNginx
 from bench_parts.path import size
+from bench_parts.processes import Served, timed
 from bench_parts.raw import WAYS, RawUdp
 from bench_parts.verdict import Verdicts, positive, small_bench
 
@@ -66,10 +67,10 @@ def measure(arguments, folder, pair, verdicts):
         ways |= {"put": lambda: mover.put(*stripes), "get": lambda: mover.get(*stripes)}
         https = None
         try:
-            if missing := Https.missing():
+            if missing := RunningNginx.missing():
                 verdicts.skipped("curl", f"not installed: {', '.join(missing)}")
             else:
-                https = Https(folder, mover.root, pair.server)
+                https = RunningNginx(folder, mover.root, pair.server)
                 ways["curl"] = lambda: curl(arguments, https, pair, "/dev/null")
                 target = os.path.join(folder, "fetched")
                 curl(arguments, https, pair, target)

@@ -20,14 +20,14 @@ import statistics
 import subprocess
 import sys
 
-from bench_parts.disk import Ext4
-from bench_parts.https import Lambda, cpu_seconds, peak_mib
+from bench_parts.ext4 import Ext4
 from bench_parts.lab import Lab, Path
-from bench_parts.measured import begin_peak, timed
 from bench_parts.ours import Ours, summary
 from bench_parts.path import milliseconds
 from bench_parts.place import Folder
+from bench_parts.processes import Served, flushed, timed
 from bench_parts.rsync import Rsync
+from bench_parts.server import Lambda
 from bench_parts.table import shown, table
 from bench_parts.verdict import small_bench
 
@@ -118,13 +118,10 @@ class OnLoopback:
         def far(name):
             return f"lambda://bench@127.0.0.1:{self.lambda_.port}/{name}"
         ends = [source + "/", far(target)] if verb == "put" else [far(source) + "/", target]
-        pid = self.lambda_.server.pid
-        begin_peak(pid)
-        cpu = cpu_seconds(pid)
+        served = Served(self.lambda_.server)
         run = timed([os.path.join(self.lambda_.programs, "lambda-ftp"), verb, *self.options, *ends],
                     dict(os.environ, HOME=self.home))
-        return run | {"transfer": summary(run.pop("said"))["transfer_seconds"],
-                      "server_cpu": cpu_seconds(pid) - cpu, "server_peak": peak_mib(pid)}
+        return run | {"transfer": summary(run.pop("said"))["transfer_seconds"]} | served.cost()
 
     def stop(self):
         self.lambda_.stop()
@@ -139,15 +136,14 @@ class BesideRsync:
         self.options = {"rsync-archive": ["--no-inplace", "--no-whole-file"], "rsync-fsync": ["--fsync"]}.get(name, [])
 
     def run(self, verb, source, target):
-        command = self.rsync.command(verb, source, target, *self.options)
+        command = self.rsync.command(verb, source + "/", target + "/", *self.options)
         if self.name == "rsync-syncfs":
             where = os.path.join(self.root, target) if verb == "put" else target
-            command = ["sh", "-c", '"$@" && sync -f "$0"', where, *command]
-        self.rsync.begin()
+            command = flushed(command, where)
+        served = self.rsync.begin()
         run = timed(command, os.environ)
         run.pop("said")
-        spent = self.rsync.end()
-        return run | {"server_cpu": spent["cpu"], "server_peak": spent["peak"]}
+        return run | served.cost()
 
     def stop(self):
         self.rsync.stop()

@@ -16,10 +16,10 @@ import tempfile
 import time
 
 from bench_parts.hosts import LOOPBACK
-from bench_parts.https import stop
 from bench_parts.lab import Failed
-from bench_parts.measured import Mover, Served, figures, load, memory_folder, moved
+from bench_parts.measured import Mover, figures, load, memory_folder, moved
 from bench_parts.path import several, size
+from bench_parts.processes import Served, stop
 from bench_parts.table import table
 from bench_parts.together import jain
 from bench_parts.verdict import Verdicts, positive, small_bench

@@ -1,0 +1,112 @@
+"""put and get of one file in memory (/dev/shm) over loopback, beside the peers that this machine has.
+
+  nothing  private, to nothing (/.null, /dev/null), beside curl from nginx over HTTPS (TLS 1.3, AES-128-GCM)
+  clear    in clear, to nothing, beside globus-url-copy of 1 and of 4 streams, and raw UDP (UDP_SEGMENT, GRO)
+  stored   private, to memory, beside rclone over HTTP in clear, aria2 of 4 connections and curl over HTTPS, and the
+           rsync daemon
+
+Wall clock of the client's whole process, from its start to its end; of raw UDP what arrived, at the best of its
+payloads. All of a round follow each other, so that all see the same machine. Before, each brings the file into memory
+once, and what arrived is compared by cmp; that warms up, too. Later each client of ours says how much it moved and that
+the digests of both ends agreed. CPU seconds are of all threads of a process, user and system, for each GB (1e9 bytes).
+Ratios are of medians, beside the peer's same verb; who only fetches stands beside both. A peer that is not installed is
+left out, and named.
+"""
+
+import os
+
+from bench_parts.hosts import LOOPBACK
+from bench_parts.lab import Failed
+from bench_parts.loopback_peers import NOTHING, PEERS, Ours, make_peers
+from bench_parts.measured import Mover, load, memory_folder
+from bench_parts.path import several, size
+from bench_parts.raw import RawUdp
+from bench_parts.side_by_side import Judge, SideBySide
+from bench_parts.verdict import Verdicts, positive, small_bench
+
+GLOBUS = ("globus 1", "globus 4")
+NAMES = {"nothing": ("curl HTTPS",), "clear": GLOBUS,
+         "stored": ("rclone HTTP", "aria2 -x4 HTTPS", "curl HTTPS", "rsync")}
+RAW_PAYLOADS = (1440, 8944, 32725)
+
+
+def main(words):
+    parser = small_bench("memory", __doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; default: all")
+    parser.add_argument("--size", type=size, default="4GiB")
+    parser.add_argument("--rounds", type=positive, default=5)
+    parser.add_argument("--stripes", type=positive, default=4)
+    parser.add_argument("--seconds", type=float, default=2, help="of raw UDP, by each payload (2)")
+    parser.add_argument("--peers", type=several(str), help=f"these alone, of {', '.join(PEERS)}")
+    arguments = parser.parse_args(words)
+    if unknown := set(arguments.names) - set(NAMES):
+        parser.error(f"there is no {', '.join(unknown)}")
+    if unknown := set(arguments.peers or ()) - set(PEERS):
+        parser.error(f"there is no {', '.join(unknown)}")
+    verdicts = Verdicts(arguments.json)
+    print(f"{arguments.size / 1e9:.3f} GB, {arguments.stripes} stripes, {arguments.rounds} rounds, {load()}", flush=True)
+    for name in arguments.names or NAMES:
+        try:
+            with memory_folder() as folder:
+                os.chmod(folder, 0o755)  # globus-gridftp-server serves as nobody
+                Memory(name, arguments, folder, verdicts).bench()
+        except Failed as problem:
+            verdicts.failed(name, problem)
+    verdicts.end()
+
+
+class Memory:
+    def __init__(self, name, arguments, folder, verdicts):
+        self.name, self.arguments, self.folder, self.verdicts = name, arguments, folder, verdicts
+
+    def bench(self):
+        arguments = self.arguments
+        with Mover(arguments, self.folder, arguments.size) as mover:
+            os.chmod(mover.root, 0o777)
+            protection = "clear" if self.name == "clear" else "private"
+            ours = Ours(mover, "--stripes", str(arguments.stripes), "--protection", protection)
+            peers = make_peers(NAMES[self.name], self.folder, mover.source, self.verdicts, arguments.peers)
+            try:
+                target = os.path.join(mover.root, "arrived")
+                both = SideBySide([ours, *peers], mover.source, target)
+                both.check()
+                judge = Judge(self.name, both.rounds(arguments.rounds, target if self.name == "stored" else NOTHING,
+                                                     self.ceiling()), self.verdicts)
+            finally:
+                for peer in peers:
+                    peer.stop()
+        getattr(self, f"judge_{self.name}")(judge)
+        judge.peak()
+
+    def ceiling(self):
+        """Of `clear` alone: raw UDP, as its best payload has it."""
+        if self.name != "clear":
+            return ()
+        if RawUdp.missing:
+            self.verdicts.skipped("raw UDP", RawUdp.missing)
+            return ()
+        raw = RawUdp(self.folder)
+        return [(f"raw UDP {payload}", lambda payload=payload: self.raw_run(raw, payload)) for payload in RAW_PAYLOADS]
+
+    def raw_run(self, raw, payload):
+        gbit = raw.run(LOOPBACK, LOOPBACK, payload, self.arguments.seconds, "segment")
+        return {"seconds": self.arguments.seconds, "bytes": gbit * 1e9 / 8 * self.arguments.seconds}
+
+    @staticmethod
+    def judge_nothing(judge):
+        judge.beside("curl HTTPS", 1.6)
+        judge.cost(1.05)
+
+    @staticmethod
+    def judge_clear(judge):
+        judge.beside("globus", 1.2, GLOBUS)
+        judge.beside("raw UDP", 0.45, [f"raw UDP {payload}" for payload in RAW_PAYLOADS])
+        judge.cost(0.7)
+
+    @staticmethod
+    def judge_stored(judge):
+        judge.beside("rclone HTTP", 0.9)
+        judge.beside("aria2 -x4 HTTPS", 2)
+        judge.beside("curl HTTPS", 1)
+        rates = [judge.ways[f"ours {verb}"]["gbit_per_s"] for verb in ("put", "get")]
+        judge.verdicts.add("stored: the slower of put and get by the faster", min(rates) / max(rates), least=0.8)

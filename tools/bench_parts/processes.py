@@ -1,0 +1,87 @@
+"""Processes that are timed, and what servers spend beside them."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench_parts.hosts import LOOPBACK
+
+TICKS = os.sysconf("SC_CLK_TCK")
+DEADLINE_S = 20.0
+
+
+def timed(command, environment, host=LOOPBACK):
+    """Runs it to its end: wall clock, CPU, peak memory, and what it said."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        client = host.start(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment)
+        _, status, usage = os.wait4(client.pid, 0)
+        seconds = time.perf_counter() - began
+        client.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        said = out.read().decode(errors="replace")
+        if client.returncode != 0:
+            errors.seek(0)
+            sys.exit(f"bench: ended with {client.returncode}: {command}\n{said[-2000:]}"
+                     f"{errors.read().decode(errors='replace')[-2000:]}")
+    return {"seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "said": said}
+
+
+def flushed(command, target):
+    """It, and then all that the file system of `target` has yet to write."""
+    return ["sh", "-c", '"$@" && sync -f "$0"', target, *command]
+
+
+class Served:
+    """What a run cost the server beside its client."""
+
+    def __init__(self, server):
+        self.pid = server.pid
+        begin_peak(self.pid)
+        self.cpu = cpu_seconds(self.pid)
+
+    def cost(self):
+        return {"server_cpu": cpu_seconds(self.pid) - self.cpu, "server_peak": peak_mib(self.pid)}
+
+
+def begin_peak(pid):
+    """Its peak of memory begins anew."""
+    with open(f"/proc/{pid}/clear_refs", "w") as file:
+        file.write("5")
+
+
+def peak_mib(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"^VmHWM:\s+(\d+)", file.read(), re.M).group(1)) / 1024
+
+
+def cpu_seconds(pid):
+    """All threads' user and system time so far."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def wait_for_port(process, host, port, log):
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline and process.poll() is None:
+        if host.answers(port):
+            return
+        time.sleep(0.01)
+    stop(process)
+    with open(log) as file:
+        sys.exit(f"{process.args[0]} does not listen: {file.read()[-2000:]}")
+
+
+def stop(process):
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
