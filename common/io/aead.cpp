@@ -76,42 +76,44 @@ void* Aead::new_context() const {
 }
 
 Aead::Key::Key(Aead& aead, ByteView key, Direction direction)
-    : aead_(&aead), context_(aead.new_context(), Free{aead.free_}), direction_(direction) {
+    : aead_(&aead), context_(aead.new_context(), Free{aead.free_}) {
     auto* const start = direction == Direction::seal ? aead.start_sealing_ : aead.start_opening_;
     LAMBDA_ASSERT(context_ != nullptr);
     LAMBDA_ASSERT(start(context_.get(), raw(key.data()), key.size(), nullptr, 0, nullptr) == 1);
 }
 
-bool Aead::Key::start(const std::byte* nonce) {
-    auto* const start =
-        direction_ == Direction::seal ? aead_->start_sealing_ : aead_->start_opening_;
-    return start(context_.get(), nullptr, 0, raw(nonce), kNonceBytes, nullptr) == 1;
+bool Aead::Key::seal(const std::byte* nonce, ByteView associated, ByteView text, ByteView trailer,
+                     std::byte* out, std::byte* tag) {
+    std::array<OSSL_PARAM, 2> asked{
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, tag, kTagBytes),
+        OSSL_PARAM_construct_end()};
+    return start(aead_->start_sealing_, nonce, associated) && update(out, text) &&
+           update(out + text.size(), trailer) && finish() &&
+           aead_->get_(context_.get(), asked.data()) == 1;
 }
 
-bool Aead::Key::associate(ByteView bytes) {
-    return update(nullptr, bytes);
+bool Aead::Key::open(const std::byte* nonce, ByteView associated, ByteView sealed,
+                     const std::byte* tag, std::byte* out) {
+    // What OpenSSL only reads it takes by a pointer to what is not const.
+    const std::array<OSSL_PARAM, 2> expected{
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, const_cast<std::byte*>(tag),
+                                          kTagBytes),
+        OSSL_PARAM_construct_end()};
+    return start(aead_->start_opening_, nonce, associated) && update(out, sealed) &&
+           aead_->set_(context_.get(), expected.data()) == 1 && finish();
+}
+
+// The two directions' functions have one type.
+bool Aead::Key::start(OSSL_FUNC_cipher_encrypt_init_fn* function, const std::byte* nonce,
+                      ByteView associated) {
+    return function(context_.get(), nullptr, 0, raw(nonce), kNonceBytes, nullptr) == 1 &&
+           update(nullptr, associated);
 }
 
 bool Aead::Key::update(std::byte* out, ByteView in) {
     std::size_t written = 0;
     return in.empty() || aead_->update_(context_.get(), raw(out), &written, in.size(),
                                         raw(in.data()), in.size()) == 1;
-}
-
-bool Aead::Key::tag(std::byte* out) {
-    std::array<OSSL_PARAM, 2> asked{
-        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, out, kTagBytes),
-        OSSL_PARAM_construct_end()};
-    return finish() && aead_->get_(context_.get(), asked.data()) == 1;
-}
-
-bool Aead::Key::check(const std::byte* tag) {
-    // What OpenSSL only reads it takes by a pointer to what is not const.
-    const std::array<OSSL_PARAM, 2> expected{
-        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, const_cast<std::byte*>(tag),
-                                          kTagBytes),
-        OSSL_PARAM_construct_end()};
-    return aead_->set_(context_.get(), expected.data()) == 1 && finish();
 }
 
 bool Aead::Key::finish() {

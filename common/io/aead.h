@@ -29,31 +29,32 @@ class Aead {
 
     bool usable() const { return usable_; }
 
-    // One key in one direction; made by an Aead that is usable and outlives it. Each message:
-    // start(), then associate() at most once, then update() as often as there are pieces, then
-    // tag() or check(). False: OpenSSL refused, for a message too long or, of check(), for one that
-    // is not what was sealed.
+    // One key in one direction; made by an Aead that is usable and outlives it.
     class Key {
       public:
         Key() = default;  // none, to be assigned to
         Key(Aead& aead, ByteView key, Direction direction);
 
-        [[nodiscard]] bool start(const std::byte* nonce);
-        [[nodiscard]] bool associate(ByteView bytes);
-        [[nodiscard]] bool update(std::byte* out, ByteView in);
-        [[nodiscard]] bool tag(std::byte* out);
-        [[nodiscard]] bool check(const std::byte* tag);
+        // `text`, and `trailer` behind it, go to `out`, of the same size; `associated` is in the
+        // tag alone. False: OpenSSL refused, for a message that is too long.
+        [[nodiscard]] bool seal(const std::byte* nonce, ByteView associated, ByteView text,
+                                ByteView trailer, std::byte* out, std::byte* tag);
+        // False: it is not what was sealed, and what `out` points at is undefined.
+        [[nodiscard]] bool open(const std::byte* nonce, ByteView associated, ByteView sealed,
+                                const std::byte* tag, std::byte* out);
 
       private:
         struct Free {
             OSSL_FUNC_cipher_freectx_fn* function;
             void operator()(void* context) const { function(context); }
         };
+        bool start(OSSL_FUNC_cipher_encrypt_init_fn* function, const std::byte* nonce,
+                   ByteView associated);
+        bool update(std::byte* out, ByteView in);
         bool finish();
 
         const Aead* aead_ = nullptr;
         std::unique_ptr<void, Free> context_{nullptr, Free{nullptr}};
-        Direction direction_ = Direction::open;
     };
 
   private:

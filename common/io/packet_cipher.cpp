@@ -11,6 +11,9 @@
 
 #include "common/io/aead.h"
 #include "common/io/machine.h"
+#ifdef LAMBDA_VECTOR_GCM
+#include "common/io/vector_gcm.h"
+#endif
 
 // docs/protocol.md §5.
 namespace lambda::io {
@@ -114,23 +117,19 @@ class KeyRing {
     std::array<Place, 4> places_{};
 };
 
-struct AeadKey {
-    Aead::Key key{};
-    std::array<std::byte, Aead::kNonceBytes> iv{};
-};
-
-// private and safe. The directions have keys of their own: OpenSSL keeps the direction with the
-// key.
+// private and safe, by Aead or by what looks like it. The directions have keys of their own:
+// OpenSSL keeps the direction with the key.
+template <typename Kind>
 class AeadCipher final : public ports::PacketCipher {
   public:
-    explicit AeadCipher(const CipherSpec& spec)
+    template <typename... Name>
+    explicit AeadCipher(const CipherSpec& spec, Name... name)
         : schedule_(spec),
           encrypt_(static_cast<Protection>(spec.protection) == Protection::encrypted),
           key_bytes_(key_bytes(static_cast<Cipher>(spec.cipher))),
-          aead_(static_cast<Cipher>(spec.cipher) == Cipher::aes_128_gcm ? "AES-128-GCM"
-                                                                        : "ChaCha20-Poly1305") {}
+          kind_(name...) {}
 
-    bool usable() const { return schedule_.usable() && aead_.usable(); }
+    bool usable() const { return schedule_.usable() && kind_.usable(); }
     std::size_t tag_bytes() const override { return Aead::kTagBytes; }
 
     void seal(std::span<const ports::SealJob> jobs) override {
@@ -141,46 +140,53 @@ class AeadCipher final : public ports::PacketCipher {
     }
 
   private:
-    Aead::Key& start(std::uint64_t number, Aead::Direction direction) {
-        AeadKey& place = rings_[static_cast<std::size_t>(direction)].at(
+    using Nonce = std::array<std::byte, kNonceBytes>;
+    struct Keyed {
+        typename Kind::Key key{};
+        Nonce iv{};
+
+        Nonce nonce(std::uint64_t number) const {
+            Nonce nonce = iv;
+            std::byte* tail = nonce.data() + nonce.size() - 8;
+            store_u64(tail, load_u64(tail) ^ number);
+            return nonce;
+        }
+    };
+
+    Keyed& keyed(std::uint64_t number, Aead::Direction direction) {
+        return rings_[static_cast<std::size_t>(direction)].at(
             number >> kAgeShift, schedule_,
-            [this, direction](AeadKey& fresh, const FlowKey& derived) {
+            [this, direction](Keyed& fresh, const FlowKey& derived) {
                 fresh.iv = derived.iv;
-                fresh.key = Aead::Key(aead_, ByteView(derived.key).first(key_bytes_), direction);
+                fresh.key =
+                    typename Kind::Key(kind_, ByteView(derived.key).first(key_bytes_), direction);
             });
-        std::array<std::byte, Aead::kNonceBytes> nonce = place.iv;
-        std::byte* tail = nonce.data() + nonce.size() - 8;
-        store_u64(tail, load_u64(tail) ^ number);
-        LAMBDA_ASSERT(place.key.start(nonce.data()));
-        return place.key;
     }
 
     void seal_one(const ports::SealJob& job) {
-        Aead::Key& key = start(job.number, Aead::Direction::seal);
+        Keyed& by = keyed(job.number, Aead::Direction::seal);
+        const auto nonce = by.nonce(job.number);
         std::byte* text = job.packet + ports::kHeaderBytes;
-        std::byte* trailer = text + job.text.size();
-        std::byte* tag = trailer + job.trailer.size();
-        bool ok = true;
+        std::byte* tag = text + job.text.size() + job.trailer.size();
         if (encrypt_) {
-            ok = key.associate(ByteView(job.packet, ports::kHeaderBytes)) &&
-                 key.update(text, job.text) && key.update(trailer, job.trailer);
+            LAMBDA_ASSERT(by.key.seal(nonce.data(), ByteView(job.packet, ports::kHeaderBytes),
+                                      job.text, job.trailer, text, tag));
         } else {
             append(append(text, job.text), job.trailer);
-            ok = key.associate(ByteView(job.packet, tag));
+            LAMBDA_ASSERT(by.key.seal(nonce.data(), ByteView(job.packet, tag), {}, {}, tag, tag));
         }
-        LAMBDA_ASSERT(ok && key.tag(tag));
     }
 
     bool open_one(const ports::OpenJob& job) {
         constexpr std::size_t kLeast = ports::kHeaderBytes + Aead::kTagBytes;
         if (job.packet.size() < kLeast) return false;
-        Aead::Key& key = start(job.number, Aead::Direction::open);
+        Keyed& by = keyed(job.number, Aead::Direction::open);
+        const auto nonce = by.nonce(job.number);
         const ByteView text = job.packet.subspan(ports::kHeaderBytes, job.packet.size() - kLeast);
-        const std::size_t associated =
-            encrypt_ ? ports::kHeaderBytes : ports::kHeaderBytes + text.size();
-        const bool ok = key.associate(job.packet.first(associated)) &&
-                        (!encrypt_ || key.update(job.text, text)) &&
-                        key.check(job.packet.data() + job.packet.size() - Aead::kTagBytes);
+        const ByteView associated =
+            job.packet.first(ports::kHeaderBytes + (encrypt_ ? 0 : text.size()));
+        const bool ok = by.key.open(nonce.data(), associated, encrypt_ ? text : ByteView(),
+                                    text.data() + text.size(), job.text);
         if (ok && !encrypt_) append(job.text, text);
         return ok;
     }
@@ -188,8 +194,8 @@ class AeadCipher final : public ports::PacketCipher {
     const KeySchedule schedule_;
     const bool encrypt_;
     const std::size_t key_bytes_;
-    Aead aead_;
-    std::array<KeyRing<AeadKey>, 2> rings_;  // by Direction
+    Kind kind_;
+    std::array<KeyRing<Keyed>, 2> rings_;  // by Direction
 };
 
 // clear: a keyed checksum.
@@ -253,12 +259,25 @@ Result<std::unique_ptr<ports::PacketCipher>> checked(std::unique_ptr<Kind> ciphe
     return std::unique_ptr<ports::PacketCipher>(std::move(cipher));
 }
 
+Result<std::unique_ptr<ports::PacketCipher>> make_aes_128_gcm(const CipherSpec& spec) {
+#ifdef LAMBDA_VECTOR_GCM
+    auto vectors = std::make_unique<AeadCipher<VectorGcm>>(spec);
+    if (vectors->usable()) return std::unique_ptr<ports::PacketCipher>(std::move(vectors));
+#endif
+    return checked(std::make_unique<AeadCipher<Aead>>(spec, "AES-128-GCM"));
+}
+
+Result<std::unique_ptr<ports::PacketCipher>> make_aead(const CipherSpec& spec) {
+    if (static_cast<Cipher>(spec.cipher) == Cipher::aes_128_gcm) return make_aes_128_gcm(spec);
+    return checked(std::make_unique<AeadCipher<Aead>>(spec, "ChaCha20-Poly1305"));
+}
+
 // The best of a few rounds of sealing 256 KiB: the first ones meet a cold cache.
 Duration time_to_seal(Cipher cipher) {
     CipherSpec spec;
     spec.cipher = static_cast<std::uint8_t>(cipher);
-    AeadCipher sealer(spec);
-    if (!sealer.usable()) return Duration::max();
+    const auto sealer = make_aead(spec);
+    if (!sealer) return Duration::max();
     constexpr std::size_t text_bytes = 8192;
     std::array<std::byte, text_bytes> text{};
     std::array<std::byte, ports::kHeaderBytes + text_bytes + Aead::kTagBytes> packet{};
@@ -268,7 +287,7 @@ Duration time_to_seal(Cipher cipher) {
         const Time before = clock.now();
         for (std::uint64_t i = 0; i < 32; ++i) {
             const ports::SealJob job{round * 32 + i, packet.data(), text, {}};
-            sealer.seal({&job, 1});
+            (*sealer)->seal({&job, 1});
         }
         best = std::min(best, clock.now() - before);
     }
@@ -283,7 +302,7 @@ Result<std::unique_ptr<ports::PacketCipher>> make_packet_cipher(const CipherSpec
     if (static_cast<Protection>(spec.protection) == Protection::checked) {
         return checked(std::make_unique<ClearCipher>(spec));
     }
-    return checked(std::make_unique<AeadCipher>(spec));
+    return make_aead(spec);
 }
 
 std::uint8_t fastest_cipher() {

@@ -183,32 +183,50 @@ TEST_CASE("packet cipher: keys are renewed at a boundary, and packets may be reo
     }
 }
 
-TEST_CASE("packet cipher: keys and nonces are those of the protocol") {
+// By EVP, whatever seals and opens here: a peer may have another.
+TEST_CASE("packet cipher: keys and nonces are those of the protocol, and the cipher is AES-GCM") {
     const std::uint64_t age = GENERATE(0u, 1u, 1024u);
+    const bool secret = GENERATE(true, false);
+    const std::size_t bytes =
+        GENERATE(0u, 1u, 15u, 16u, 17u, 255u, 256u, 257u, 500u, 1440u, 65443u);
+    const std::size_t trailer_bytes = GENERATE(0u, 16u);
+    CAPTURE(age, secret, bytes, trailer_bytes);
     const std::uint64_t number = age * kPerAge + 0x1234;
     std::mt19937 random(4);
     const auto header = random_bytes(kHeader, random);
-    const auto text = random_bytes(500, random);
+    auto text = random_bytes(bytes, random);
+    const auto trailer = random_bytes(trailer_bytes, random);
 
-    const CipherSpec sealed = spec_of(0, 0);
-    const auto packet = seal(*make(sealed), number, header, text);
-    const auto derived = hkdf_expand(sealed, age);
+    const CipherSpec spec = spec_of(secret ? 0 : 1, 0);
+    auto packet = seal(*make(spec), number, header, text, trailer);
+    text.insert(text.end(), trailer.begin(), trailer.end());
+    const auto derived = hkdf_expand(spec, age);
     std::array<unsigned char, 12> nonce;
     std::copy_n(derived.begin() + 16, 12, nonce.begin());
     for (unsigned i = 0; i < 8; ++i) nonce[11 - i] ^= static_cast<unsigned char>(number >> 8 * i);
     EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
     EVP_DecryptInit_ex(context, EVP_aes_128_gcm(), nullptr, derived.data(), nonce.data());
     int count = 0;
-    const auto* raw = reinterpret_cast<const unsigned char*>(packet.data());
-    std::vector<unsigned char> plain(text.size());
-    EVP_DecryptUpdate(context, nullptr, &count, raw, kHeader);
-    EVP_DecryptUpdate(context, plain.data(), &count, raw + kHeader, static_cast<int>(text.size()));
-    EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16,
-                        const_cast<unsigned char*>(raw) + kHeader + text.size());
-    CHECK(EVP_DecryptFinal_ex(context, plain.data(), &count) == 1);
+    auto* raw = reinterpret_cast<unsigned char*>(packet.data());
+    std::vector<unsigned char> plain(text.size() + 16);
+    const std::size_t associated = kHeader + (secret ? 0 : text.size());
+    EVP_DecryptUpdate(context, nullptr, &count, raw, static_cast<int>(associated));
+    if (secret)
+        EVP_DecryptUpdate(context, plain.data(), &count, raw + kHeader,
+                          static_cast<int>(text.size()));
+    EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, raw + kHeader + text.size());
+    CHECK(EVP_DecryptFinal_ex(context, plain.data() + text.size(), &count) == 1);
     EVP_CIPHER_CTX_free(context);
-    CHECK(std::memcmp(plain.data(), text.data(), text.size()) == 0);
+    const void* seen = secret ? plain.data() : raw + kHeader;
+    CHECK(std::memcmp(seen, text.data(), text.size()) == 0);
+}
 
+TEST_CASE("packet cipher: the checksum in clear is that of the protocol") {
+    const std::uint64_t age = GENERATE(0u, 1u, 1024u);
+    const std::uint64_t number = age * kPerAge + 0x1234;
+    std::mt19937 random(4);
+    const auto header = random_bytes(kHeader, random);
+    const auto text = random_bytes(500, random);
     const CipherSpec clear = spec_of(2, 0);
     const auto checked = seal(*make(clear), number, header, text);
     std::vector<std::byte> covered(checked.begin(), checked.end() - 8);
