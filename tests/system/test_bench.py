@@ -31,6 +31,18 @@ def in_memory(pid):
     return glob.glob(f"/dev/shm/lambda-bench-{pid}-*")
 
 
+def direct(folder):
+    """Whether files there may be read past the page cache."""
+    path = os.path.join(folder, "probe")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDONLY | os.O_DIRECT))
+    except OSError:
+        return False
+    finally:
+        os.unlink(path)
+    return True
+
+
 class Bench(Case):
     def setUp(self):
         super().setUp()
@@ -90,6 +102,16 @@ class Bench(Case):
                 if peer not in records:  # else left out, and named
                     what = f"{judged}: {verb}, by {peer.removesuffix(' 1')}"
                     self.assertGreater(records[what]["value"], 0)
+
+    def test_disk(self):
+        folder = self.folder("disk")
+        need(direct(folder), f"{folder} is of a file system without O_DIRECT")
+        records = self.bench("disk", "--size", "4MiB", "--rounds", "1", "--folder", folder)
+        for verb in ("put", "get"):
+            self.assertGreater(records[f"disk: ours {verb}"]["gbit_per_s"], 0)
+            for peer in ("dd direct", "cp"):
+                self.assertGreater(records[f"disk: {verb}, by {peer}"]["value"], 0)
+        self.assertEqual(os.listdir(folder), [])
 
     def test_what_arrives_wrong_in_memory_is_no_figure(self):
         process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1", path=self.wrong_curl())
@@ -171,7 +193,7 @@ class Bench(Case):
             self.assertGreater(records[way]["gbit_per_s"], 0)
 
     def test_usage(self):
-        for words in (["nonsense"], ["huge", "nonsense"], ["memory", "nonsense"], ["memory", "--peers", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],
+        for words in (["nonsense"], ["huge", "nonsense"], ["memory", "nonsense"], ["disk", "nonsense"], ["memory", "--peers", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],
                       ["transfers", "--counts", "3", "--size", "4MiB"], ["segments", "--rounds", "0"],
                       ["stripes", "nonsense"]):
             process = self.start(*words)

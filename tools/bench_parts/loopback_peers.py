@@ -216,13 +216,11 @@ class Dd(Peer):
 PEERS = {peer.name: peer for peer in (Curl, Aria2, Rclone, Globus1, Globus4, RsyncDaemon, Scp, Cp, Dd)}
 
 
-def make_peers(names, folder, source, verdicts, among=None):
-    """Those that are installed, of `among` where it is given; the others are named."""
+def make_peers(names, folder, source, verdicts):
+    """Those that are installed; the others are named."""
     made = []
     try:
         for name in names:
-            if among is not None and name not in among:
-                continue
             if missing := PEERS[name].missing():
                 verdicts.skipped(name, f"not installed: {', '.join(missing)}")
             else:

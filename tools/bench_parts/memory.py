@@ -19,7 +19,7 @@ from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
 from bench_parts.loopback_peers import NOTHING, PEERS, Ours, make_peers
 from bench_parts.measured import Mover, load, memory_folder
-from bench_parts.path import several, size
+from bench_parts.path import one_of, several, size
 from bench_parts.raw import RawUdp
 from bench_parts.side_by_side import Judge, SideBySide
 from bench_parts.verdict import Verdicts, positive, small_bench
@@ -37,11 +37,9 @@ def main(words):
     parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--stripes", type=positive, default=4)
     parser.add_argument("--seconds", type=float, default=2, help="of raw UDP, by each payload (2)")
-    parser.add_argument("--peers", type=several(str), help=f"these alone, of {', '.join(PEERS)}")
+    parser.add_argument("--peers", type=several(one_of(PEERS)), help=f"these alone, of {', '.join(PEERS)}")
     arguments = parser.parse_args(words)
     if unknown := set(arguments.names) - set(NAMES):
-        parser.error(f"there is no {', '.join(unknown)}")
-    if unknown := set(arguments.peers or ()) - set(PEERS):
         parser.error(f"there is no {', '.join(unknown)}")
     verdicts = Verdicts(arguments.json)
     print(f"{arguments.size / 1e9:.3f} GB, {arguments.stripes} stripes, {arguments.rounds} rounds, {load()}", flush=True)
@@ -65,7 +63,7 @@ class Memory:
             os.chmod(mover.root, 0o777)
             protection = "clear" if self.name == "clear" else "private"
             ours = Ours(mover, "--stripes", str(arguments.stripes), "--protection", protection)
-            peers = make_peers(NAMES[self.name], self.folder, mover.source, self.verdicts, arguments.peers)
+            peers = make_peers(self.peers(), self.folder, mover.source, self.verdicts)
             try:
                 target = os.path.join(mover.root, "arrived")
                 both = SideBySide([ours, *peers], mover.source, target)
@@ -77,6 +75,9 @@ class Memory:
                     peer.stop()
         getattr(self, f"judge_{self.name}")(judge)
         judge.peak()
+
+    def peers(self):
+        return [name for name in NAMES[self.name] if name in (self.arguments.peers or PEERS)]
 
     def ceiling(self):
         """Of `clear` alone: raw UDP, as its best payload has it."""
