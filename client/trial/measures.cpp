@@ -122,12 +122,12 @@ double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Interval confidence(const std::vector<double>& values) {
+std::optional<Interval> confidence(const std::vector<double>& values) {
+    if (values.size() < kLeastForInterval) return std::nullopt;
     const double middle = mean(values);
-    if (values.size() < 2) return {middle, middle};
     const double half = students_t(values.size() - 1) * deviation(values) /
                         std::sqrt(static_cast<double>(values.size()));
-    return {std::max(0.0, middle - half), middle + half};
+    return Interval{std::max(0.0, middle - half), middle + half};
 }
 
 }  // namespace lambda::client

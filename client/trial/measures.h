@@ -44,10 +44,12 @@ double coefficient_of_variation(
     const std::vector<double>& values);     // of the sample; 0 of fewer than 2
 double median(std::vector<double> values);  // 0 of none
 
-// The mean's interval at 95 % by Student's t; of one value, that value.
+// The mean's interval at 95 % by Student's t. Of fewer none: of two his factor is 12.7, and how far
+// these happen to lie apart says next to nothing.
+constexpr std::size_t kLeastForInterval = 3;
 struct Interval {
     double low = 0, high = 0;
 };
-Interval confidence(const std::vector<double>& values);
+std::optional<Interval> confidence(const std::vector<double>& values);
 
 }  // namespace lambda::client

@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "common/verdict/wording.h"
+
 namespace lambda::client {
 namespace {
 
@@ -57,7 +59,7 @@ double middle(const CaseResult& result, double (*of)(const Measures&)) {
 
 std::string verdict_of(const CaseResult& result) {
     const auto verdict = result.verdict();
-    return verdict ? verdict::name_of(verdict->cause) : "";
+    return verdict ? verdict::title_of(verdict->cause) : "";
 }
 
 report::Table case_table(const TrialStory& story) {
@@ -83,7 +85,7 @@ report::Table case_table(const TrialStory& story) {
                   "memory MiB"};
     if (!story.before.empty()) table.head.push_back("before");
     for (const CaseResult& result : story.cases) {
-        const Interval interval = confidence(result.rates());
+        const auto interval = confidence(result.rates());
         const Measures& m = result.typical();
         const double efficiency = middle(result, [](const Measures& r) { return r.mean_mbit; });
         const bool sampled = efficiency > 0;  // a run may end before the first interval does
@@ -92,8 +94,9 @@ report::Table case_table(const TrialStory& story) {
                                  : 100 * static_cast<double>(m.retransmitted_packets) /
                                        static_cast<double>(m.sent_packets);
         table.rows.push_back(
-            {result.what.title(), fixed(result.gbit_per_s(), 3), fixed(interval.low, 3),
-             fixed(interval.high, 3), verdict_of(result), std::to_string(result.runs.size()),
+            {result.what.title(), fixed(result.gbit_per_s(), 3),
+             interval ? fixed(interval->low, 3) : "-", interval ? fixed(interval->high, 3) : "-",
+             verdict_of(result), std::to_string(result.runs.size()),
              sampled ? fixed(efficiency, 1) : "-",
              sampled ? fixed(middle(result, [](const Measures& r) { return r.variation; }), 3)
                      : "-",
@@ -154,10 +157,11 @@ report::Chart sweep(const std::vector<CaseResult>& cases, const Axis& axis,
         const auto at = static_cast<std::size_t>(
             std::distance(across.begin(), across.find(axis.of(result.what))));
         const std::vector<double> values = values_of(result, quantity);
-        const Interval interval = confidence(values);
         line.values[at] = median(values);
-        line.low[at] = interval.low;
-        line.high[at] = interval.high;
+        if (const auto interval = confidence(values)) {
+            line.low[at] = interval->low;
+            line.high[at] = interval->high;
+        }
     }
     return chart;
 }
@@ -249,8 +253,9 @@ report::Page trial_page(const TrialStory& story) {
                       .sections = {}};
     const std::string advice = advice_on_intervals(story.cases);
     const std::string about =
-        "Medians of the runs of each case, the 95 % confidence interval, and the verdict of the "
-        "run nearest to the median.";
+        "Medians of the runs of each case, the 95 % confidence interval (of " +
+        std::to_string(kLeastForInterval) +
+        " runs or more), and what held the run back that is nearest to the median.";
     page.sections.push_back(
         {.title = "Cases",
          .text = advice.empty() ? about : about + "\nWide intervals: " + advice + ".",
@@ -274,8 +279,8 @@ report::Page trial_page(const TrialStory& story) {
 std::string compared(const CaseResult& result, const std::map<std::string, double>& before) {
     const auto at = before.find(result.what.key());
     if (at == before.end() || at->second <= 0) return {};
-    const Interval now = confidence(result.rates());
-    const bool within = now.low <= at->second && at->second <= now.high;
+    const auto now = confidence(result.rates());
+    const bool within = now && now->low <= at->second && at->second <= now->high;
     return fixed(at->second, 3) + " Gbit/s, now " + fixed(result.gbit_per_s() / at->second, 2) +
            " times that" + (within ? ", which this interval does not tell apart" : "");
 }

@@ -108,9 +108,21 @@ std::optional<verdict::Verdict> CaseResult::verdict() const {
 
 double CaseResult::uncertainty() const {
     const double middle = gbit_per_s();
-    if (runs.size() < 2 || middle <= 0) return 0;
-    const Interval interval = confidence(rates());
-    return (interval.high - interval.low) / 2 / middle;
+    const auto interval = confidence(rates());
+    if (!interval || middle <= 0) return 0;
+    return (interval->high - interval->low) / 2 / middle;
+}
+
+std::string CaseResult::interval() const {
+    const auto known = confidence(rates());
+    char text[96];
+    if (known) {
+        std::snprintf(text, sizeof text, "%.3f to %.3f", known->low, known->high);
+    } else {
+        std::snprintf(text, sizeof text, "too few runs for an interval, %zu of %zu", runs.size(),
+                      kLeastForInterval);
+    }
+    return text;
 }
 
 std::string advice_on_intervals(const std::vector<CaseResult>& cases) {
@@ -147,12 +159,15 @@ JsonObject run_json(const TrialCase& what, const Measures& run, unsigned repetit
 JsonObject case_json(const CaseResult& result) {
     JsonObject object;
     object.text("event", "case");
-    const Interval interval = confidence(result.rates());
+    const auto interval = confidence(result.rates());
     add_case(object, result.what)
         .number("runs", std::uint64_t{result.runs.size()})
-        .number("gbit_per_s", result.gbit_per_s())
-        .number("gbit_per_s_low", interval.low)
-        .number("gbit_per_s_high", interval.high);
+        .number("gbit_per_s", result.gbit_per_s());
+    if (interval) {
+        object.number("gbit_per_s_low", interval->low).number("gbit_per_s_high", interval->high);
+    } else {
+        object.raw("gbit_per_s_low", "null").raw("gbit_per_s_high", "null");
+    }
     const Measures& run = result.typical();
     object.raw("verdict", run.evidence ? verdict_json(*run.evidence) : "null");
     return object;

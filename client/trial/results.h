@@ -23,7 +23,9 @@ struct CaseResult {
     const Measures& typical() const;
     // Of a leg without a network none.
     std::optional<verdict::Verdict> verdict() const;
-    // Half of the interval, by the median; 0 of one run.
+    // In words; or why there is none.
+    std::string interval() const;
+    // Half of it, by the median; 0 where there is none.
     double uncertainty() const;
 };
 

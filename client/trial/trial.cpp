@@ -67,14 +67,9 @@ std::string run_line(const TrialCase& what, const Measures& run, unsigned repeti
 std::string case_line(const CaseResult& result, const std::map<std::string, double>& before) {
     char numbers[96];
     std::snprintf(numbers, sizeof numbers, "%10.3f Gbit/s  ", result.gbit_per_s());
-    char range[96] = "";
-    if (result.rates().size() > 1) {  // one tells nothing of how they vary
-        const Interval interval = confidence(result.rates());
-        std::snprintf(range, sizeof range, "(%.3f to %.3f)  ", interval.low, interval.high);
-    }
     const std::string then = compared(result, before);
     const auto verdict = result.verdict();
-    return std::string(numbers) + range + result.what.title() +
+    return std::string(numbers) + "(" + result.interval() + ")  " + result.what.title() +
            (verdict ? "; " + verdict->why : "") + (then.empty() ? "" : "; before " + then);
 }
 

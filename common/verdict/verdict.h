@@ -27,7 +27,7 @@ enum class Cause {
     law,  // neither full path nor loss: it keeps its rate, or had not found it yet
 };
 
-// "path_rate"
+// For programs: "path_rate"
 const char* name_of(Cause cause);
 
 struct Evidence {

@@ -41,6 +41,40 @@ std::string why_window(const Evidence& evidence) {
 
 }  // namespace
 
+const char* title_of(Cause cause) {
+    switch (cause) {
+        case Cause::too_short:
+            return "too short to tell";
+        case Cause::source_disk:
+            return "disk of the source";
+        case Cause::sender_cpu:
+            return "processor of the sender";
+        case Cause::sender_stall:
+            return "standstill of the sender";
+        case Cause::path_rate:
+            return "rate of the path";
+        case Cause::path_loss:
+            return "loss on the path";
+        case Cause::path_window:
+            return "window or memory";
+        case Cause::path_dead:
+            return "outage of the path";
+        case Cause::receive_buffer:
+            return "receive buffer";
+        case Cause::receiver_cpu:
+            return "processor of the receiver";
+        case Cause::receiver_stall:
+            return "standstill of the receiver";
+        case Cause::destination_disk:
+            return "disk of the destination";
+        case Cause::rate_limit:
+            return "rate limit";
+        case Cause::law:
+            return "law";
+    }
+    return "";
+}
+
 std::string why(const Evidence& evidence, Cause cause, double share) {
     const Figures& sender = evidence.sender;
     const std::string from = place_of_sender(evidence), to = place_of_receiver(evidence);

@@ -5,6 +5,8 @@
 
 namespace lambda::verdict {
 
+// In a table: "rate of the path"
+const char* title_of(Cause cause);
 std::string why(const Evidence& evidence, Cause cause, double share);
 std::string remedy(const Evidence& evidence, Cause cause);
 

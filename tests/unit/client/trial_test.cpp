@@ -5,6 +5,7 @@
 
 #include "client/trial/against.h"
 #include "client/trial/measures.h"
+#include "client/trial/page.h"
 #include "client/trial/plan.h"
 #include "client/trial/results.h"
 #include "tests/support/catch.h"
@@ -95,11 +96,13 @@ TEST_CASE("medians, intervals, variation and Jain's index") {
     CHECK(median({}) == 0);
     CHECK(median({3, 1, 2}) == 2);
     CHECK(median({4, 1, 2, 3}) == Approx(2.5));
-    const Interval of_three = confidence({9, 10, 11});
-    CHECK(of_three.low == Approx(10 - 4.303 / std::sqrt(3.0)));
-    CHECK(of_three.high == Approx(10 + 4.303 / std::sqrt(3.0)));
-    CHECK(confidence({7}).low == 7);
-    CHECK(confidence({7}).high == 7);
+    const auto of_three = confidence({9, 10, 11});
+    REQUIRE(of_three);
+    CHECK(of_three->low == Approx(10 - 4.303 / std::sqrt(3.0)));
+    CHECK(of_three->high == Approx(10 + 4.303 / std::sqrt(3.0)));
+    for (const std::vector<double>& few : {std::vector<double>{}, {7}, {7, 8}}) {
+        CHECK_FALSE(confidence(few));
+    }
     CHECK(coefficient_of_variation({1, 3}) == Approx(std::sqrt(2.0) / 2));
     CHECK(coefficient_of_variation({}) == 0);
     CHECK(jain_index({1, 1, 1, 1}) == Approx(1));
@@ -168,7 +171,23 @@ TEST_CASE("wide intervals are said, with what to do") {
     CHECK_THAT(advice, Catch::Contains("of 1 of 2 cases"));
     CHECK_THAT(advice, Catch::Contains("the widest: 83 %"));
     CHECK_THAT(advice, Catch::Contains("--repetitions"));
+    wide.runs.pop_back();
+    CHECK(advice_on_intervals({wide}).empty());  // of two runs
     wide.runs = {{.gbit_per_s = 0, .rates = {}, .evidence = {}},
                  {.gbit_per_s = 0, .rates = {}, .evidence = {}}};
     CHECK(advice_on_intervals({wide}).empty());
+}
+
+TEST_CASE("of too few runs there is no interval, and that is said") {
+    CaseResult made = result(1);
+    CHECK(made.interval() == "too few runs for an interval, 1 of 3");
+    made.runs.push_back({.gbit_per_s = 2, .rates = {}, .evidence = {}});
+    CHECK(made.interval() == "too few runs for an interval, 2 of 3");
+    CHECK(made.uncertainty() == 0);
+    CHECK_THAT(case_json(made).line(),
+               Catch::Contains("\"gbit_per_s_low\":null,\"gbit_per_s_high\":null"));
+    CHECK_THAT(compared(made, {{made.what.key(), 1.5}}), !Catch::Contains("tell apart"));
+    made.runs.push_back({.gbit_per_s = 1.5, .rates = {}, .evidence = {}});
+    CHECK(made.interval() == "0.258 to 2.742");
+    CHECK_THAT(compared(made, {{made.what.key(), 1.5}}), Catch::Contains("tell apart"));
 }
