@@ -7,8 +7,10 @@
 #include <cerrno>
 
 #include "client/remote_session.h"
+#include "client/server_names.h"
 #include "client/waiting.h"
 #include "common/io/root.h"
+#include "common/transfer/filter.h"
 #include "common/verify/checksum.h"
 
 namespace lambda::client {
@@ -40,12 +42,75 @@ Result<std::string> digits_of(const session::Reply& reply, verify::Algorithm alg
     return Error{.fault = Fault::protocol,
                  .message = "the server's answer is no " +
                             std::string(verify::to_string(algorithm)) + " checksum",
-                 .path = path,
+                 .path = path_at_server(path),
                  .side = Side::remote,
                  .remedy = {}};
 }
 
-// Of places at one server, pipelined. False: the session is lost.
+struct RemoteFile {
+    std::string shown;  // as the user would write the place
+    std::string path;
+};
+
+// What stands under a name with wildcards is meant by it; else it is a pattern, which means what it
+// finds. Errors are of the session.
+Result<std::vector<RemoteFile>> files_of(const std::vector<std::string>& operands,
+                                         RemoteSession& session, Report& report) {
+    std::vector<RemoteFile> files;
+    ServerNames names(session.connection());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        const std::string& path = session.paths()[i];
+        bool pattern = transfer::has_wildcards(path);
+        if (pattern) {
+            const auto stands = names.look({path});
+            if (!stands) return stands.error();
+            pattern = !stands->front();
+        }
+        if (!pattern) {
+            files.push_back({.shown = operands[i], .path = path});
+            continue;
+        }
+        auto matches = expand_pattern(path, names);
+        if (!matches && matches.error().fault != Fault::file) return matches.error();
+        if (!matches) {
+            report.error(matches.error());
+            continue;
+        }
+        std::sort(matches->begin(), matches->end(),
+                  [](const auto& a, const auto& b) { return a.name < b.name; });
+        for (const session::Entry& match : *matches)
+            files.push_back({.shown = place_beside(operands[i], match.name), .path = match.name});
+    }
+    return files;
+}
+
+// Pipelined. Errors are of the session.
+Result<void> show_all(const std::vector<RemoteFile>& files, RemoteSession& session,
+                      const Arguments& arguments, Report& report) {
+    std::size_t asked = 0;
+    for (std::size_t answered = 0; answered < files.size(); ++answered) {
+        for (; asked < std::min(files.size(), answered + kInHand); ++asked) {
+            auto sent = session.connection().send(
+                "CKSM", session::format_checksum({.algorithm = to_string(arguments.algorithm),
+                                                  .offset = 0,
+                                                  .length = std::nullopt,
+                                                  .path = files[asked].path}));
+            if (!sent) return sent;
+        }
+        const auto reply = session.receive(report, kDigestTimeout);
+        if (!reply) return reply.error();
+        const RemoteFile& file = files[answered];
+        const auto digits = digits_of(*reply, arguments.algorithm, file.path);
+        if (digits) {
+            show(file.shown, *digits, arguments, report);
+        } else {
+            report.error(digits.error());
+        }
+    }
+    return {};
+}
+
+// Of places at one server. False: the session is lost.
 bool show_remote(const std::vector<std::string>& operands, const Arguments& arguments,
                  Report& report) {
     auto session = RemoteSession::of_places(operands, {"CKSM"});
@@ -53,32 +118,14 @@ bool show_remote(const std::vector<std::string>& operands, const Arguments& argu
         report.error(session.error());
         return true;
     }
-    auto opened = session->open(arguments, report);
-    const std::vector<std::string>& paths = session->paths();
-    std::size_t asked = 0;
-    for (std::size_t answered = 0; opened && answered < paths.size(); ++answered) {
-        for (; opened && asked < std::min(paths.size(), answered + kInHand); ++asked) {
-            opened = session->connection().send(
-                "CKSM", session::format_checksum({.algorithm = to_string(arguments.algorithm),
-                                                  .offset = 0,
-                                                  .length = std::nullopt,
-                                                  .path = paths[asked]}));
-        }
-        if (!opened) break;
-        const auto reply = session->receive(report, kDigestTimeout);
-        if (!reply) {
-            opened = reply.error();
-            break;
-        }
-        const auto digits = digits_of(*reply, arguments.algorithm, paths[answered]);
-        if (digits) {
-            show(operands[answered], *digits, arguments, report);
-        } else {
-            report.error(digits.error());
-        }
+    auto shown = session->open(arguments, report);
+    if (shown) {
+        const auto files = files_of(operands, *session, report);
+        if (session->connection().logged_in()) report.session_stands();
+        shown = files ? show_all(*files, *session, arguments, report) : files.error();
     }
-    if (!opened) report.error(opened.error());
-    return opened.ok();
+    if (!shown) report.error(shown.error());
+    return shown.ok();
 }
 
 // A name that stands here is meant by it, whatever else it could mean.

@@ -14,6 +14,7 @@
 namespace lambda::client {
 
 using dialling::Connection;
+using dialling::path_at_server;
 using dialling::refusal;
 
 // How a user gets in.

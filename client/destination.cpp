@@ -3,7 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+
+#include "client/connection.h"
 
 namespace lambda::client {
 namespace {
@@ -74,7 +77,38 @@ std::string name_of(const std::string& path) {
     return contents ? "." : name;
 }
 
+std::string joined(const std::string& directory, const std::string& below) {
+    if (directory.empty() || directory.ends_with('/')) return directory + below;
+    return directory + "/" + below;
+}
+
+// What of `name` is below what lands as `top`; nothing where it is something else.
+std::optional<std::string> within(const std::string& top, const std::string& name) {
+    if (name == top) return std::string();
+    if (!name.starts_with(top + "/")) return std::nullopt;
+    return name.substr(top.size() + 1);
+}
+
 }  // namespace
+
+std::string path_there(const Plan& plan, bool into_directory, const std::string& name) {
+    if (plan.direction == session::Direction::put) {
+        const bool one = plan.items.size() == 1 && plan.items.front().name != ".";
+        const auto below = one && !into_directory ? within(plan.items.front().name, name)
+                                                  : std::optional<std::string>(name);
+        if (!below) return name;
+        return path_at_server(below->empty() ? plan.remote_target
+                                             : joined(plan.remote_target, *below));
+    }
+    for (const Item& item : plan.items) {
+        if (item.pattern) continue;
+        if (path_at_server(name) == path_at_server(item.path)) return path_at_server(name);
+        const auto below =
+            item.name == "." ? std::optional<std::string>(name) : within(item.name, name);
+        if (below) return path_at_server(below->empty() ? item.path : joined(item.path, *below));
+    }
+    return name;
+}
 
 Result<Plan> plan_put(const std::vector<std::string>& operands) {
     LAMBDA_ASSERT(operands.size() >= 2);

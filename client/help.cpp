@@ -18,6 +18,12 @@ constexpr const char* kPlaces =
 constexpr const char* kLanding =
     " With several sources, or where DESTINATION is a directory or ends in '/',\n"
     "each source lands in it.";
+constexpr const char* kLandingOfOne =
+    " Where DESTINATION is a directory or ends in '/', SOURCE lands in it.";
+
+constexpr const char* kListing =
+    "What a directory holds is listed by name; a file, and what a pattern means, under the\n"
+    "path that was asked for.\n";
 
 std::string overview() {
     std::string text =
@@ -111,9 +117,13 @@ std::string help_text(Action action) {
     const std::string operands = form.operands;
     std::string text = form.usage() + "\n" + form.about + "\n";
     const bool moves = operands.find("DESTINATION") != operands.npos;
-    const bool lands = moves && action != Action::sync;  // that makes one place like the other
+    // A sync makes one place like the other.
+    const char* const landing = !moves || action == Action::sync ? ""
+                                : form.most == 2                 ? kLandingOfOne
+                                                                 : kLanding;
     if (moves || operands.find("PLACE") != operands.npos)
-        text += std::string("\n") + kPlaces + (lands ? kLanding : "") + "\n";
+        text += std::string("\n") + kPlaces + landing + "\n";
+    if (action == Action::ls) text += kListing;
     text += options_of(form);
     while (text.ends_with('\n')) text.pop_back();
     return text;

@@ -137,6 +137,26 @@ Result<Place> parse_place(std::string_view text) {
     return Place{.server = std::nullopt, .path = std::string(text)};
 }
 
+std::string place_beside(std::string_view text, const std::string& path) {
+    if (text.starts_with(kScheme)) {
+        const std::size_t slash = std::min(text.find('/', kScheme.size()), text.size());
+        return std::string(text.substr(0, slash)) + (path.starts_with('/') ? "" : "/") +
+               percent_encoded(path);
+    }
+    const std::optional<Place> place = parse_short(text);
+    LAMBDA_ASSERT(place);
+    const std::size_t raw = text.ends_with(':') ? 0 : place->path.size();
+    return std::string(text.substr(0, text.size() - raw)) + path;
+}
+
+std::string percent_encoded(const std::string& path) {
+    return session::percent_encode(path, [](char c) {
+        const bool letter_or_digit =
+            (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        return letter_or_digit || std::string_view("/._~-").find(c) != std::string_view::npos;
+    });
+}
+
 Result<Server> parse_server(std::string_view text) {
     auto place = parse_place(text);
     if (!place) return place.error();

@@ -39,6 +39,12 @@ struct Place {
 // Errors are usage: bad percent-encoding, a bad port, a password in the URL, an unknown scheme.
 Result<Place> parse_place(std::string_view text);
 
+// The place at `path` (raw) at the same server, written as `text` is, which parse_place() takes for
+// one at a server.
+std::string place_beside(std::string_view text, const std::string& path);
+// As the path of a URL.
+std::string percent_encoded(const std::string& path);
+
 // Where a server alone is meant: the place's, whatever its path; "[user@]host" and
 // "[user@]host:port" will do, too. Errors are usage, as above, and where it is none.
 Result<Server> parse_server(std::string_view text);

@@ -65,7 +65,7 @@ Result<FileVersion> version_there(Connection& connection, const std::string& pat
     if (bytes && mtime) return FileVersion{.size = *bytes, .mtime_ns = *mtime, .id = 0};
     return Error{.fault = Fault::protocol,
                  .message = "the server's answer about its size and time makes no sense",
-                 .path = path,
+                 .path = path_at_server(path),
                  .side = Side::remote,
                  .remedy = {}};
 }

@@ -13,7 +13,7 @@ using session::EntryType;
 Error failed(const std::string& pattern, std::string message, std::string remedy) {
     return Error{.fault = Fault::file,
                  .message = std::move(message),
-                 .path = pattern,
+                 .path = pattern.starts_with('/') ? pattern : "/" + pattern,
                  .side = Side::remote,
                  .remedy = std::move(remedy)};
 }

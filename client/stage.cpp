@@ -14,7 +14,7 @@ Error refused(int code, const std::string& text, const std::string& path) {
     if (code == 502)
         return Error{.fault = Fault::unsupported,
                      .message = "the server does not know how to put ranges together",
-                     .path = path,
+                     .path = path_at_server(path),
                      .side = Side::remote,
                      .remedy = "move the whole file, or use a newer server"};
     return refusal({.code = code, .lines = {text}}, code == 450 ? Fault::cut : Fault::file, path);
@@ -55,7 +55,7 @@ Result<IntervalSet> look_at_stage(Connection& connection, const Stage& stage,
     if (sound) return done;
     return Error{.fault = Fault::protocol,
                  .message = "the server's answer about its ranges makes no sense",
-                 .path = path,
+                 .path = path_at_server(path),
                  .side = Side::remote,
                  .remedy = {}};
 }

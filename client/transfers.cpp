@@ -218,6 +218,10 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (!loop) return loop.error();
     if (schedule.moves()) (*loop)->follow([&] { return limit_now(schedule, report); });
     mover::Outcome outcome = (*loop)->run();
+    for (mover::FileFailure& failure : outcome.failures) {
+        if (failure.error.side == Side::remote)
+            failure.error.path = path_there(plan, agreement->into_directory, failure.name);
+    }
     if (receipt && !outcome.cut) {
         const auto made = sign_receipt(**connection, plan, outcome.receipt.value(), *receipt);
         if (!made && may_pass(made.error())) {

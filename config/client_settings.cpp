@@ -145,7 +145,7 @@ Result<ClientSettings> parse_client_settings(std::string_view text, const std::s
 }
 
 Result<ClientSettings> load_client_settings(const std::string& file) {
-    const Result<std::string> text = read_document(file);
+    const Result<std::string> text = read_document(file, "the settings");
     if (!text) return text.error();
     return parse_client_settings(*text, file);
 }

@@ -209,7 +209,7 @@ Result<ServerSettings> parse_server_settings(std::string_view text, const std::s
 }
 
 Result<ServerSettings> load_server_settings(const std::string& file) {
-    const Result<std::string> text = read_document(file);
+    const Result<std::string> text = read_document(file, "the settings");
     if (!text) return text.error();
     return parse_server_settings(*text, file);
 }

@@ -140,14 +140,15 @@ Result<std::vector<Entry>> parse_document(std::string_view text, const std::stri
     return std::move(handler.entries);
 }
 
-Result<std::string> read_document(const std::string& file) {
+Result<std::string> read_document(const std::string& file, const char* what) {
+    const std::string cannot = std::string("cannot read ") + what;
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "re"),
                                                                  std::fclose);
-    if (!stream) return errno_error(Fault::usage, "cannot read the settings", file, errno);
+    if (!stream) return errno_error(Fault::usage, cannot, file, errno);
     std::string text(kMaxDocumentBytes + 1, '\0');
     text.resize(std::fread(text.data(), 1, text.size(), stream.get()));
     if (std::ferror(stream.get()) != 0) {
-        return errno_error(Fault::usage, "cannot read the settings", file, errno);
+        return errno_error(Fault::usage, cannot, file, errno);
     }
     return text;
 }

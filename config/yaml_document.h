@@ -28,6 +28,7 @@ Error setting_error(const std::string& file, int line, const std::string& key,
 
 Result<std::vector<Entry>> parse_document(std::string_view text, const std::string& file);
 
-Result<std::string> read_document(const std::string& file);
+// `what` it is, for the error: "the settings".
+Result<std::string> read_document(const std::string& file, const char* what);
 
 }  // namespace lambda::config

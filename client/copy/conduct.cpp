@@ -3,9 +3,9 @@
 #include "client/landing.h"
 #include "client/offer.h"
 #include "client/progress.h"
+#include "client/server_names.h"
 #include "client/waiting.h"
 #include "common/dialling/retry.h"
-#include "common/session/entry.h"
 #include "common/session/facts.h"
 #include "common/transfer/names.h"
 
@@ -16,6 +16,8 @@ using session::Direction;
 
 // A server tells of a running copy each second; before, it may dial and log in.
 constexpr Duration kSilence = std::chrono::minutes(3);
+// After an interruption it brings what came to the disk, and says what that is.
+constexpr Duration kLastWords = std::chrono::seconds(10);
 constexpr std::size_t kTokenDigits = 32;  // of a grant
 
 Error usage(const std::string& path, std::string message, std::string remedy) {
@@ -48,13 +50,6 @@ std::string raw(const transfer::Record& record) {
     std::vector<std::byte> bytes;
     transfer::append_record(bytes, record);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::optional<session::Entry> found(const session::Reply& reply) {
-    if (reply.code != 250 || reply.lines.size() < 2) return std::nullopt;
-    auto entry = session::parse_entry(reply.lines[1]);
-    if (!entry) return std::nullopt;
-    return *std::move(entry);
 }
 
 mover::Progress progress_of(const session::CopyStatus& status) {
@@ -163,7 +158,7 @@ bool Conductor::look() {
         return fail(refusal(*at_source, fault_of(at_source->code), plan_.source.path),
                     Role::source);
     }
-    const auto source = found(*at_source);
+    const auto source = entry_in(*at_source);
     size_.reset();
     if (source && source->type == session::EntryType::file) size_ = source->size;
     return settle(source ? &*source : nullptr);
@@ -175,7 +170,7 @@ bool Conductor::settle(const session::Entry* source) {
     report_.session_stands();
     stood_ = true;
     if (settled_) return true;
-    const auto target = found(*at_target);
+    const auto target = entry_in(*at_target);
     const bool tree = source != nullptr && source->type == session::EntryType::directory;
     const bool into = plan_.destination.path.ends_with('/') ||
                       (target && target->type == session::EntryType::directory);
@@ -381,18 +376,38 @@ mover::Outcome outcome_of(const session::CopyResult& result) {
     return outcome;
 }
 
+namespace {
+
+// After an interruption, which ends every other wait.
+Result<session::Reply> hear_until(Connection& connection, Time deadline) {
+    for (;;) {
+        auto reply = connection.poll();
+        if (!reply) return reply.error();
+        if (*reply) return **std::move(reply);
+        if (now() >= deadline) return interruption_error();
+        pollfd socket{.fd = connection.fd(), .events = connection.events(), .revents = 0};
+        poll_until({&socket, 1}, deadline);
+    }
+}
+
+}  // namespace
+
 Result<session::Reply> hear_copy(Connection& connection, Report& report,
                                  const std::function<void(const session::CopyStatus&)>& moved) {
     ProgressLine progress(report, now());
+    std::optional<Time> deadline;  // since it was interrupted
     for (;;) {
-        auto reply = connection.receive(kSilence);
+        auto reply = deadline ? hear_until(connection, *deadline) : connection.receive(kSilence);
+        if (!reply && !deadline && interrupted()) {
+            progress.ended();
+            if (!connection.send("ABOR")) return interruption_error();
+            deadline = now() + kLastWords;
+            continue;
+        }
         if (!reply || !reply->preliminary()) {
             progress.ended();
-            if (reply || !interrupted()) return reply;
-            // It goes out with what is polled.
-            if (connection.send("ABOR")) [[maybe_unused]]
-                const auto polled = connection.poll();
-            return interruption_error();
+            const bool told = !deadline || (reply && session::parse_copy_result(*reply));
+            return told ? std::move(reply) : interruption_error();
         }
         if (reply->code == 113) {
             const auto change = session::parse_copy_change(reply->text());
@@ -403,7 +418,7 @@ Result<session::Reply> hear_copy(Connection& connection, Report& report,
         const auto status = session::parse_copy_status(reply->text());
         if (!status) continue;
         moved(*status);
-        if (now() >= progress.next_look()) progress.look(progress_of(*status), now());
+        if (!deadline && now() >= progress.next_look()) progress.look(progress_of(*status), now());
     }
 }
 

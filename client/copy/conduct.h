@@ -119,7 +119,8 @@ std::optional<Role> role_of(const Error& error, Role dialler);
 mover::Outcome outcome_of(const session::CopyResult& result);
 
 // Hears the replies of a copy up to its result, and shows the progress. `moved` is told of each
-// second. An interruption is an error; the server was told then.
+// second. At an interruption the server is told, and its result heard for a moment; where none
+// comes, that is an error.
 Result<session::Reply> hear_copy(Connection& connection, Report& report,
                                  const std::function<void(const session::CopyStatus&)>& moved);
 

@@ -97,6 +97,7 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
         } else {
             cut = conductor.error();
         }
+        if (interrupted()) cut = {interruption_error(), std::nullopt};
         const auto pause =
             may_pass(cut.error) && !interrupted() ? retry.pause(now()) : std::nullopt;
         if (pause) {
@@ -121,6 +122,10 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
     }
 }
 
+std::string counted(std::uint64_t files) {
+    return std::to_string(files) + (files == 1 ? " file" : " files");
+}
+
 std::string time_left(const session::CopyStatus& status) {
     if (status.state != session::CopyState::moving || status.rate == 0 ||
         status.total_bytes < status.bytes)
@@ -143,15 +148,21 @@ std::string for_people(const session::CopyStatus& status) {
     const bool fetches = status.direction == session::Direction::get;
     std::string text =
         "copy " + std::to_string(status.copy) + "  " + to_string(status.state) + "  ";
-    const bool counted = !over && status.total_bytes > 0;
+    const std::string ends = ": " + std::string(fetches ? "from " : "to ") + there +
+                             (fetches ? " to " : " from ") + status.path;
+    const bool done = status.state == session::CopyState::done;
+    const std::uint64_t stood =
+        done && status.files_known > status.files ? status.files_known - status.files : 0;
+    if (stood > 0 && status.files == 0)
+        return printable(text + "nothing to do: " + counted(stood) + " stood there already" + ends);
+    const bool of_all = !over && status.total_bytes > 0;
     text +=
-        counted ? percent + (" of " + format_size(status.total_bytes)) : format_size(status.bytes);
+        of_all ? percent + (" of " + format_size(status.total_bytes)) : format_size(status.bytes);
     text += ", " + format_rate(BitRate{static_cast<double>(status.rate)}) + ", ";
     const std::uint64_t all = over ? status.files : status.files_known;
-    text += (over ? "" : std::to_string(status.files) + " of ") + std::to_string(all) +
-            (all == 1 ? " file" : " files");
-    return printable(text + time_left(status) + ": " + (fetches ? "from " : "to ") + there +
-                     (fetches ? " to " : " from ") + status.path);
+    text += (over ? "" : std::to_string(status.files) + " of ") + counted(all);
+    if (stood > 0) text += "; " + counted(stood) + " stood there already";
+    return printable(text + time_left(status) + ends);
 }
 
 JsonObject for_programs(const session::CopyStatus& status) {
@@ -182,6 +193,9 @@ void list_copies(RemoteSession& session, Report& report) {
         if (!status) return report.error(status.error());
         report.data(for_programs(*status), for_people(*status));
     }
+    if (reply->lines.size() <= 2)
+        report.note("no copy of this account runs at " + session.server().endpoint() +
+                    ", and none ended lately");
 }
 
 void wait_for_copy(RemoteSession& session, std::uint64_t number, Report& report) {

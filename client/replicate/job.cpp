@@ -374,7 +374,7 @@ Result<Job> parse_job(std::string_view text, const std::string& file,
 }
 
 Result<Job> load_job(const std::string& file, const config::ClientSettings& settings) {
-    const auto text = config::read_document(file);
+    const auto text = config::read_document(file, "the job");
     if (!text) return text.error();
     return parse_job(*text, file, settings);
 }

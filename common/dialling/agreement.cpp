@@ -82,7 +82,7 @@ Result<session::Agreement> agree(Connection& connection, const session::Offer& o
     if (offer.range && !agreement->range) {
         return Error{.fault = Fault::unsupported,
                      .message = "the server does not know how to move a range of a file",
-                     .path = path,
+                     .path = path_at_server(path),
                      .side = Side::remote,
                      .remedy = "move the whole file, or use a newer server"};
     }

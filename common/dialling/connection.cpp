@@ -229,13 +229,17 @@ Error Connection::lost(const std::string& why) const {
                  .remedy = logged_in_ ? "run the same command again" : ""};
 }
 
+std::string path_at_server(const std::string& path) {
+    return path.empty() || path.starts_with('/') ? path : "/" + path;
+}
+
 Error refusal(const session::Reply& reply, Fault fault, const std::string& path) {
     const std::string shown = session::on_one_line(path);
     const bool unspeakable = path.find_first_of("\r\n") != path.npos;
     if (unspeakable && (reply.code == 500 || reply.code == 502)) {
         return Error{.fault = Fault::unsupported,
                      .message = "this server can be asked for no name with a line break in it",
-                     .path = path,
+                     .path = path_at_server(path),
                      .side = Side::remote,
                      .remedy = "use a newer server, or give it another name there"};
     }
@@ -243,7 +247,7 @@ Error refusal(const session::Reply& reply, Fault fault, const std::string& path)
     if (!path.empty() && text.starts_with(shown + ": ")) text.remove_prefix(path.size() + 2);
     return Error{.fault = fault,
                  .message = std::string(text) + " (" + std::to_string(reply.code) + ")",
-                 .path = path,
+                 .path = path_at_server(path),
                  .side = Side::remote,
                  .remedy = {}};
 }

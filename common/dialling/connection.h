@@ -98,7 +98,9 @@ class Connection {
     bool logged_in_ = false;
 };
 
-// An unwelcome reply as an Error about `path`.
+// As every error writes what stands at a server: from its root on.
+std::string path_at_server(const std::string& path);
+// An unwelcome reply as an Error about `path`, which is written so.
 Error refusal(const session::Reply& reply, Fault fault, const std::string& path);
 
 }  // namespace lambda::dialling

@@ -181,6 +181,7 @@ void Copy::run() {
         status_.state = end_state(result_);
         status_.bytes = result_.bytes + result_.bytes_kept;
         status_.files = result_.files;
+        status_.files_known = result_.files + result_.adopted + result_.failed;
         status_.sent_packets = result_.sent_packets;
         status_.lost_packets = result_.lost_packets;
         status_.rate = bit_rate(result_.bytes, dialling::now() - began_);

@@ -245,6 +245,10 @@ class Told(BetweenCase):
         self.assertRegex(skipped.stderr, r"skipped \S*pipe: ")
         again = self.copy(a.url("tree/"), b.url("tree"))
         self.assertEqual((again.summary["adopted"], again.summary["adopted_bytes"]), (1, 1))
+        listed = self.client("copies", b.url(), json=False).stdout.splitlines()
+        self.assertIn("done  nothing to do: 1 file stood there already: from ", listed[-1])
+        self.assertNotIn("nothing to do", "".join(listed[:-1]))
+        self.assertIn("no copy of this account", self.client("copies", a.url(), json=False).stderr)
 
     def test_a_timetable(self):
         """Kept by the server that dials, whichever that is; here it says the same all day."""

@@ -59,6 +59,21 @@ class Checksums(Case):
         self.assertEqual(digests[:3], digests[3:])
         self.assertEqual({len(digest) for digest in digests}, {32})
 
+    def test_a_pattern_is_what_get_of_it_takes(self):
+        folder = self.folder("root/dir")
+        for name in ("b 2.bin", "a%1.bin", "c.txt", ".d.bin", "*.odd"):
+            self.random_file(name, 1000, folder=folder)
+        url = self.daemon.url("dir/")
+        result = self.client("checksum", "--algorithm", "md5", url + "*.bin", url + "c.txt", url + "no*")
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual([event["path"] for event in result.events if event["event"] == "checksum"],
+                         [self.daemon.url("dir/" + name) for name in ("a%1.bin", "b 2.bin", "c.txt")])
+        self.assertEqual([event["path"] for event in result.errors], ["/dir/no*"])
+        # What stands under a name with wildcards is meant by it.
+        odd = self.client("checksum", url + "*.odd", json=False)
+        self.assertEqual(odd.code, DONE, str(odd))
+        self.assertEqual(odd.stdout.count("\n"), 1)
+
     def test_sha256sum_checks_our_lines(self):
         folder = self.folder("local")
         names = ["plain", "with blank", "line\nend", "back\\slash", "-dash"]

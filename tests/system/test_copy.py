@@ -283,6 +283,12 @@ class Copies(CopyCase):
         client.signal(signal.SIGINT)
         self.assertEqual(client.wait(), CUT, client.stderr)
         wait_for(lambda: "copy 1: cut: " in b.stderr, "the end of the copy", alive=b.running)
+        # It tells what came over, and the same command goes on from there.
+        summary = json.loads(client.stdout.splitlines()[-1])
+        self.assertEqual((summary["event"], summary["files"]), ("summary", 0))
+        self.assertGreater(summary["bytes"], 0)
+        self.assertIn("interrupted; run the same command again", client.stderr)
+        self.assertRegex(client.stderr, r"0 files done, .* moved in ")
         number = self.copy(a.url("big"), b.url("big"), "--detach", "--rate-limit", "50Mbit/s").events[0]["copy"]
         watching = self.start("copies", b.url(), "--wait", str(number))
         self.wait_for_part(b.root, watching)

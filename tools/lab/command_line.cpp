@@ -262,7 +262,8 @@ int run_command_line(int count, char** all) {
     runs->add_option("--memory", words.memory, "Most for packets on the way: 1GiB");
     runs->add_option("--turn", words.turn, "How often the lab looks while packets come: 100us");
     runs->add_option("--offload", words.offload, "What stays together between kernel and lab")
-        ->check(CLI::IsMember({"udp", "tcp", "none"}));
+        ->check(CLI::IsMember({"udp", "tcp", "none"}).description(""))
+        ->type_name("udp|tcp|none");
     CLI::App* const checks = app.add_subcommand("check", "Check a path and tell it in words");
     add_path_options(*checks, words);
 

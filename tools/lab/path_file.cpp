@@ -282,7 +282,7 @@ Result<PathSpec> parse_path(std::string_view text, const std::string& file) {
 }
 
 Result<PathSpec> load_path(const std::string& file) {
-    const auto text = config::read_document(file);
+    const auto text = config::read_document(file, "the path");
     if (!text) return text.error();
     return parse_path(*text, file);
 }

@@ -67,7 +67,8 @@ void add_model_command(CLI::App& app, int& exit_code) {
                         "mimd, or mimd:preset=pr1,T=400ms; several share the link");
     command->add_option("--service", flags->service, "mu: the rate of the link (950Mbit/s)");
     command->add_option("--queue", flags->queue_packets, "K: packets its queue takes (0: fluid)")
-        ->check(CLI::Range(0.0, 1e9));
+        ->check(CLI::Range(0.0, 1e9).description(""))
+        ->type_name("0..1e9");
     command->add_option("--packet", flags->packet, "L: a packet (1500B)");
     command
         ->add_option("--initial", flags->initial,

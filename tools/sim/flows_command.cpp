@@ -68,14 +68,17 @@ void add_flows_command(CLI::App& app, const std::string& command_line, int& exit
     command->add_option("--queue", flags->queue, "drop-tail: bytes, or e.g. 0.5BDP");
     command->add_option("--duration", flags->duration);
     command->add_option("--loss", flags->loss, "share of packets lost at random")
-        ->check(CLI::Range(0.0, 0.99));
+        ->check(CLI::Range(0.0, 0.99).description(""))
+        ->type_name("0..0.99");
     command->add_option("--burst", flags->burst, "mean length of a run of losses")
-        ->check(CLI::Range(1.0, 1000.0));
+        ->check(CLI::Range(1.0, 1000.0).description(""))
+        ->type_name("1..1000");
     command->add_option("--jitter", flags->jitter, "of each packet, uniform, order kept");
     command->add_option("--lateness", flags->lateness, "of the receivers' wake-ups, uniform");
     command->add_option("--noise", flags->noise, "of the receivers' times of arrival, uniform");
     command->add_option("--drift", flags->drift_ppm, "of the receivers' clocks, ppm")
-        ->check(CLI::Range(-1000.0, 1000.0));
+        ->check(CLI::Range(-1000.0, 1000.0).description(""))
+        ->type_name("-1000..1000");
     command->add_option("--feedback-jitter", flags->feedback_jitter, "uniform, order kept");
     command->add_option("--pauses", flags->pauses,
                         "EVERY,LONGEST: the path stands still, in the mean after EVERY");

@@ -129,7 +129,7 @@ Result<NamedScenario> parse_named(std::string_view text, const std::string& file
 }
 
 Result<NamedScenario> read_named(const std::string& file) {
-    const auto text = config::read_document(file);
+    const auto text = config::read_document(file, "the scenario");
     if (!text) return text.error();
     return parse_named(*text, file);
 }

@@ -225,9 +225,11 @@ void add_run_commands(CLI::App& app, const std::string& command_line, int& exit_
     command->add_option("scenario", made->names, "some of `list`, or files")->required();
     command->add_option("--seed", made->seed, "the first")->capture_default_str();
     command->add_option("--seeds", made->seeds, "how many, instead of the file's")
-        ->check(CLI::Range(1u, kMaxSeeds));
+        ->check(CLI::Range(1u, kMaxSeeds).description(""))
+        ->type_name("1.." + std::to_string(kMaxSeeds));
     command->add_option("--jobs", made->jobs, "threads")
-        ->check(CLI::Range(1u, 256u))
+        ->check(CLI::Range(1u, 256u).description(""))
+        ->type_name("1..256")
         ->capture_default_str();
     command->add_option("--csv", made->csv, "the series of the first seed, by bins of 100 ms");
     command->add_option("--report", made->report,

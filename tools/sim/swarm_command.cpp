@@ -117,7 +117,8 @@ void add_swarm_command(CLI::App& app, int& exit_code) {
         "whole transfers with faults drawn from a seed, and a check of all they must keep");
     command->add_option("--seeds", flags->seeds, "A..B")->capture_default_str();
     command->add_option("--jobs", flags->jobs, "threads")
-        ->check(CLI::Range(1u, 256u))
+        ->check(CLI::Range(1u, 256u).description(""))
+        ->type_name("1..256")
         ->capture_default_str();
     command->add_option(
         "--plant", flags->plant,

@@ -90,3 +90,23 @@ TEST_CASE("places on the wrong side, two servers and doubled names are usage err
         CHECK(plan.error().fault == Fault::usage);
     }
 }
+
+TEST_CASE("what stands at a server is written from its root on, however a transfer calls it") {
+    const auto there = [](Plan plan, const char* name, bool into = false) {
+        return path_there(plan, into, name);
+    };
+    const Plan one = *plan_put({"/proc/self/status", "h:d/x"});
+    CHECK(there(one, "status") == "/d/x");
+    CHECK(there(one, "status", true) == "/d/x/status");
+    CHECK(there(one, "status/f") == "/d/x/f");
+    const Plan two = *plan_put({"/proc/self/status", "/proc/self/fd", "lambda://h/d/"});
+    CHECK(there(two, "fd/1", true) == "/d/fd/1");
+    const Plan contents = *plan_put({"/proc/self/fd/", "h:d"});
+    CHECK(there(contents, "1", true) == "/d/1");
+    const Plan got = *plan_get({"h:runs/a", "h:b/", "h:c/*", "/nowhere"});
+    CHECK(there(got, "a") == "/runs/a");
+    CHECK(there(got, "a/f") == "/runs/a/f");
+    CHECK(there(got, "runs/a") == "/runs/a");
+    CHECK(there(*plan_get({"h:b/", "/nowhere"}), "f") == "/b/f");
+    CHECK(there(*plan_get({"h:c/*", "/nowhere"}), "f") == "f");
+}

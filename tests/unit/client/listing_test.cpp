@@ -68,7 +68,7 @@ std::vector<std::string> matches(const std::string& pattern) {
     std::vector<std::string> list;
     if (!found) {
         CHECK(found.error().fault == Fault::file);
-        CHECK(found.error().path == pattern);
+        CHECK(found.error().path == "/" + std::string(pattern));
         return list;
     }
     for (const Entry& each : *found) list.push_back(each.name);

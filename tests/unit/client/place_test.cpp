@@ -1,4 +1,7 @@
 #include "client/place.h"
+
+#include <array>
+
 #include "tests/support/catch.h"
 
 using namespace lambda;
@@ -102,5 +105,21 @@ TEST_CASE("a server alone is a place at it, or its name and port") {
         const auto server = parse_server(text);
         REQUIRE(!server.ok());
         CHECK(server.error().fault == Fault::usage);
+    }
+}
+
+TEST_CASE("a place beside another is written as that one is") {
+    for (const auto& [text, path, beside] : std::initializer_list<std::array<std::string, 3>>{
+             {"lambda://ann@h:2812/d%20e/*", "/d e/a%", "lambda://ann@h:2812/d%20e/a%25"},
+             {"lambda://[::1]", "x", "lambda://[::1]/x"},
+             {"ann@h:d e/*", "d e/a%", "ann@h:d e/a%"},
+             {"h:/d/*", "/d/a:b", "h:/d/a:b"},
+             {"h:", "x", "h:x"},
+             {"[::1]:d/*", "d/x", "[::1]:d/x"}}) {
+        CAPTURE(text);
+        CHECK(place_beside(text, path) == beside);
+        const auto there = parse_place(beside);
+        REQUIRE(there);
+        CHECK(there->server == parse_place(text)->server);
     }
 }

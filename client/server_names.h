@@ -1,0 +1,37 @@
+// The names at a server as its MLSD and MLST show them; many questions are on their way at a time.
+// One thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/connection.h"
+#include "client/remote_pattern.h"
+
+namespace lambda::client {
+
+// The answer to an MLSD; its last line. What is wrong with one line is wrong with all.
+using TakeEntry = std::function<void(session::Entry)>;
+Result<session::ReplyLine> receive_entries(Connection& connection, const TakeEntry& take);
+// The answer to an MLST; nothing where that is a refusal.
+std::optional<session::Entry> entry_in(const session::Reply& reply);
+
+class ServerNames final : public RemoteNames {
+  public:
+    explicit ServerNames(Connection& connection) : connection_(connection) {}
+
+    Result<void> list(const std::vector<std::string>& directories, const Take& take) override;
+    Result<std::vector<std::optional<session::Entry>>> look(
+        const std::vector<std::string>& paths) override;
+
+  private:
+    // `hear` takes the answer about each path, in their order.
+    Result<void> ask(const char* verb, const std::vector<std::string>& paths,
+                     const std::function<Result<void>(std::size_t)>& hear);
+
+    Connection& connection_;
+};
+
+}  // namespace lambda::client
