@@ -1,8 +1,6 @@
 #include "client/replicate/between.h"
 
 #include <map>
-#include <set>
-#include <string_view>
 
 #include "client/copy/conduct.h"
 #include "client/replicate/load.h"
@@ -39,34 +37,12 @@ Result<mover::Outcome> copy_once(const CopyPlan& plan, const Arguments& argument
     return outcome;
 }
 
-// The result of a copy tells of failures, not of what was done: that is the rest, where each of
-// them was told of a task. `tasks`: their names, by those at the source.
-void name_done(mover::Outcome& outcome, const std::map<std::string, std::string>& tasks) {
-    std::set<std::string_view> undone;
-    bool all_known = true;
-    const auto name = [&](std::string& told) {
-        const auto known = tasks.find(transfer::base_name(told));
-        all_known = all_known && known != tasks.end();
-        if (known == tasks.end()) return;
-        told = known->second;
-        undone.insert(known->second);
-    };
-    for (mover::FileFailure& failure : outcome.failures) name(failure.name);
-    for (mover::Skipped& skipped : outcome.skips) name(skipped.name);
-    const bool all_told =
-        outcome.failed == outcome.failures.size() && outcome.skipped == outcome.skips.size();
-    if (outcome.cut || !all_told || !all_known) return;
-    for (const auto& [there, task] : tasks) {
-        if (!undone.contains(task)) outcome.done.push_back(task);
-    }
-}
-
 Result<mover::Outcome> move_files(const Job& job, const Arguments& arguments, const Load& load,
                                   const Progressed& progressed) {
     const Site& site = job.sites[load.site];
     const Site* const relay = load.from ? &job.sites[*load.from] : nullptr;
     // Sources of several directories may land in one.
-    std::map<std::string, std::map<std::string, std::string>> directories;
+    std::map<std::string, TaskNames> directories;
     for (const Task& task : load.tasks) {
         const std::string path = relay != nullptr ? joined(relay->path, task.name)
                                                   : job.roots[task.root].path_of(task.name);
@@ -82,7 +58,8 @@ Result<mover::Outcome> move_files(const Job& job, const Arguments& arguments, co
         for (const auto& [name, task] : tasks) plan.names.push_back(name);
         auto outcome = copy_once(plan, arguments, progressed);
         if (!outcome) return outcome;
-        name_done(*outcome, tasks);
+        name_tasks(*outcome, tasks);
+        rest_is_done(*outcome, tasks);
         const bool cut = outcome->cut.has_value();
         add(sum, *std::move(outcome));
         if (cut) break;

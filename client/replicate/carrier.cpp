@@ -149,25 +149,21 @@ class ClientCarrier final : public Carrier {
     Result<mover::Outcome> move_files(const Load& load, const Progressed& progressed) const {
         const Site& site = job_.sites[load.site];
         Plan plan = plan_of(site);
-        const std::string directory = joined(site.path, directory_of(load.tasks.front().name));
-        (putting() ? plan.remote_target : plan.local_target.path) = directory;
-        std::unordered_map<std::string, std::string> names;  // by what the outcome calls them
+        if (!job_.carries_trees())
+            plan.local_target.path = joined(site.path, directory_of(load.tasks.front().name));
+        TaskNames names;
         for (const Task& task : load.tasks) {
             const std::string path = job_.roots[task.root].path_of(task.name);
-            const std::string name = transfer::base_name(task.name);
+            const std::string name =
+                job_.carries_trees() ? task.name : transfer::base_name(task.name);
             names.emplace(name, task.name);
+            names.emplace(path, task.name);
             plan.items.push_back({.argument = path, .path = path, .name = name});
         }
         auto outcome = run(plan, arguments(load.rate), progressed);
         if (!outcome) return outcome;
-        for (std::string& name : outcome->done) name = names.contains(name) ? names[name] : name;
-        for (mover::FileFailure& failure : outcome->failures) {
-            const std::string base = transfer::base_name(failure.name);
-            if (names.contains(base)) failure.name = names[base];
-        }
-        for (mover::Skipped& skipped : outcome->skips) {
-            if (names.contains(skipped.name)) skipped.name = names[skipped.name];
-        }
+        name_tasks(*outcome, names);
+        if (job_.carries_trees()) rest_is_done(*outcome, names);
         return outcome;
     }
 

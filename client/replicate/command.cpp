@@ -104,7 +104,12 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
 
 // ---- run
 
-Result<Run> begin_or_go_on(const Job& job, Store& store, const std::string& owner, Report& report) {
+struct Begun {
+    Run run;
+    bool went_on = false;
+};
+Result<Begun> begin_or_go_on(const Job& job, Store& store, const std::string& owner,
+                             Report& report) {
     std::vector<std::string> places;
     for (const Site& site : job.sites) places.push_back(site.text);
     const auto joined = store.join(job.shape(), places, owner);
@@ -113,7 +118,7 @@ Result<Run> begin_or_go_on(const Job& job, Store& store, const std::string& owne
         report.note("the job changed: run " + std::to_string(joined->replaced->id) +
                     " ends where it was");
     if (joined->joined) report.note("goes on with run " + std::to_string(joined->run.id));
-    return joined->run;
+    return Begun{.run = joined->run, .went_on = joined->joined};
 }
 
 // A password that others can read, in the job's file.
@@ -130,6 +135,7 @@ struct Part {
     const Run& run;
     const std::string& owner;
     const Ending& ending;
+    bool went_on = false;  // with what others had begun
 };
 
 Result<void> keep_left_over(const Job& job, const Part& part, Store& store, const std::string& file,
@@ -182,6 +188,17 @@ Result<void> remove_marks(const Job& job, std::int64_t run, Store& store) {
     return {};
 }
 
+// How the run goes without us.
+Result<SiteSaid::Run> how_it_goes(const Part& part, Store& store) {
+    const auto now = store.run(part.run.id);
+    if (!now) return now.error();
+    if (!*now || (*now)->state != RunState::running) return SiteSaid::Run::over;
+    if (!store.shared()) return SiteSaid::Run::cut;
+    const auto others = store.others(part.owner);
+    if (!others) return others.error();
+    return others->empty() ? SiteSaid::Run::cut : SiteSaid::Run::goes_on;
+}
+
 // Whether an error of this process tells what troubles the destination.
 bool says_why(const Ending& ending, const SiteStatus& site) {
     const auto says = [&](const Error& error) {
@@ -199,7 +216,7 @@ struct Conclusion {
 };
 Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
                             const std::string& left_over_file, Report& report) {
-    const auto& [run, owner, ending] = part;
+    const auto& [run, owner, ending, went_on] = part;
     // What has begun is cut, if it is, whatever it had reached.
     report.session_stands();
     const auto failures = store.failures(run.id, mover::Outcome::kMaxFailures);
@@ -235,8 +252,12 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
         cancelled.message = "cancelled";
         report.error(cancelled);
     }
-    for (const SiteStatus& site : *statuses)
-        tell(words_of_site(site, !says_why(ending, site)), report);
+    const auto goes = how_it_goes(part, store);
+    if (!goes) return goes.error();
+    for (const SiteStatus& site : *statuses) {
+        tell(words_of_site(site, {.run = *goes, .why = !says_why(ending, site), .whole = went_on}),
+             report);
+    }
     if (auto gone = remove_marks(job, run.id, store); !gone) return gone.error();
     auto kept = keep_left_over(job, part, store, left_over_file, report);
     if (!kept) return kept.error();
@@ -283,16 +304,18 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
         if (!ran) return ran.error();
     }
     const std::string owner = fresh_owner();
-    const auto run = begin_or_go_on(job, **store, owner, report);
-    if (!run) return run.error();
+    const auto begun = begin_or_go_on(job, **store, owner, report);
+    if (!begun) return begun.error();
+    const Run& run = begun->run;
     const auto carrier = make_carrier(job, access);
     const auto lanes = Lanes::make(*carrier, job.lanes);
     if (!lanes) return lanes.error();
     Conductor conductor(job, **store, **lanes, owner,
                         [&](const std::string& text) { report.note(text); });
-    const auto ending = conductor.conduct(*run);
+    const auto ending = conductor.conduct(run);
     if (!ending) return ending.error();
-    const auto ended = conclude(job, {*run, owner, *ending}, **store, arguments.left_over, report);
+    const auto ended =
+        conclude(job, {run, owner, *ending, begun->went_on}, **store, arguments.left_over, report);
     if (!ended) return ended.error();
     if (ending->how != Ending::How::interrupted) tell_others(job, **store, *ended, report);
     return {};
@@ -305,7 +328,8 @@ Result<void> status(const Job& job, Store& store, Report& report) {
     if (!status) return status.error();
     show(words_of_status(job, *status), report);
     if (!status->run) return {};
-    for (const SiteStatus& site : status->sites) show(words_of_site(site), report);
+    for (const SiteStatus& site : status->sites)
+        show(words_of_site(site, {.run = how_it_goes(*status)}), report);
     const auto failures = store.failures(status->run->id, mover::Outcome::kMaxFailures);
     if (!failures) return failures.error();
     for (const Failure& failure : *failures) show(words_of_failure(job, failure), report);
@@ -373,10 +397,11 @@ Result<void> cancel(Store& store, Report& report) {
     return store.set_request(Request::none);  // a pause was of what is over
 }
 
-Result<void> history(Store& store, Report& report) {
+Result<void> history(const Job& job, Store& store, Report& report) {
     const auto runs = store.runs(kMostHistory);
     if (!runs) return runs.error();
     for (const Run& run : *runs) show(words_of_run(run), report);
+    if (runs->empty()) report.note("no run of " + job.name + " yet");
     return {};
 }
 
@@ -392,7 +417,7 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
     if (verb == "pause") return (*store)->set_request(Request::pause);
     if (verb == "resume") return (*store)->set_request(Request::none);
     if (verb == "cancel") return cancel(**store, report);
-    if (verb == "history") return history(**store, report);
+    if (verb == "history") return history(job, **store, report);
     return usage(verb, "is no command of a job",
                  "it is one of plan, run, status, pause, resume, cancel, history, watch");
 }

@@ -307,7 +307,7 @@ Result<bool> Conductor::start_listing(std::uint32_t number) {
 Result<Lease> Conductor::lease(std::uint32_t number, TaskState from) {
     LeaseRequest wanted = request(number);
     wanted.from = from;
-    wanted.one_directory = from == TaskState::waiting;
+    wanted.one_directory = from == TaskState::waiting && !job_.carries_trees();
     return store_.lease(wanted);
 }
 
@@ -403,8 +403,8 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
         site.pause = std::clamp(2 * site.pause, kFirstPause, kLongestPause);
         site.not_before = now + site.pause;
         if (!site.troubled)
-            say_(job_.sites[number].text + ": " + error.sentence() + "; trying again for up to " +
-                 format_duration(job_.patience));
+            say_(job_.sites[number].text + ": " + error.sentence() + "; trying again until " +
+                 format_duration(job_.patience) + " have passed without a byte");
     }
     site.troubled = true;
     return store_.set_trouble(run_, number, error.sentence());
@@ -455,6 +455,10 @@ void Conductor::add(const mover::Outcome& outcome) {
     next.failed = 0;
     next.skipped = 0;
     next.cut.reset();
+    // What one load left of a file stands there for the next: of ours it is no news.
+    const std::uint64_t ours = std::min(next.bytes_kept, cut_bytes_);
+    cut_bytes_ += (outcome.cut ? outcome.bytes : 0) - ours;
+    next.bytes_kept += result_.moved.bytes_kept - ours;
     next.links += result_.moved.links;
     next.directories += result_.moved.directories;
     add_try(result_.moved, next);

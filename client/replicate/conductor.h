@@ -142,6 +142,7 @@ class Conductor {
     bool ending_ = false;
     BitRate rate_{-1};  // of a lane
     WallTime next_beat_ = kNoTime;
+    std::uint64_t cut_bytes_ = 0;  // that we moved and that may be found kept
     Ending result_;
 };
 

@@ -85,6 +85,8 @@ struct Job {
 
     // What must not change while a run is unfinished: sources, destinations, rules.
     std::string shape() const;
+    // Whether one session carries files of several directories: what is local has any name there.
+    bool carries_trees() const { return direction == session::Direction::put && !source; }
     // Where the sources stand; nothing: here.
     std::optional<Server> source_server() const;
     // Whether the destinations are here, on each of several hosts (`shared`: the state is theirs).

@@ -1,6 +1,10 @@
 #include "client/replicate/load.h"
 
+#include <algorithm>
 #include <iterator>
+#include <set>
+
+#include "common/transfer/names.h"
 
 namespace lambda::client::replicate {
 namespace {
@@ -28,6 +32,31 @@ std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t&
     return links;
 }
 
+void name_tasks(mover::Outcome& outcome, const TaskNames& names) {
+    const auto name = [&](std::string& told) {
+        auto known = names.find(told);
+        if (known == names.end()) known = names.find(transfer::base_name(told));
+        if (known != names.end()) told = known->second;
+    };
+    for (std::string& done : outcome.done) name(done);
+    for (mover::FileFailure& failure : outcome.failures) name(failure.name);
+    for (mover::Skipped& skipped : outcome.skips) name(skipped.name);
+}
+
+void rest_is_done(mover::Outcome& outcome, const TaskNames& names) {
+    std::set<std::string> tasks, undone;
+    for (const auto& [told, task] : names) tasks.insert(task);
+    for (const mover::FileFailure& failure : outcome.failures) undone.insert(failure.name);
+    for (const mover::Skipped& skipped : outcome.skips) undone.insert(skipped.name);
+    const bool all_told = outcome.failed == outcome.failures.size() &&
+                          outcome.skipped == outcome.skips.size() &&
+                          std::includes(tasks.begin(), tasks.end(), undone.begin(), undone.end());
+    if (outcome.cut || !all_told) return;
+    outcome.done.clear();
+    std::set_difference(tasks.begin(), tasks.end(), undone.begin(), undone.end(),
+                        std::back_inserter(outcome.done));
+}
+
 void add(mover::Outcome& sum, mover::Outcome next) {
     const auto join = [](auto& into, auto& from) {
         into.insert(into.end(), std::make_move_iterator(from.begin()),
@@ -37,6 +66,9 @@ void add(mover::Outcome& sum, mover::Outcome next) {
     join(next.failures, sum.failures);
     next.failed += sum.failed;
     next.bytes += sum.bytes;
+    next.bytes_kept += sum.bytes_kept;
+    next.files += sum.files;
+    next.verified += sum.verified;
     sum = std::move(next);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,14 @@ std::string directory_of(const std::string& name);
 // of one transfer take beside the job's own; `next` moves on.
 std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t& next,
                                     const std::function<bool(const Task&)>& wanted);
+
+// The names of a load's tasks, by what the outcome of its transfer calls them.
+using TaskNames = std::map<std::string, std::string>;
+// What the outcome tells by name, it calls as the tasks are called then.
+void name_tasks(mover::Outcome& outcome, const TaskNames& names);
+// Of names below directories an outcome tells failures alone. What was done is the rest, where each
+// failure was told, of a task.
+void rest_is_done(mover::Outcome& outcome, const TaskNames& names);
 
 // The sum of two transfers of one load.
 void add(mover::Outcome& sum, mover::Outcome next);

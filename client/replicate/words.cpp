@@ -1,7 +1,6 @@
 #include "client/replicate/words.h"
 
 #include <algorithm>
-#include <cctype>
 #include <ctime>
 
 #include "common/base/units.h"
@@ -60,6 +59,20 @@ std::string json_of(const std::vector<SiteStatus>& sites) {
     return "[" + list + "]";
 }
 
+// Of what nobody does, nothing is under way.
+const char* word_of(SiteState state, SiteSaid::Run run) {
+    if (state == SiteState::done || state == SiteState::given_up) return word(state);
+    switch (run) {
+        case SiteSaid::Run::goes_on:
+            return word(state);
+        case SiteSaid::Run::cut:
+            return "cut, goes on with the next run";
+        case SiteSaid::Run::over:
+            return "not done";
+    }
+    LAMBDA_ASSERT(false);
+}
+
 const Mover* alive(const std::vector<Mover>& movers, const std::string& owner) {
     const auto found = std::find_if(movers.begin(), movers.end(),
                                     [&](const Mover& mover) { return mover.owner == owner; });
@@ -107,22 +120,6 @@ JsonObject& describe(JsonObject& json, const Run& run) {
         .text("started", at(run.started, true));
     if (run.ended != kNoTime) json.text("ended", at(run.ended, true));
     return json;
-}
-
-std::string percent_encoded(const std::string& raw) {
-    std::string text;
-    for (const char c : raw) {
-        const auto byte = static_cast<unsigned char>(c);
-        if ((byte < 128 && std::isalnum(byte) != 0) ||
-            std::string_view("/._~-").find(c) != std::string_view::npos) {
-            text += c;
-            continue;
-        }
-        char escaped[4];
-        std::snprintf(escaped, sizeof escaped, "%%%02X", byte);
-        text += escaped;
-    }
-    return text;
 }
 
 }  // namespace
@@ -244,15 +241,17 @@ Words words_of_run(const Run& run) {
     return words;
 }
 
-Words words_of_site(const SiteStatus& status, bool why) {
+Words words_of_site(const SiteStatus& status, const SiteSaid& said) {
     Words words;
     words.json.text("event", "destination").raw("status", json_of(status).line());
     const bool but = status.state == SiteState::done && status.failed > 0;
-    words.text = status.place + ": " + word(status.state) + (but ? " but for what failed" : "") +
-                 "; moved " + files(status.moved) + "; same " + files(status.same);
+    words.text = status.place + ": " + word_of(status.state, said.run) +
+                 (but ? " but for what failed" : "") + "; moved " + files(status.moved) +
+                 (said.whole ? " in the whole run" : "") + "; " + files(status.same) +
+                 " stood there already";
     if (status.waiting.files > 0) words.text += "; to move " + files(status.waiting);
     if (status.failed > 0) words.text += "; " + std::to_string(status.failed) + " failed";
-    if (why && !status.trouble.empty()) words.text += "; " + status.trouble;
+    if (said.why && !status.trouble.empty()) words.text += "; " + status.trouble;
     return words;
 }
 
@@ -270,6 +269,11 @@ Words words_of_failure(const Job& job, const Failure& failure) {
                  failure.error.message + " (" + std::to_string(failure.attempts) +
                  (failure.attempts == 1 ? " try)" : " tries)");
     return words;
+}
+
+SiteSaid::Run how_it_goes(const JobStatus& status) {
+    if (!status.run || status.run->state != RunState::running) return SiteSaid::Run::over;
+    return status.movers.empty() ? SiteSaid::Run::cut : SiteSaid::Run::goes_on;
 }
 
 Words words_of_status(const Job& job, const JobStatus& status) {
@@ -296,7 +300,7 @@ Words words_of_status(const Job& job, const JobStatus& status) {
         waiting.bytes += site.waiting.bytes;
         failed += site.failed;
     }
-    const bool cut = status.run->state == RunState::running && status.movers.empty();
+    const bool cut = how_it_goes(status) == SiteSaid::Run::cut;
     words.text = job.name + ": run " + std::to_string(status.run->id) + " of " +
                  at(status.run->started, false) + ": " +
                  (cut ? "cut; the next run goes on from there" : word(status.run->state));

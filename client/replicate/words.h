@@ -25,8 +25,13 @@ Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& sourc
 // Of a destination that did not answer.
 Words words_of_unreached(const Site& site, const Error& error);
 Words words_of_run(const Run& run);
-// `why`: with what its trouble is; as an object always.
-Words words_of_site(const SiteStatus& status, bool why = true);
+struct SiteSaid {
+    enum class Run { goes_on, cut, over };  // cut: nobody is at work on it
+    Run run = Run::goes_on;
+    bool why = true;     // with what its trouble is; as an object always
+    bool whole = false;  // other figures beside it are of a part of the run
+};
+Words words_of_site(const SiteStatus& status, const SiteSaid& said);
 Words words_of_failure(const Job& job, const Failure& failure);
 
 struct JobStatus {
@@ -36,6 +41,7 @@ struct JobStatus {
     std::vector<MoverTally> tallies{};  // of all that had a part in the run
     Request request = Request::none;
 };
+SiteSaid::Run how_it_goes(const JobStatus& status);
 // The whole in one line.
 Words words_of_status(const Job& job, const JobStatus& status);
 // The summary for hooks: one JSON object.

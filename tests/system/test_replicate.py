@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import re
 import signal
 import stat
 import threading
@@ -276,15 +277,24 @@ class Replicate(Jobs):
         server = self.server()
         job = self.job([server.url("copy")], batch_files=4, rate_limit="8Mbit/s")
         copy = os.path.join(server.root, "copy")
-        run = self.start("replicate", job)
+        run = self.start("replicate", job, json=False)
         wait_for(lambda: len(names_below(copy)) >= 8, "the first files", alive=run.running)
         run.signal(signal.SIGTERM)
         self.assertEqual(run.wait(), CUT, run.stdout + run.stderr)
         had = names_below(copy)
-        self.assertIn("cut; the next run goes on", self.replicate(job, "status", json=False).stdout)
-        result = self.replicate(job)
-        self.assert_done(result)
+        status = self.replicate(job, "status", json=False).stdout
+        self.assertIn("cut; the next run goes on", status)
+        self.assertIn("/copy: cut, goes on with the next run; moved ", status)
+        self.assertIn("/copy: cut, goes on with the next run; moved ", run.stderr)
+        self.assertNotIn("moving", status)
+        kept = [name for name in os.listdir(self.scratch) if name.startswith("job.db")]
+        self.assertEqual({stat.S_IMODE(os.stat(os.path.join(self.scratch, name)).st_mode) for name in kept}, {0o600})
+        result = self.replicate(job, json=False)
+        self.assertEqual(result.code, DONE, str(result))
         self.assertIn("goes on with run 1", result.stderr)
+        # Figures of the run beside those of this process, which moved the rest.
+        self.assertRegex(result.stderr, r"/copy: done; moved 60 files, .* in the whole run; 0 files, 0 B stood there")
+        self.assertLess(int(re.search(r"^(\d+) files done", result.stderr, re.M).group(1)), 60)
         now = names_below(copy)
         self.assertEqual({name: now[name] for name in had}, had, "moved again")
         self.assertEqual(tree_of(copy), tree_of(self.source))
@@ -410,7 +420,12 @@ class Replicate(Jobs):
             self.assertIn(said, result.said())
             self.assertRegex(result.said(), r"job\.yaml:\d+: ")
         self.assert_failed(self.replicate(self.job(["lambda://127.0.0.1:1/copy"]), "start"), USAGE)
-        self.assert_failed(self.replicate(os.path.join(self.scratch, "none.yaml")), USAGE)
+        none = self.replicate(os.path.join(self.scratch, "none.yaml"))
+        self.assert_failed(none, USAGE)
+        self.assertIn("cannot read the job", none.said())
+        never = self.job(["lambda://127.0.0.1:1/copy"])
+        self.assertIn("no run of job yet", self.replicate(never, "history", json=False).stderr)
+        self.assertEqual([e["event"] for e in self.replicate(never, "history").events], ["summary"])
         gone = self.replicate(self.job(["lambda://127.0.0.1:1/copy"], patience="0s"))
         self.assertEqual(gone.code, 3, str(gone))
         with open(gone.summary["left_over"], "rb") as file:

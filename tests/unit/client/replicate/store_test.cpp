@@ -1,5 +1,9 @@
 // What every store keeps to, be it in SQLite or in PostgreSQL: runs, what stands, who may.
+#include <sys/stat.h>
+
 #include <barrier>
+#include <filesystem>
+#include <set>
 #include <thread>
 
 #include "tests/unit/client/replicate/stores.h"
@@ -183,6 +187,23 @@ TEST_CASE("one process conducts at a time where the state is a file, others may 
     CHECK(good(one->view(run.id)).request == Request::cancel);
     CHECK(good(one->end_run(run.id, RunState::cancelled, "me")));
     CHECK(good(one->view(run.id)).request == Request::none);
+}
+
+TEST_CASE("the state's files are their user's alone, whatever the umask") {
+    const Scratch scratch;
+    const ::mode_t before = ::umask(0);
+    const auto database = good(SqliteDatabase::open(scratch / "state.db"));
+    CHECK(good(database->conduct()));
+    good(database->execute("CREATE TABLE kept (number INTEGER)"));
+    ::umask(before);
+    std::set<std::string> names;
+    for (const auto& file : std::filesystem::directory_iterator(scratch / "")) {
+        using std::filesystem::perms;
+        names.insert(file.path().filename());
+        CHECK(file.status().permissions() == (perms::owner_read | perms::owner_write));
+    }
+    CHECK(names ==
+          std::set<std::string>{"state.db", "state.db-shm", "state.db-wal", "state.db.lock"});
 }
 
 TEST_CASE("what is no state is refused") {

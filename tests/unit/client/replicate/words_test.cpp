@@ -1,0 +1,65 @@
+// What a job's commands say of its destinations, and how the outcome of a load names its tasks.
+#include "client/replicate/words.h"
+
+#include "client/replicate/load.h"
+#include "tests/support/catch.h"
+
+namespace lambda::client::replicate {
+namespace {
+
+SiteStatus half_done() {
+    SiteStatus status{.state = SiteState::moving, .place = "h:x"};
+    status.moved = {2, 2 * KiB};
+    status.same = {1, 1 * KiB};
+    status.waiting = {3, 3 * KiB};
+    return status;
+}
+
+TEST_CASE("of what nobody does nothing is moving") {
+    SiteStatus status = half_done();
+    CHECK(words_of_site(status, {}).text ==
+          "h:x: moving; moved 2 files, 2.00 KiB; 1 file, 1.00 KiB stood there already; to move 3 "
+          "files, 3.00 KiB");
+    CHECK_THAT(words_of_site(status, {.run = SiteSaid::Run::cut}).text,
+               Catch::StartsWith("h:x: cut, goes on with the next run; moved 2 files"));
+    CHECK_THAT(words_of_site(status, {.run = SiteSaid::Run::over}).text,
+               Catch::StartsWith("h:x: not done; moved 2 files"));
+    CHECK_THAT(words_of_site(status, {.whole = true}).text,
+               Catch::Contains("moved 2 files, 2.00 KiB in the whole run; "));
+    status.state = SiteState::done;
+    CHECK_THAT(words_of_site(status, {.run = SiteSaid::Run::cut}).text,
+               Catch::StartsWith("h:x: done; "));
+}
+
+TEST_CASE("a run is cut where nobody is at work on it") {
+    JobStatus status;
+    CHECK(how_it_goes(status) == SiteSaid::Run::over);
+    status.run = Run{.id = 1, .shape = {}, .state = RunState::running};
+    CHECK(how_it_goes(status) == SiteSaid::Run::cut);
+    status.movers.push_back({.owner = "h:1:2"});
+    CHECK(how_it_goes(status) == SiteSaid::Run::goes_on);
+    status.run->state = RunState::cancelled;
+    CHECK(how_it_goes(status) == SiteSaid::Run::over);
+}
+
+TEST_CASE("where failures alone are told, the rest is done, if all of them were told of tasks") {
+    const TaskNames names{{"a/f", "a/f"}, {"b/f", "b/f"}, {"/src/b/f", "b/f"}, {"c", "c"}};
+    mover::Outcome outcome;
+    outcome.add_failure("/src/b/f", Error{});
+    name_tasks(outcome, names);
+    CHECK(outcome.failures.front().name == "b/f");
+    rest_is_done(outcome, names);
+    CHECK(outcome.done == std::vector<std::string>{"a/f", "c"});
+    for (int wrong = 0; wrong < 3; ++wrong) {
+        mover::Outcome other = outcome;
+        other.done.clear();
+        if (wrong == 0) other.add_failure("a", Error{});  // no task
+        if (wrong == 1) other.cut.emplace();
+        if (wrong == 2) ++other.skipped;  // one that was not told
+        rest_is_done(other, names);
+        CHECK(other.done.empty());
+    }
+}
+
+}  // namespace
+}  // namespace lambda::client::replicate
