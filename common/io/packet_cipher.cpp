@@ -2,13 +2,13 @@
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
-#include <xxhash.h>
 
 #include <array>
 #include <chrono>
 #include <cstring>
 #include <string_view>
 
+#include "common/base/xxh3.h"
 #include "common/io/aead.h"
 #include "common/io/machine.h"
 #ifdef LAMBDA_VECTOR_GCM
@@ -213,7 +213,9 @@ class ClearCipher final : public ports::PacketCipher {
         for (const ports::SealJob& job : jobs) {
             std::byte* tag =
                 append(append(job.packet + ports::kHeaderBytes, job.text), job.trailer);
-            store_u64(tag, sum(job.number, ByteView(job.packet, tag)));
+            store_u64(tag, job.number);
+            const ByteView counted(job.packet, tag + kClearTagBytes);
+            store_u64(tag, XXH3_64bits_withSeed(counted.data(), counted.size(), seed(job.number)));
         }
     }
 
@@ -229,14 +231,17 @@ class ClearCipher final : public ports::PacketCipher {
     }
 
   private:
+    std::uint64_t seed(std::uint64_t number) {
+        return seeds_.at(number >> kAgeShift, schedule_,
+                         [](std::uint64_t& fresh, const FlowKey& derived) {
+                             fresh = load_u64(derived.key.data());
+                         });
+    }
+
     std::uint64_t sum(std::uint64_t number, ByteView covered) {
-        const std::uint64_t seed = seeds_.at(number >> kAgeShift, schedule_,
-                                             [](std::uint64_t& fresh, const FlowKey& derived) {
-                                                 fresh = load_u64(derived.key.data());
-                                             });
         std::array<std::byte, 8> counted;
         store_u64(counted.data(), number);
-        XXH3_64bits_reset_withSeed(state_, seed);
+        XXH3_64bits_reset_withSeed(state_, seed(number));
         XXH3_64bits_update(state_, covered.data(), covered.size());
         XXH3_64bits_update(state_, counted.data(), counted.size());
         return XXH3_64bits_digest(state_);

@@ -1,15 +1,10 @@
 #include "common/transfer/digest.h"
 
-#ifdef LAMBDA_XXHASH_DISPATCHES
-#include <xxh_x86dispatch.h>  // in place of each function that it has
-#else
-#include <xxhash.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 
 #include "common/base/assert.h"
+#include "common/base/xxh3.h"
 
 namespace lambda::transfer {
 namespace {
