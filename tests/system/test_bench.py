@@ -130,6 +130,15 @@ class Bench(Case):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
 
+    def test_told_to_stop_it_leaves_nothing(self):
+        process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1000000")
+        wait_for(lambda: "lambda-ftp" in map(name_of, children(process.pid)), "a client", alive=process.running)
+        started = children(process.pid)
+        process.signal(signal.SIGTERM)
+        self.assertEqual(process.wait(), 128 + signal.SIGTERM)
+        self.assertEqual(in_memory(process.pid), [])
+        wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
+
     def test_what_arrives_wrong_is_no_figure(self):
         need_isolation()
         process = self.start("segments", "--size", "4MiB", "--rounds", "1", "--seconds", "0.1", path=self.wrong_curl())

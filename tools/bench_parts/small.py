@@ -25,7 +25,7 @@ from bench_parts.lab import Lab, Path
 from bench_parts.ours import Ours, summary
 from bench_parts.path import milliseconds
 from bench_parts.place import Folder
-from bench_parts.processes import Served, flushed, timed
+from bench_parts.processes import Served, timed
 from bench_parts.rsync import Rsync
 from bench_parts.server import Lambda
 from bench_parts.table import shown, table
@@ -137,11 +137,9 @@ class BesideRsync:
 
     def run(self, verb, source, target):
         command = self.rsync.command(verb, source + "/", target + "/", *self.options)
-        if self.name == "rsync-syncfs":
-            where = os.path.join(self.root, target) if verb == "put" else target
-            command = flushed(command, where)
+        where = os.path.join(self.root, target) if verb == "put" else target
         served = self.rsync.begin()
-        run = timed(command, os.environ)
+        run = timed(command, os.environ, flushed=where if self.name == "rsync-syncfs" else None)
         run.pop("said")
         return run | served.cost()
 
