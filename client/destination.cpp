@@ -101,7 +101,13 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
                                              : joined(plan.remote_target, *below));
     }
     for (const Item& item : plan.items) {
-        if (item.pattern) continue;
+        if (item.pattern) {
+            const std::string directory =
+                item.path.substr(0, item.path.size() - base_name(item.path).size());
+            const bool known = directory.find_first_of("*?[") == std::string::npos;
+            if (known && plan.items.size() == 1) return path_at_server(directory + name);
+            continue;
+        }
         if (path_at_server(name) == path_at_server(item.path)) return path_at_server(name);
         const auto below =
             item.name == "." ? std::optional<std::string>(name) : within(item.name, name);

@@ -455,13 +455,19 @@ void Conductor::add(const mover::Outcome& outcome) {
     next.failed = 0;
     next.skipped = 0;
     next.cut.reset();
-    // What one load left of a file stands there for the next: of ours it is no news.
-    const std::uint64_t ours = std::min(next.bytes_kept, cut_bytes_);
+    // Loads are of different files, but for what one that was cut left to the next: of ours it is
+    // no news.
+    const std::uint64_t ours = std::min(outcome.bytes_kept, cut_bytes_);
     cut_bytes_ += (outcome.cut ? outcome.bytes : 0) - ours;
-    next.bytes_kept += result_.moved.bytes_kept - ours;
+    const std::uint64_t kept = result_.moved.bytes_kept + outcome.bytes_kept - ours;
+    const std::uint64_t adopted = result_.moved.adopted + outcome.adopted;
+    const std::uint64_t adopted_bytes = result_.moved.adopted_bytes + outcome.adopted_bytes;
     next.links += result_.moved.links;
     next.directories += result_.moved.directories;
     add_try(result_.moved, next);
+    result_.moved.bytes_kept = kept;
+    result_.moved.adopted = adopted;
+    result_.moved.adopted_bytes = adopted_bytes;
 }
 
 bool Conductor::over() const {

@@ -46,7 +46,14 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     all.leaves_again += sum.leaves_again;
     all.mended += sum.mended;
     all.deleted += sum.deleted;
-    all.bytes_kept = next.bytes_kept;
+    // What the tries before moved stands there for this one: no news to the user, at most all of
+    // it.
+    const auto older = [](std::uint64_t before, std::uint64_t stands, std::uint64_t moved) {
+        return std::max(before, stands - std::min(stands, moved));
+    };
+    all.bytes_kept = older(sum.bytes_kept, next.bytes_kept, sum.bytes);
+    all.adopted = older(sum.adopted, next.adopted, sum.files);
+    all.adopted_bytes = older(sum.adopted_bytes, next.adopted_bytes, sum.bytes);
     all.done.insert(all.done.end(), sum.done.begin(), sum.done.end());
     all.failed += sum.failed;
     all.failures.insert(all.failures.begin(), sum.failures.begin(), sum.failures.end());

@@ -42,7 +42,8 @@ bool may_pass(const Error& error);
 // does not.
 bool comes_back(const Error& error);
 
-// The outcome of several tries as one: what moved is summed, what stands is that of the last.
+// The outcome of several tries as one: what moved is summed; what stood there is what none of them
+// moved.
 void add_try(mover::Outcome& sum, const mover::Outcome& next);
 
 // Tries as they are made, of which one may go over what the one before failed at.

@@ -108,5 +108,6 @@ TEST_CASE("what stands at a server is written from its root on, however a transf
     CHECK(there(got, "a/f") == "/runs/a/f");
     CHECK(there(got, "runs/a") == "/runs/a");
     CHECK(there(*plan_get({"h:b/", "/nowhere"}), "f") == "/b/f");
-    CHECK(there(*plan_get({"h:c/*", "/nowhere"}), "f") == "f");
+    CHECK(there(*plan_get({"h:c/*", "/nowhere"}), "f") == "/c/f");
+    CHECK(there(*plan_get({"h:*/c", "/nowhere"}), "f") == "f");
 }

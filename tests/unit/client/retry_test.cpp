@@ -96,7 +96,11 @@ TEST_CASE("tries are one outcome") {
     first.add_failure("x", Error{});
     second.files = 1;
     second.bytes = 7;
-    second.bytes_kept = 50;
+    first.bytes_kept = 20;
+    first.adopted = 1;
+    second.bytes_kept = 130;  // 100 of them moved before
+    second.adopted = 4;       // two of them, too
+    second.adopted_bytes = 90;
     second.done = {"c"};
     add_try(sum, first);
     CHECK(sum.cut);
@@ -104,8 +108,13 @@ TEST_CASE("tries are one outcome") {
     CHECK_FALSE(sum.cut);
     CHECK(sum.files == 3);
     CHECK(sum.bytes == 107);
-    CHECK(sum.bytes_kept == 50);
+    CHECK(sum.bytes_kept == 30);
+    CHECK(sum.adopted == 2);
+    CHECK(sum.adopted_bytes == 0);
     CHECK(sum.failed == 1);
     CHECK(sum.failures.size() == 1);
     CHECK(sum.done.size() == 3);
+    add_try(sum, {});  // one that did not come to look
+    CHECK(sum.bytes_kept == 30);
+    CHECK(sum.adopted == 2);
 }
