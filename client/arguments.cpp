@@ -48,6 +48,27 @@ Result<void> settle_plan(Arguments& into) {
     return {};
 }
 
+// What somebody may have meant who wrote an option that there is not: one with the same beginning,
+// or what other programs call so; else empty.
+std::string meant_by(const std::string& word, const CLI::App& app) {
+    if (word == "-r" || word == "-R" || word == "-a" || word == "-avz")
+        return "; trees need no option, and --archive keeps owners, extended attributes and ACLs";
+    if (!word.starts_with("--")) return {};
+    constexpr std::ptrdiff_t kAlike = 3;
+    std::string nearest;
+    std::ptrdiff_t most = 2 + kAlike - 1;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) {
+            const std::string known = "--" + name;
+            const auto apart = std::mismatch(word.begin(), word.end(), known.begin(), known.end());
+            if (apart.first - word.begin() <= most) continue;
+            most = apart.first - word.begin();
+            nearest = known;
+        }
+    }
+    return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
 const Form* named_first(const std::vector<std::string>& words) {
     return words.empty() ? nullptr : find_form(words.front());
 }
@@ -66,7 +87,8 @@ Result<void> take_operands(const CLI::App& app, std::vector<std::string> behind_
     const std::vector<std::string> left = app.remaining();
     for (const std::string& word : left) {
         if (word.size() > 1 && word[0] == '-') {
-            return usage("there is no option " + word + " (a name may follow after --)",
+            return usage("there is no option " + word + meant_by(word, app) +
+                             " (a name may follow after --)",
                          named_first(left));
         }
     }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "client/trial/advice.h"
 #include "common/verdict/wording.h"
 
 namespace lambda::client {
@@ -251,16 +252,12 @@ report::Page trial_page(const TrialStory& story) {
                       .text = {},
                       .command = story.command,
                       .sections = {}};
-    const std::string advice = advice_on_intervals(story.cases);
-    const std::string about =
-        "Medians of the runs of each case, the 95 % confidence interval (of " +
-        std::to_string(kLeastForInterval) +
-        " runs or more), and what held the run back that is nearest to the median.";
+    std::string about = "Medians of the runs of each case, the 95 % confidence interval (of " +
+                        std::to_string(kLeastForInterval) +
+                        " runs or more), and what held the run back that is nearest to the median.";
+    for (const std::string& sentence : advice(story.cases)) about += "\n" + sentence + ".";
     page.sections.push_back(
-        {.title = "Cases",
-         .text = advice.empty() ? about : about + "\nWide intervals: " + advice + ".",
-         .tables = {case_table(story)},
-         .charts = {}});
+        {.title = "Cases", .text = about, .tables = {case_table(story)}, .charts = {}});
     for (const Leg& leg : all_legs()) {
         std::vector<CaseResult> of_leg;
         std::copy_if(story.cases.begin(), story.cases.end(), std::back_inserter(of_leg),

@@ -125,23 +125,6 @@ std::string CaseResult::interval() const {
     return text;
 }
 
-std::string advice_on_intervals(const std::vector<CaseResult>& cases) {
-    std::size_t wide = 0;
-    double widest = 0;
-    for (const CaseResult& result : cases) {
-        wide += result.uncertainty() > kMostUncertainty ? 1 : 0;
-        widest = std::max(widest, result.uncertainty());
-    }
-    if (wide == 0) return {};
-    char text[320];
-    std::snprintf(text, sizeof text,
-                  "of %zu of %zu cases the 95 %% interval is wider than %.0f %% of the median to "
-                  "either side (the widest: %.0f %%): give more --repetitions or a larger --size; "
-                  "or other work on these machines or on the path disturbs them",
-                  wide, cases.size(), 100 * kMostUncertainty, 100 * widest);
-    return text;
-}
-
 JsonObject run_json(const TrialCase& what, const Measures& run, unsigned repetition) {
     JsonObject object;
     object.text("event", "run");

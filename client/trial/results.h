@@ -29,10 +29,6 @@ struct CaseResult {
     double uncertainty() const;
 };
 
-// What to do where the intervals of some cases are wider than kMostUncertainty; else empty.
-constexpr double kMostUncertainty = 0.1;
-std::string advice_on_intervals(const std::vector<CaseResult>& cases);
-
 JsonObject run_json(const TrialCase& what, const Measures& run, unsigned repetition);
 JsonObject case_json(const CaseResult& result);
 

@@ -8,6 +8,7 @@
 
 #include "client/place.h"
 #include "client/sources.h"
+#include "client/trial/advice.h"
 #include "client/trial/against.h"
 #include "client/trial/page.h"
 #include "client/trial/runner.h"
@@ -89,8 +90,7 @@ class Trial {
             if (skipped_.contains(what.leg.name)) continue;
             if (!run_case(runner, what, csv)) return;
         }
-        if (const std::string advice = advice_on_intervals(story_.cases); !advice.empty())
-            report_.note(advice);
+        for (const std::string& sentence : advice(story_.cases)) report_.note(sentence);
         if (!arguments_.trial.against.empty()) run_against(cases);
         if (story_.cases.empty())
             report_.error({.fault = Fault::file,

@@ -98,6 +98,17 @@ TEST_CASE("the settings file's values are the defaults") {
     CHECK(parsed->settings.syn == std::chrono::milliseconds(5));
 }
 
+TEST_CASE("an unknown option is told with what may have been meant") {
+    const auto said = [](const char* option) {
+        return parse({"sync", option, "a", "h:"}).error().message;
+    };
+    CHECK_THAT(said("--delet"), Catch::Contains("did you mean --delete?"));
+    CHECK_THAT(said("--stripe=4"), Catch::Contains("did you mean --stripes?"));
+    CHECK_THAT(said("-r"), Catch::Contains("trees need no option"));
+    CHECK_THAT(said("--zz"), !Catch::Contains("did you mean"));
+    CHECK_THAT(said("-9"), !Catch::Contains("did you mean"));
+}
+
 TEST_CASE("wrong command lines are usage errors that say what is wrong") {
     const struct {
         std::vector<const char*> words;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "client/trial/advice.h"
 #include "client/trial/against.h"
 #include "client/trial/measures.h"
 #include "client/trial/page.h"
@@ -155,6 +156,49 @@ TEST_CASE("a case has the verdict of the run nearest to its median") {
     REQUIRE(made.verdict());
     CHECK(made.verdict()->cause == verdict::Cause::rate_limit);
     CHECK_THAT(case_json(made).line(), Catch::Contains("\"cause\":\"rate_limit\""));
+}
+
+TEST_CASE("a trial ends with what to change, that of most cases first") {
+    const auto held_by = [](verdict::Figure waited) {
+        CaseResult made = result(1);
+        made.runs.front().evidence.emplace();
+        made.runs.front().evidence->law = "sabul";
+        made.runs.front().evidence->sender[verdict::Figure::elapsed] = 10'000'000;
+        made.runs.front().evidence->sender[waited] = 9'000'000;
+        return made;
+    };
+    CHECK(advice_on_causes({}).empty());
+    CHECK(advice_on_causes({result(1)}).empty());  // without a verdict
+    const CaseResult limited = held_by(verdict::Figure::limit);
+    const auto said =
+        advice_on_causes({held_by(verdict::Figure::source), limited, result(1), limited});
+    REQUIRE(said.size() == 2);
+    CHECK_THAT(said[0], Catch::Contains("2 of 4 cases (held back by the rate limit"));
+    CHECK_THAT(said[0], Catch::Contains(limited.verdict()->remedy));
+    CHECK_THAT(said[1], Catch::Contains("1 of 4 cases"));
+}
+
+TEST_CASE("cases of a leg are told apart by their intervals alone") {
+    const auto runs_of = [](std::uint16_t stripes, std::vector<double> rates) {
+        CaseResult made = result(1);
+        made.what.settings.stripes = stripes;
+        made.runs.clear();
+        for (const double gbit : rates)
+            made.runs.push_back({.gbit_per_s = gbit, .rates = {}, .evidence = {}});
+        return made;
+    };
+    const CaseResult slow = runs_of(1, {1, 1.01, 0.99}), fast = runs_of(2, {2, 2.01, 1.99});
+    CHECK(advice_on_choice({slow}).empty());
+    auto said = advice_on_choice({slow, fast});
+    REQUIRE(said.size() == 1);
+    CHECK_THAT(said[0], Catch::Contains("2 stripes"));
+    CHECK_THAT(said[0], Catch::Contains("by more than chance"));
+    said = advice_on_choice({slow, fast, runs_of(4, {1.5, 1.9, 2.3})});
+    CHECK_THAT(said[0], Catch::Contains("not told apart from it: "));
+    CHECK_THAT(said[0], Catch::Contains("4 stripes"));
+    CHECK_THAT(said[0], !Catch::Contains("1 stripe,"));
+    said = advice_on_choice({slow, runs_of(2, {2})});
+    CHECK_THAT(said[0], Catch::Contains("too few runs"));
 }
 
 TEST_CASE("wide intervals are said, with what to do") {
