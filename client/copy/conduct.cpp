@@ -380,14 +380,14 @@ namespace {
 
 // After an interruption, which ends every other wait.
 Result<session::Reply> hear_until(Connection& connection, Time deadline) {
-    for (;;) {
+    while (now() < deadline) {
         auto reply = connection.poll();
         if (!reply) return reply.error();
         if (*reply) return **std::move(reply);
-        if (now() >= deadline) return interruption_error();
         pollfd socket{.fd = connection.fd(), .events = connection.events(), .revents = 0};
         poll_until({&socket, 1}, deadline);
     }
+    return interruption_error();
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Result<mover::Outcome> move_files(const Job& job, const Arguments& arguments, co
         for (const auto& [name, task] : tasks) plan.names.push_back(name);
         auto outcome = copy_once(plan, arguments, progressed);
         if (!outcome) return outcome;
-        name_tasks(*outcome, tasks);
+        name_tasks(*outcome, tasks, Told::last_part);
         rest_is_done(*outcome, tasks);
         const bool cut = outcome->cut.has_value();
         add(sum, *std::move(outcome));

@@ -162,7 +162,7 @@ class ClientCarrier final : public Carrier {
         }
         auto outcome = run(plan, arguments(load.rate), progressed);
         if (!outcome) return outcome;
-        name_tasks(*outcome, names);
+        name_tasks(*outcome, names, job_.carries_trees() ? Told::whole : Told::last_part);
         if (job_.carries_trees()) rest_is_done(*outcome, names);
         return outcome;
     }

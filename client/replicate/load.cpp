@@ -32,10 +32,11 @@ std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t&
     return links;
 }
 
-void name_tasks(mover::Outcome& outcome, const TaskNames& names) {
+void name_tasks(mover::Outcome& outcome, const TaskNames& names, Told by) {
     const auto name = [&](std::string& told) {
         auto known = names.find(told);
-        if (known == names.end()) known = names.find(transfer::base_name(told));
+        if (known == names.end() && by == Told::last_part)
+            known = names.find(transfer::base_name(told));
         if (known != names.end()) told = known->second;
     };
     for (std::string& done : outcome.done) name(done);
@@ -51,7 +52,8 @@ void rest_is_done(mover::Outcome& outcome, const TaskNames& names) {
     const bool all_told = outcome.failed == outcome.failures.size() &&
                           outcome.skipped == outcome.skips.size() &&
                           std::includes(tasks.begin(), tasks.end(), undone.begin(), undone.end());
-    if (outcome.cut || !all_told) return;
+    // A file that became a directory since it was listed has moved with what is below it.
+    if (outcome.cut || outcome.directories > 0 || !all_told) return;
     outcome.done.clear();
     std::set_difference(tasks.begin(), tasks.end(), undone.begin(), undone.end(),
                         std::back_inserter(outcome.done));

@@ -20,10 +20,12 @@ std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t&
 
 // The names of a load's tasks, by what the outcome of its transfer calls them.
 using TaskNames = std::map<std::string, std::string>;
+// By their whole names, or by the last part alone of what is told.
+enum class Told { whole, last_part };
 // What the outcome tells by name, it calls as the tasks are called then.
-void name_tasks(mover::Outcome& outcome, const TaskNames& names);
+void name_tasks(mover::Outcome& outcome, const TaskNames& names, Told by);
 // Of names below directories an outcome tells failures alone. What was done is the rest, where each
-// failure was told, of a task.
+// failure was told, of a task, and nothing but files was moved.
 void rest_is_done(mover::Outcome& outcome, const TaskNames& names);
 
 // The sum of two transfers of one load.

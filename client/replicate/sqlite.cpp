@@ -87,8 +87,8 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
     }
     // What SQLite makes beside it has its rights. Of one that stands no descriptor may be closed:
     // this process would lose its locks.
-    const io::Descriptor fresh(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fresh && errno != EEXIST)
+    if (io::Descriptor fresh(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        !fresh && errno != EEXIST)
         return errno_error(Fault::file, "cannot make the job's state", file, errno);
     std::unique_ptr<SqliteDatabase> database(
         new SqliteDatabase(file, clock ? std::move(clock) : machine_ms));

@@ -46,8 +46,9 @@ int directory_below(int base, const std::string& below, bool make) {
     if (opened >= 0) return opened;
     if (errno != ENOENT || !make) return -errno;
     const auto [outer, leaf] = split(below);
-    const Descriptor parent(directory_below(base, outer, true));
-    if (!parent) return -ENOENT;
+    const int above = directory_below(base, outer, true);
+    if (above < 0) return above;
+    const Descriptor parent(above);
     if (::mkdirat(parent.get(), leaf.c_str(), 0777) != 0 && errno != EEXIST) return -errno;
     opened = open_unfollowed(parent.get(), leaf);
     return opened >= 0 ? opened : -errno;

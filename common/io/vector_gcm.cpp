@@ -18,21 +18,19 @@ const std::uint8_t* raw(const std::byte* bytes) {
     return reinterpret_cast<const std::uint8_t*>(bytes);
 }
 
-struct FreeManager {
-    void operator()(IMB_MGR* manager) const { free_mb_mgr(manager); }
-};
-using Manager = std::unique_ptr<IMB_MGR, FreeManager>;
-
 // The table of functions for this processor, which the library chooses and tries with known
-// answers; none where one was wrong. Only read, once it is made.
+// answers; none where one was wrong. Only read, once it is made, and there as long as the process.
 const IMB_MGR* functions() {
-    static const Manager manager = [] {
-        Manager made(alloc_mb_mgr(0));
-        if (made != nullptr) init_mb_mgr_auto(made.get(), nullptr);
-        if (made != nullptr && imb_get_errno(made.get()) != 0) made.reset();
+    static const IMB_MGR* const manager = [] {
+        IMB_MGR* made = alloc_mb_mgr(0);
+        if (made != nullptr) init_mb_mgr_auto(made, nullptr);
+        if (made != nullptr && imb_get_errno(made) != 0) {
+            free_mb_mgr(made);
+            made = nullptr;
+        }
         return made;
     }();
-    return manager.get();
+    return manager;
 }
 
 }  // namespace

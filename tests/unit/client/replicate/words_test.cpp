@@ -46,19 +46,30 @@ TEST_CASE("where failures alone are told, the rest is done, if all of them were 
     const TaskNames names{{"a/f", "a/f"}, {"b/f", "b/f"}, {"/src/b/f", "b/f"}, {"c", "c"}};
     mover::Outcome outcome;
     outcome.add_failure("/src/b/f", Error{});
-    name_tasks(outcome, names);
+    name_tasks(outcome, names, Told::whole);
     CHECK(outcome.failures.front().name == "b/f");
     rest_is_done(outcome, names);
     CHECK(outcome.done == std::vector<std::string>{"a/f", "c"});
-    for (int wrong = 0; wrong < 3; ++wrong) {
+    for (int wrong = 0; wrong < 4; ++wrong) {
         mover::Outcome other = outcome;
         other.done.clear();
         if (wrong == 0) other.add_failure("a", Error{});  // no task
         if (wrong == 1) other.cut.emplace();
         if (wrong == 2) ++other.skipped;  // one that was not told
+        if (wrong == 3) other.directories = 1;
         rest_is_done(other, names);
         CHECK(other.done.empty());
     }
+}
+
+TEST_CASE("what lies below a task is not taken for another task of its last part") {
+    const TaskNames names{{"a", "a"}, {"x", "x"}};
+    mover::Outcome outcome;
+    outcome.add_failure("a/x", Error{});
+    name_tasks(outcome, names, Told::whole);
+    CHECK(outcome.failures.front().name == "a/x");
+    name_tasks(outcome, names, Told::last_part);
+    CHECK(outcome.failures.front().name == "x");
 }
 
 }  // namespace
