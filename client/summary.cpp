@@ -51,9 +51,11 @@ std::string moved_line(const Summary& summary) {
 }
 
 std::string stood_line(const mover::Outcome& o) {
-    return counted(o.adopted, "file") + " stood there already, " + format_size(o.adopted_bytes) +
-           "; " + std::to_string(o.mended) + " of them got other attributes; " +
-           std::to_string(o.deleted) + " deleted";
+    std::string line =
+        counted(o.adopted, "file") + " stood there already, " + format_size(o.adopted_bytes);
+    if (o.mended > 0) line += "; " + std::to_string(o.mended) + " of them got other attributes";
+    if (o.deleted > 0) line += "; " + std::to_string(o.deleted) + " deleted";
+    return line;
 }
 
 std::string dry_run_line(const Summary& summary) {

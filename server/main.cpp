@@ -156,7 +156,9 @@ int run(int argc, char** argv) {
     add->add_option("--password-file", line.password_file, "The password, on the first line")
         ->required()
         ->type_name("FILE");
-    add->add_option("--root", line.root, "Directory that it is jailed in")->type_name("DIRECTORY");
+    add->add_option("--root", line.root,
+                    "Directory that it is jailed in; needed where the settings name no root")
+        ->type_name("DIRECTORY");
     add->add_flag("--read-only", line.read_only, "It may not change anything");
     CLI::App* const remove = user->add_subcommand("remove", "Remove an account");
     add_place(*remove, line);

@@ -310,6 +310,8 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
     const auto carrier = make_carrier(job, access);
     const auto lanes = Lanes::make(*carrier, job.lanes);
     if (!lanes) return lanes.error();
+    if (const auto standing = status_of(**store); standing && standing->request == Request::pause)
+        report.say("paused before it began; waits for `replicate JOB resume`");
     Conductor conductor(job, **store, **lanes, owner,
                         [&](const std::string& text) { report.note(text); });
     const auto ending = conductor.conduct(run);
@@ -397,6 +399,20 @@ Result<void> cancel(Store& store, Report& report) {
     return store.set_request(Request::none);  // a pause was of what is over
 }
 
+// Of the run under way, or of the next one: a pause that nobody hears would stand unseen.
+Result<void> ask(Store& store, Request request, Report& report) {
+    const auto status = status_of(store);
+    if (!status) return status.error();
+    if (auto asked = store.set_request(request); !asked) return asked;
+    if (request == Request::pause) {
+        if (how_it_goes(*status) != SiteSaid::Run::goes_on)
+            report.say("no run is under way; the next one waits for `replicate JOB resume`");
+    } else if (status->request != Request::pause) {
+        report.note("it was not paused");
+    }
+    return {};
+}
+
 Result<void> history(const Job& job, Store& store, Report& report) {
     const auto runs = store.runs(kMostHistory);
     if (!runs) return runs.error();
@@ -414,8 +430,8 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
     if (!store) return store.error();
     if (verb == "status") return status(job, **store, report);
     if (verb == "watch") return watch(job, **store, report);
-    if (verb == "pause") return (*store)->set_request(Request::pause);
-    if (verb == "resume") return (*store)->set_request(Request::none);
+    if (verb == "pause") return ask(**store, Request::pause, report);
+    if (verb == "resume") return ask(**store, Request::none, report);
     if (verb == "cancel") return cancel(**store, report);
     if (verb == "history") return history(job, **store, report);
     return usage(verb, "is no command of a job",

@@ -104,6 +104,12 @@ Result<void> open_partial(OpenFile& target) {
     for (int i = 0; i < kLockTries; ++i) {
         constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
         Descriptor file(::openat(directory, partial.c_str(), flags | O_CREAT | O_EXCL, 0600));
+        // No writer takes away a name that is to be made: it is the directory that refuses (/proc).
+        if (!file && errno == ENOENT) {
+            return target_error(target.path,
+                                "cannot create: its directory was removed, or takes no new files",
+                                "name another directory");
+        }
         if (!file && errno == EEXIST)
             file = Descriptor(::openat(directory, partial.c_str(), flags));
         if (!file) {

@@ -372,9 +372,22 @@ class Replicate(Jobs):
         self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
         with open(seen) as file:
             self.assertEqual(file.read().count("no run is under way"), 2)
-        self.assert_done(self.replicate(job, "pause"))
+        paused = self.replicate(job, "pause")
+        self.assert_done(paused)
+        self.assertIn("no run is under way; the next one waits", paused.stderr)
         self.assert_done(self.replicate(job, "cancel"))
         self.assertFalse(self.replicate(job, "status").events[0]["paused"])
+
+    def test_a_pause_that_stands_is_told_even_quietly(self):
+        self.files(3, 2 * KIB)
+        server = self.server()
+        job = self.job([server.url("copy")])
+        self.assert_done(self.replicate(job, "pause"))
+        run = self.start("replicate", job, "--quiet", json=False)
+        wait_for(lambda: "paused before it began" in run.stderr, "the word", alive=run.running)
+        self.assert_done(self.replicate(job, "resume"))
+        self.assertEqual(run.wait(), DONE, run.stderr)
+        self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
 
     def test_a_window_and_a_timetable(self):
         self.files(1, 16 * MIB)  # over two minutes at the first rate

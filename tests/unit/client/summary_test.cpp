@@ -36,9 +36,13 @@ TEST_CASE("the end says what moved, and what was there already") {
     summary.outcome.adopted = 1;
     summary.outcome.deleted = 2;
     CHECK(summary_lines(summary) ==
-          std::vector<std::string>{
-              "1 file done, 0 B moved in 0.00 s; 0 verified",
-              "1 file stood there already, 0 B; 0 of them got other attributes; 2 deleted"});
+          std::vector<std::string>{"1 file done, 0 B moved in 0.00 s; 0 verified",
+                                   "1 file stood there already, 0 B; 2 deleted"});
+    summary.outcome.deleted = 0;
+    CHECK(summary_lines(summary).back() == "1 file stood there already, 0 B");
+    summary.outcome.mended = 1;
+    CHECK(summary_lines(summary).back() ==
+          "1 file stood there already, 0 B; 1 of them got other attributes");
 }
 
 TEST_CASE("the end of a dry run says what would be") {

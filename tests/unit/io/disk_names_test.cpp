@@ -77,6 +77,14 @@ TEST_CASE("disk: never more than permission bits, and never set-user-id") {
     CHECK((status.st_mode & 07777) == 0755);
 }
 
+TEST_CASE("disk: a directory that takes no files is no file that is being written") {
+    Harness disk(GENERATE(true, false));
+    const DiskEvent made = disk.create("/proc/lambda-ftp-test", 5);
+    REQUIRE(made.error);
+    CHECK(made.error->message.starts_with("cannot create"));
+    CHECK(made.error->fault == Fault::file);
+}
+
 TEST_CASE("disk: a second writer of one name is refused, a dead one's partial file taken over") {
     const bool uring = GENERATE(true, false);
     const Folder folder;

@@ -218,7 +218,7 @@ TEST_CASE("packet cipher: keys and nonces are those of the protocol, and the cip
     CHECK(EVP_DecryptFinal_ex(context, plain.data() + text.size(), &count) == 1);
     EVP_CIPHER_CTX_free(context);
     const void* seen = secret ? plain.data() : raw + kHeader;
-    CHECK(std::memcmp(seen, text.data(), text.size()) == 0);
+    CHECK((text.empty() || std::memcmp(seen, text.data(), text.size()) == 0));
 }
 
 TEST_CASE("packet cipher: the checksum in clear is that of the protocol") {
