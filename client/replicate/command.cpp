@@ -311,7 +311,7 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
     const auto lanes = Lanes::make(*carrier, job.lanes);
     if (!lanes) return lanes.error();
     if (const auto standing = status_of(**store); standing && standing->request == Request::pause)
-        report.say("paused before it began; waits for `replicate JOB resume`");
+        report.say("a pause from before holds it until `replicate JOB resume`");
     Conductor conductor(job, **store, **lanes, owner,
                         [&](const std::string& text) { report.note(text); });
     const auto ending = conductor.conduct(run);

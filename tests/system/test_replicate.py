@@ -384,7 +384,7 @@ class Replicate(Jobs):
         job = self.job([server.url("copy")])
         self.assert_done(self.replicate(job, "pause"))
         run = self.start("replicate", job, "--quiet", json=False)
-        wait_for(lambda: "paused before it began" in run.stderr, "the word", alive=run.running)
+        wait_for(lambda: "a pause from before holds it" in run.stderr, "the word", alive=run.running)
         self.assert_done(self.replicate(job, "resume"))
         self.assertEqual(run.wait(), DONE, run.stderr)
         self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
