@@ -129,15 +129,16 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
             return error;
         }
         warn_if_readable(password_file);
-        return Login{find_user(server), first_line(*content)};
+        return Login{find_user(server), first_line(*content), password_file};
     }
     if (const char* password = std::getenv(names.variable)) {
-        return Login{find_user(server), password};
+        return Login{find_user(server), password, names.variable};
     }
     std::string netrc;
     if (auto entry = login_in_netrc(server, netrc)) {
         warn_if_readable(netrc);
         if (entry->user.empty()) entry->user = local_user();
+        entry->from = netrc;
         return *std::move(entry);
     }
     const std::string user = find_user(server);
@@ -145,7 +146,7 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
                               std::string("give the password by ") + names.option + ", " +
                                   names.variable + " or ~/.netrc");
     if (!typed) return typed.error();
-    return Login{user, *std::move(typed)};
+    return Login{user, *std::move(typed), "the prompt"};
 }
 
 }  // namespace lambda::client

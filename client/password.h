@@ -25,6 +25,7 @@ inline constexpr PasswordNames kSourcePassword{"--source-password-file",
 struct Login {
     std::string user;
     std::string password;
+    std::string from{};  // where the password stood, for people
 };
 
 // The entry of ~/.netrc for a host (and a user, where that is not empty): machine, default, login,

@@ -31,6 +31,12 @@ void Report::error(const Error& error) {
     record_error(error, to_string(error.side));
 }
 
+void Report::error(const FailureLine& line) {
+    if (!line.below_another) say(line.error.sentence() + line.for_those_below());
+    exit_code_.add(line.error.fault);
+    record_error(line.error, to_string(line.error.side));
+}
+
 void Report::unreached(const Error& error) {
     say(error.sentence());
     exit_code_.add_unreached(error.fault);
@@ -39,21 +45,28 @@ void Report::unreached(const Error& error) {
 
 void Report::error_at(const std::string& side, const Error& error) {
     say_at(side, error);
+    record_error(error, side);
     exit_code_.add(error.fault);
+}
+
+void Report::error_at(const std::string& side, const FailureLine& line) {
+    if (!line.below_another) say_at(side, line.error, line.for_those_below());
+    record_error(line.error, side);
+    exit_code_.add(line.error.fault);
 }
 
 void Report::unreached_at(const std::string& side, const Error& error) {
     say_at(side, error);
+    record_error(error, side);
     exit_code_.add_unreached(error.fault);
 }
 
-void Report::say_at(const std::string& side, const Error& error) {
+void Report::say_at(const std::string& side, const Error& error, const std::string& more) {
     Error bare = error;
     bare.path.clear();
     const std::string where = error.path.empty() ? "the " + side + " server: "
                                                  : error.path + " (on the " + side + " server): ";
-    say(where + bare.sentence());
-    record_error(error, side);
+    say(where + bare.sentence() + more);
 }
 
 void Report::record_error(const Error& error, const std::string& side) {
@@ -96,7 +109,8 @@ void Report::event(const JsonObject& object) {
 }
 
 void Report::live(const std::string& text) {
-    if (!terminal_) return;
+    if (!terminal_ || (text.empty() && !live_)) return;
+    flush();
     const std::string shown = printable(text).substr(0, terminal_width() - 1);
     std::fprintf(stderr, "\r%s\033[K", shown.c_str());
     std::fflush(stderr);
@@ -117,7 +131,6 @@ int Report::finish() {
             "sender took, and moved again: test the memory of both machines, and the receiver's "
             "disk");
     }
-    flush();  // what was listed comes before the summary where both go into one file
     if (outcome_) print_end(summary);
     if (style_.json) {
         const bool judged = !outcome_ || summary.measured();
@@ -128,7 +141,8 @@ int Report::finish() {
     return exit_code_.value();
 }
 
-// stdout; an error of it is told once.
+// stdout, before each word on stderr: where both go into one file, lines stay whole and in their
+// order. An error of it is told once.
 void Report::flush() {
     if (flush_failed_ || std::fflush(stdout) == 0) return;
     flush_failed_ = true;
@@ -141,6 +155,7 @@ void Report::flush() {
 }
 
 void Report::print(const std::string& line) {
+    flush();
     if (live_) std::fputs("\r\033[K", stderr);
     live_ = false;
     std::fprintf(stderr, "%s\n", printable(line).c_str());
@@ -155,6 +170,7 @@ void Report::print_end(const Summary& summary) {
     if (style_.verbose && summary.measured() && !summary.dry_run)
         block += printable(verdict::judge(summary.outcome.evidence).sentence()) + "\n";
     live("");
+    flush();
     std::fputs(block.c_str(), stderr);
 }
 

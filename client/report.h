@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/exit_code.h"
+#include "client/failures.h"
 #include "client/summary.h"
 #include "client/text.h"
 #include "common/base/result.h"
@@ -31,10 +32,13 @@ class Report {
     void session_stands() { exit_code_.session_stands(); }
 
     void error(const Error& error);
+    // What is below another one counts, and is an object with --json, without words of its own.
+    void error(const FailureLine& line);
     // Of one of several places, with which no session ever stood.
     void unreached(const Error& error);
     // Of one of several servers: "PATH (on the SIDE server): MESSAGE; REMEDY".
     void error_at(const std::string& side, const Error& error);
+    void error_at(const std::string& side, const FailureLine& line);
     // Likewise; no session ever stood between them.
     void unreached_at(const std::string& side, const Error& error);
     // Something a user should know, said once; not with --quiet.
@@ -65,7 +69,7 @@ class Report {
 
   private:
     void print(const std::string& line);
-    void say_at(const std::string& side, const Error& error);
+    void say_at(const std::string& side, const Error& error, const std::string& more = {});
     void record_error(const Error& error, const std::string& side);
     void print_end(const Summary& summary);
     void flush();

@@ -50,10 +50,15 @@ std::string moved_line(const Summary& summary) {
     return line;
 }
 
-std::string stood_line(const mover::Outcome& o) {
+// A sync tells of directories and links, too, that got other attributes.
+std::string stood_line(const mover::Outcome& o, const ChangeCount& changes) {
     std::string line =
         counted(o.adopted, "file") + " stood there already, " + format_size(o.adopted_bytes);
-    if (o.mended > 0) line += "; " + std::to_string(o.mended) + " of them got other attributes";
+    if (changes.attributes > 0) {
+        line += "; " + std::to_string(changes.attributes) + " got other attributes";
+    } else if (o.mended > 0) {
+        line += "; " + std::to_string(o.mended) + " of them got other attributes";
+    }
     if (o.deleted > 0) line += "; " + std::to_string(o.deleted) + " deleted";
     return line;
 }
@@ -88,7 +93,8 @@ std::vector<std::string> summary_lines(const Summary& summary) {
         lines.push_back("went on where it was cut: " + format_size(o.bytes_kept) +
                         " more were there already and did not move again");
     }
-    if (o.adopted + o.deleted > 0) lines.push_back(stood_line(o));
+    if (o.adopted + o.deleted + summary.changes.attributes > 0)
+        lines.push_back(stood_line(o, summary.changes));
     return lines;
 }
 

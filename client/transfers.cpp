@@ -6,6 +6,7 @@
 
 #include "client/copy/copy_command.h"
 #include "client/destination.h"
+#include "client/failures.h"
 #include "client/landing.h"
 #include "client/left_over.h"
 #include "client/offer.h"
@@ -324,17 +325,8 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
 
 }  // namespace
 
-Error failure_of(Error error) {
-    if (error.fault == Fault::cut) error.fault = Fault::file;
-    return error;
-}
-
 void report_outcome(const mover::Outcome& outcome, Report& report) {
-    for (const mover::FileFailure& failure : outcome.failures) {
-        Error error = failure_of(failure.error);
-        if (error.path.empty()) error.path = failure.name;
-        report.error(error);
-    }
+    for (const FailureLine& line : failure_lines(outcome.failures)) report.error(line);
     if (outcome.failed > outcome.failures.size()) {
         report.note(std::to_string(outcome.failed - outcome.failures.size()) +
                     " more files failed");
@@ -381,19 +373,22 @@ void end_landing(const Plan& plan, const mover::Outcome& outcome, Report& report
 }
 
 void run(Plan plan, const Arguments& arguments, Report& report) {
+    // Of one name, and of what never began, the command itself is the list.
+    bool tells_more = false;
     std::vector<std::string> left;
     const auto outcome = transfer_with_retries(plan, arguments, report);
     if (outcome) {
         report_outcome(*outcome, report);
         if (outcome->cut && !arguments.receipt.empty())
             report.say("no receipt was written, since nobody signs a transfer that was cut");
+        tells_more = plan.items.size() > 1;
         left = undone(plan, *outcome);
         end_landing(plan, *outcome, report);
     } else {
         report.error(outcome.error());
         for (const Item& item : plan.items) left.push_back(item.argument);
     }
-    keep_left_over(arguments, left, report);
+    if (tells_more || !arguments.left_over.empty()) keep_left_over(arguments, left, report);
 }
 
 // With the sources of --from-file before the destination.

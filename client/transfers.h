@@ -15,10 +15,6 @@ void put(const Arguments& arguments, Report& report);
 void get(const Arguments& arguments, Report& report);
 void sync(const Arguments& arguments, Report& report);
 
-// As users are told of a file that failed: what was in its way may pass (Fault::cut), but no
-// session was cut.
-Error failure_of(Error error);
-
 // Failures, what was skipped, and the summary.
 void report_outcome(const mover::Outcome& outcome, Report& report);
 

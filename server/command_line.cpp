@@ -183,6 +183,9 @@ Result<std::string> remove_user(const std::string& name, const config::ServerSet
 Result<std::string> list_users(const config::ServerSettings& settings) {
     const Result<Accounts> accounts = load_accounts(accounts_file(settings));
     if (!accounts) return accounts.error();
+    if (accounts->empty())
+        return "no accounts in " + accounts_file(settings) +
+               "; one that a server was given with --user stands on its command line alone\n";
     std::string text;
     for (const auto& [name, account] : *accounts) {
         const std::string& root = account.root.empty() ? settings.root : account.root;

@@ -7,6 +7,7 @@
 #include "client/waiting.h"
 #include "common/dialling/retry.h"
 #include "common/session/facts.h"
+#include "common/transfer/filter.h"
 #include "common/transfer/names.h"
 
 namespace lambda::client {
@@ -155,8 +156,10 @@ bool Conductor::look() {
     const auto at_source = source_->exchange("MLST", plan_.source.path);
     if (!at_source) return fail(at_source.error(), Role::source);
     if (at_source->code != 250) {
-        return fail(refusal(*at_source, fault_of(at_source->code), plan_.source.path),
-                    Role::source);
+        Error refused = refusal(*at_source, fault_of(at_source->code), plan_.source.path);
+        if (transfer::has_wildcards(plan_.source.path))
+            refused.remedy = "a copy takes no patterns: name the directory, with --include";
+        return fail(std::move(refused), Role::source);
     }
     const auto source = entry_in(*at_source);
     size_.reset();

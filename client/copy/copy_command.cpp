@@ -20,16 +20,19 @@ using dialling::may_pass;
 using dialling::Retry;
 using dialling::Tries;
 
-void report_error(const Error& error, std::optional<Role> role, Report& report) {
-    if (!role) return report.error(error);
-    report.error_at(to_string(*role), error);
+// An Error or a FailureLine.
+template <typename Told>
+void report_error(const Told& told, std::optional<Role> role, Report& report) {
+    if (!role) return report.error(told);
+    report.error_at(to_string(*role), told);
 }
 
 void report_result(const session::CopyResult& result, std::optional<Role> dialler, Report& report) {
-    const auto tell = [&](const Error& error) {
-        report_error(error, dialler ? role_of(error, *dialler) : std::nullopt, report);
+    const auto side = [&](const Error& error) {
+        return dialler ? role_of(error, *dialler) : std::nullopt;
     };
-    for (const auto& failure : result.failures) tell(failure_of(failure.error));
+    for (const FailureLine& line : failure_lines(outcome_of(result).failures))
+        report_error(line, side(line.error), report);
     if (result.failed > result.failures.size()) {
         report.error({.fault = Fault::file,
                       .message = std::to_string(result.failed - result.failures.size()) +
@@ -49,7 +52,7 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
         report.say(std::to_string(result.unowned) +
                    " did not get their owner, since the receiver is not root there");
     }
-    if (result.cut) tell(*result.cut);
+    if (result.cut) report_error(*result.cut, side(*result.cut), report);
 }
 
 void tell_detached(std::uint64_t number, const Server& server, Report& report) {
@@ -155,6 +158,8 @@ std::string for_people(const session::CopyStatus& status) {
         done && status.files_known > status.files ? status.files_known - status.files : 0;
     if (stood > 0 && status.files == 0)
         return printable(text + "nothing to do: " + counted(stood) + " stood there already" + ends);
+    if (status.state == session::CopyState::moving && status.files_known == 0)
+        return printable(text + "has begun" + ends);
     const bool of_all = !over && status.total_bytes > 0;
     text +=
         of_all ? percent + (" of " + format_size(status.total_bytes)) : format_size(status.bytes);
@@ -230,7 +235,7 @@ void copy(const Arguments& arguments, Report& report) {
     if (!arguments.plan.whole) plan->landing = Landing::of(*plan);
     Conductor conductor(*plan, arguments, report);
     const bool all_done = conduct(conductor, *plan, arguments, report);
-    if (!all_done) keep_left_over(*plan, arguments, report);
+    if (!all_done && !arguments.left_over.empty()) keep_left_over(*plan, arguments, report);
     if (!plan->landing) return;
     // How one ends that goes on by itself is not known here.
     plan->landing->ended(conductor.landed_nothing() || (all_done && !arguments.detach));

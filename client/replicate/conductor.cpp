@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "client/replicate/load.h"
 #include "client/replicate/plan.h"
 #include "common/dialling/retry.h"
 
 namespace lambda::client::replicate {
 
-using dialling::add_try;
 using std::chrono::milliseconds;
 
 Conductor::Conductor(const Job& job, Store& store, Crew& crew, std::string owner, Say say)
@@ -33,6 +33,9 @@ Result<Ending> Conductor::conduct(const Run& run) {
         return site.left && site.state != SiteState::done && site.state != SiteState::given_up;
     });
     if (result_.how == Ending::How::finished && others_go_on) result_.how = Ending::How::left;
+    // Transfers side by side share their seconds.
+    double& moving = result_.moved.transfer_seconds;
+    moving = std::min(moving, std::chrono::duration<double>(carried_).count());
     return std::move(result_);
 }
 
@@ -255,6 +258,7 @@ FleetMark Conductor::mark(std::int64_t listing) const {
 
 void Conductor::start(Work work) {
     if (work.kind != Work::Kind::scan) ++sites_[work.load.site].in_hand;
+    if (work.kind == Work::Kind::carry && carrying_++ == 0) carrying_since_ = crew_.now();
     if (work.load.lease != 0) held_.insert(work.load.lease);
     crew_.start(std::move(work));
 }
@@ -459,15 +463,8 @@ void Conductor::add(const mover::Outcome& outcome) {
     // no news.
     const std::uint64_t ours = std::min(outcome.bytes_kept, cut_bytes_);
     cut_bytes_ += (outcome.cut ? outcome.bytes : 0) - ours;
-    const std::uint64_t kept = result_.moved.bytes_kept + outcome.bytes_kept - ours;
-    const std::uint64_t adopted = result_.moved.adopted + outcome.adopted;
-    const std::uint64_t adopted_bytes = result_.moved.adopted_bytes + outcome.adopted_bytes;
-    next.links += result_.moved.links;
-    next.directories += result_.moved.directories;
-    add_try(result_.moved, next);
-    result_.moved.bytes_kept = kept;
-    result_.moved.adopted = adopted;
-    result_.moved.adopted_bytes = adopted_bytes;
+    next.bytes_kept -= ours;
+    replicate::add(result_.moved, next);
 }
 
 bool Conductor::over() const {

@@ -142,6 +142,10 @@ class Conductor {
     bool ending_ = false;
     BitRate rate_{-1};  // of a lane
     WallTime next_beat_ = kNoTime;
+    // Transfers under way, since when there is one, and how long there was before.
+    std::size_t carrying_ = 0;
+    WallTime carrying_since_ = kNoTime;
+    std::chrono::milliseconds carried_{0};
     std::uint64_t cut_bytes_ = 0;  // that we moved and that may be found kept
     Ending result_;
 };

@@ -1,9 +1,9 @@
 // What the crew has done, and what becomes of it in the store.
 #include <algorithm>
 
+#include "client/failures.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/plan.h"
-#include "client/transfers.h"
 #include "common/dialling/retry.h"
 
 namespace lambda::client::replicate {
@@ -22,6 +22,8 @@ std::string reason_of(const Error& error) {
 
 Result<void> Conductor::handle(Done done) {
     if (done.work.kind != Work::Kind::scan) --sites_[done.work.load.site].in_hand;
+    if (done.work.kind == Work::Kind::carry && --carrying_ == 0)
+        carried_ += crew_.now() - carrying_since_;
     held_.erase(done.work.load.lease);
     switch (done.work.kind) {
         case Work::Kind::scan:
@@ -298,8 +300,13 @@ std::vector<Settled> Conductor::settled_by(const Load& load, const mover::Outcom
             settled.push_back({.id = task.id, .state = TaskState::done, .moved = true});
         } else if (again) {
             settled.push_back(*again);
-        } else if (error != errors.end() || !outcome.cut) {
-            settled.push_back(failed(task, error != errors.end() ? error->second : unsaid));
+        } else if (error != errors.end()) {
+            settled.push_back(failed(task, error->second));
+        } else if (!outcome.cut) {
+            settled.push_back(failed(task, unsaid));
+            // It may be done: it is looked at before it moves again.
+            if (settled.back().state == TaskState::waiting)
+                settled.back().state = TaskState::uncertain;
         } else {
             settled.push_back(
                 {.id = task.id, .state = TaskState::uncertain, .attempts = task.attempts});

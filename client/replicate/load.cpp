@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "common/dialling/retry.h"
 #include "common/transfer/names.h"
 
 namespace lambda::client::replicate {
@@ -59,19 +60,21 @@ void rest_is_done(mover::Outcome& outcome, const TaskNames& names) {
                         std::back_inserter(outcome.done));
 }
 
-void add(mover::Outcome& sum, mover::Outcome next) {
-    const auto join = [](auto& into, auto& from) {
-        into.insert(into.end(), std::make_move_iterator(from.begin()),
-                    std::make_move_iterator(from.end()));
-    };
-    join(next.done, sum.done);
-    join(next.failures, sum.failures);
-    next.failed += sum.failed;
-    next.bytes += sum.bytes;
-    next.bytes_kept += sum.bytes_kept;
-    next.files += sum.files;
-    next.verified += sum.verified;
-    sum = std::move(next);
+void add(mover::Outcome& sum, const mover::Outcome& next) {
+    mover::Outcome both = next;
+    both.links += sum.links;
+    both.directories += sum.directories;
+    both.skipped += sum.skipped;
+    both.skips.insert(both.skips.begin(), sum.skips.begin(), sum.skips.end());
+    if (both.skips.size() > mover::Outcome::kMaxFailures)
+        both.skips.resize(mover::Outcome::kMaxFailures);
+    const std::uint64_t kept = sum.bytes_kept + next.bytes_kept;
+    const std::uint64_t adopted = sum.adopted + next.adopted;
+    const std::uint64_t adopted_bytes = sum.adopted_bytes + next.adopted_bytes;
+    dialling::add_try(sum, both);
+    sum.bytes_kept = kept;
+    sum.adopted = adopted;
+    sum.adopted_bytes = adopted_bytes;
 }
 
 }  // namespace lambda::client::replicate

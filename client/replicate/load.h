@@ -28,7 +28,7 @@ void name_tasks(mover::Outcome& outcome, const TaskNames& names, Told by);
 // failure was told, of a task, and nothing but files was moved.
 void rest_is_done(mover::Outcome& outcome, const TaskNames& names);
 
-// The sum of two transfers of one load.
-void add(mover::Outcome& sum, mover::Outcome next);
+// The sum of two transfers of different files.
+void add(mover::Outcome& sum, const mover::Outcome& next);
 
 }  // namespace lambda::client::replicate

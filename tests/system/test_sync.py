@@ -227,14 +227,15 @@ class Sync(Case):
         os.makedirs(self.daemon.path("to/sub/deep"))
         for name in ("to/gone", "to/sub/deep/e"):
             self.file_with(self.daemon.path(name), b"x")
-        result = self.client("sync", "--delete", source, self.daemon.url("to"), user=nobody)
+        left_over = os.path.join(self.home, "left-over")
+        result = self.client("sync", "--delete", "--left-over", left_over, source, self.daemon.url("to"), user=nobody)
         self.assertEqual(result.code, FILE_FAILED, str(result))
         self.assertIn("nothing was deleted", result.said())
         self.assertTrue(os.path.exists(self.daemon.path("to/gone")))
         self.assert_same(os.path.join(source, "sub/c"), self.daemon.path("to/sub/c"))
         # What was not done stands in a list that the next run takes.
         os.chmod(os.path.join(source, "sub/deep"), 0o755)
-        result = self.sync("--delete", "--from-file", result.summary["left_over"], self.daemon.url("to"))
+        result = self.sync("--delete", "--from-file", left_over, self.daemon.url("to"))
         self.assertEqual(result.summary["files"], 1)
         self.assertFalse(os.path.exists(self.daemon.path("to/gone")))
 

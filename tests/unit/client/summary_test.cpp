@@ -43,6 +43,10 @@ TEST_CASE("the end says what moved, and what was there already") {
     summary.outcome.mended = 1;
     CHECK(summary_lines(summary).back() ==
           "1 file stood there already, 0 B; 1 of them got other attributes");
+    summary.changes.add("attributes", 0);
+    summary.changes.add("attributes", 0);  // a directory
+    CHECK(summary_lines(summary).back() ==
+          "1 file stood there already, 0 B; 2 got other attributes");
 }
 
 TEST_CASE("the end of a dry run says what would be") {

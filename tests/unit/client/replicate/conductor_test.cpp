@@ -145,6 +145,29 @@ TEST_CASE("what failed with directories and links and was not told of counts as 
     CHECK(failures->front().name == "link");
 }
 
+TEST_CASE("what an outcome does not name is looked at, and moves again where it is not done") {
+    JobBench bench(1, "batch_files: 10\nretries: 2\n");
+    bench.fill(30, 1000);
+    bench.world.wordless = 2;
+    VirtualCrew crew(bench.world, 1, kMonday);
+    const Run run = bench.begin(kMonday);
+    REQUIRE(bench.conduct(run, crew).ok());
+    CHECK(good(bench.store->failures(run.id, 100)).empty());
+    bench.check_identical();
+}
+
+TEST_CASE("transfers side by side share their seconds") {
+    JobBench bench(2, "batch_files: 10\n");
+    bench.fill(40, 1000);
+    VirtualCrew crew(bench.world, 4, kMonday);
+    const auto ending = bench.conduct(bench.begin(kMonday), crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->moved.files == 80);
+    CHECK(ending->moved.transfer_seconds > 0);
+    CHECK(ending->moved.transfer_seconds <=
+          std::chrono::duration<double>(crew.now() - kMonday).count());
+}
+
 TEST_CASE("a source that could not be read is left over at each destination, also after a cut") {
     JobBench bench(2, "batch_files: 1\n");
     bench.fill(20, 1'000'000);

@@ -29,6 +29,7 @@ struct World {
     std::function<bool(std::size_t site, WallTime)> down = [](std::size_t, WallTime) {
         return false;
     };
+    std::size_t wordless = 0;    // loads, the first ones, of which an outcome names nothing
     std::set<std::size_t> deaf;  // sites that data do not reach, only control
     std::set<std::size_t> mute;  // sites that serve no other
     WallTime now{};              // also the store's
@@ -73,7 +74,7 @@ class VirtualCrew final : public Crew {
             world_.session +
             (carries ? milliseconds(static_cast<std::int64_t>(bytes / speed)) : milliseconds(0));
         const bool down = work.kind != Work::Kind::scan && world_.down(site, now_);
-        under_way_.push_back({now_ + takes, down, false, std::move(work)});
+        under_way_.push_back({now_, now_ + takes, down, false, std::move(work)});
     }
     void stop() override {
         for (UnderWay& each : under_way_) stop(each);
@@ -108,6 +109,7 @@ class VirtualCrew final : public Crew {
 
   private:
     struct UnderWay {
+        WallTime began;
         WallTime ends;
         bool down;
         bool stopped;
@@ -172,8 +174,13 @@ class VirtualCrew final : public Crew {
                 for (const Task& task : load.tasks) all.push_back(there(load.site, task.name));
                 return told(Result<Standings>(std::move(all)));
             }
-            case Work::Kind::carry:
-                return told(carry(load, ended.down, stopped));
+            case Work::Kind::carry: {
+                auto outcome = carry(load, ended.down, stopped);
+                if (outcome)
+                    outcome->transfer_seconds =
+                        std::chrono::duration<double>(ended.ends - ended.began).count();
+                return told(std::move(outcome));
+            }
         }
         LAMBDA_ASSERT(false);
     }
@@ -226,6 +233,10 @@ class VirtualCrew final : public Crew {
             if (count == load.tasks.size() || i < count / 2) outcome.done.push_back(name);
         }
         if (down || stopped) outcome.cut = lost(Fault::cut);
+        if (world_.wordless > 0) {
+            --world_.wordless;
+            outcome.done.clear();
+        }
         return outcome;
     }
 
