@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -79,22 +80,39 @@ std::string sysctl(const std::string& name) {
     return value;
 }
 
+// Nothing for pid 0, and for what is none of ours to see.
+pid_t parent_of(pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("PPid:")) return std::atoi(line.c_str() + 5);
+    }
+    return 0;
+}
+
+bool add_to_allowed(const std::string& name, int network) {
+    const auto stay = Stay::in(network);
+    const bool added = stay && set_sysctl("ipv4.tcp_allowed_congestion_control",
+                                          sysctl("tcp_allowed_congestion_control") + " " + name)
+                                   .ok();
+    if (added) {
+        std::fprintf(stderr,
+                     "lambda-lab: %s is now in the machine's "
+                     "net.ipv4.tcp_allowed_congestion_control\n",
+                     name.c_str());
+    }
+    return added;
+}
+
 // A namespace may have only what the machine allows to everybody, and the kernel allows no more
 // than its own default, reno and bbr. One name more there changes nothing for who does not ask; the
-// setting is seen in the machine's first namespace alone.
+// setting is seen in the machine's first namespace alone: ours, or that of who started us; process
+// 1 may not let us see its own.
 bool allow_congestion(const std::string& name, int home) {
-    const io::Descriptor first(::open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC));
-    for (const int network : {home, first.get()}) {
-        const auto stay = Stay::in(network);
-        if (stay && set_sysctl("ipv4.tcp_allowed_congestion_control",
-                               sysctl("tcp_allowed_congestion_control") + " " + name)
-                        .ok()) {
-            std::fprintf(stderr,
-                         "lambda-lab: %s is now in the machine's "
-                         "net.ipv4.tcp_allowed_congestion_control\n",
-                         name.c_str());
-            return true;
-        }
+    if (add_to_allowed(name, home)) return true;
+    for (pid_t process = ::getppid(); process > 0; process = parent_of(process)) {
+        const std::string file = "/proc/" + std::to_string(process) + "/ns/net";
+        const io::Descriptor network(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+        if (network && add_to_allowed(name, network.get())) return true;
     }
     return false;
 }
