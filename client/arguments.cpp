@@ -146,7 +146,9 @@ Result<Arguments> parse_arguments(std::span<const char* const> arguments,
     try {
         app->parse(std::move(before));
     } catch (const CLI::Error& error) {
-        return usage(error.what());
+        const auto form = std::find_if(arguments.begin(), dashes,
+                                       [](const char* word) { return find_form(word) != nullptr; });
+        return usage(error.what(), form != dashes ? find_form(*form) : nullptr);
     }
     if (app->count("--version") > 0) return parsed;
     if (app->count("--help") > 0) {
@@ -156,6 +158,15 @@ Result<Arguments> parse_arguments(std::span<const char* const> arguments,
     }
     if (auto taken = take_operands(*app, std::move(behind), parsed); !taken) return taken.error();
     return parsed;
+}
+
+Result<config::ClientSettings> settings_over(const config::ClientSettings& base,
+                                             const Arguments& arguments) {
+    std::vector<const char*> words;
+    for (const std::string& word : arguments.words) words.push_back(word.c_str());
+    const auto parsed = parse_arguments(words, base);
+    if (!parsed) return parsed.error();
+    return parsed->settings;
 }
 
 bool wants_json(std::span<const char* const> arguments) {

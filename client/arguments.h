@@ -63,6 +63,9 @@ struct Arguments {
 // `defaults` are what the settings file says. Every error is Fault::usage.
 Result<Arguments> parse_arguments(std::span<const char* const> arguments,
                                   const config::ClientSettings& defaults);
+// `base`, and over it what the words of the command line say of settings.
+Result<config::ClientSettings> settings_over(const config::ClientSettings& base,
+                                             const Arguments& arguments);
 // Whether --json stands there, for who must report that the arguments are wrong.
 bool wants_json(std::span<const char* const> arguments);
 

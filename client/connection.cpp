@@ -13,7 +13,8 @@ Result<void> queue_login(Connection& connection, const Server& server, const Acc
         connection.expect_login(1, "check that the server takes this --certificate for this user");
         return connection.send("USER", find_user(server));
     }
-    const auto login = find_login(server, access.password_file, warn, access.password_names);
+    const auto login =
+        find_login(server, access.password_file, warn, access.password_names, access.may_ask);
     if (!login) return login.error();
     connection.expect_login(2, "check the user's name and the password from " + login->from);
     auto queued = connection.send("USER", login->user);
@@ -24,6 +25,11 @@ Result<void> queue_login(Connection& connection, const Server& server, const Acc
                  .path = {},
                  .side = Side::local,
                  .remedy = {}};
+}
+
+NewHost new_host(const Access& access) {
+    if (access.trust_new_host) return NewHost::trust;
+    return access.may_ask ? NewHost::ask : NewHost::refuse;
 }
 
 // In "host:2812/x" the number is a name at port 2811, where nothing may listen.
@@ -51,7 +57,7 @@ Result<std::unique_ptr<Connection>> open_connection(const Server& server, const 
                           .stripes = stripes};
     if (pin) {
         call.check_key = [&](const io::Fingerprint& shown) {
-            return check_key(KnownHosts::of_user(), server, shown, access.trust_new_host);
+            return check_key(KnownHosts::of_user(), server, shown, new_host(access));
         };
     }
     auto connection = Connection::open(call, interruption());

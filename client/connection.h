@@ -24,6 +24,7 @@ struct Access {
     std::string password_file;
     PasswordNames password_names = {};
     std::string certificate, key;  // the user's own, PEM; both empty: a password is used
+    bool may_ask = true;           // at the terminal; else what is not known is an error
 };
 
 using Warn = std::function<void(const std::string&)>;

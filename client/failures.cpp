@@ -21,6 +21,12 @@ Error failure_of(Error error) {
     return error;
 }
 
+std::string passing(const Error& error) {
+    Error told = error;
+    if (error.side == Side::network) told.remedy.clear();
+    return told.sentence();
+}
+
 std::string FailureLine::for_those_below() const {
     if (below == 0) return {};
     return below == 1 ? " (and 1 entry below it)"

@@ -115,7 +115,8 @@ std::string find_user(const Server& server) {
 }
 
 Result<Login> find_login(const Server& server, const std::string& password_file,
-                         const std::function<void(const std::string&)>& warn, PasswordNames names) {
+                         const std::function<void(const std::string&)>& warn, PasswordNames names,
+                         bool may_ask) {
     const auto warn_if_readable = [&](const std::string& path) {
         if (readable_by_others(path)) {
             warn(path + " holds a password and others can read it; chmod 600 it");
@@ -142,9 +143,16 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
         return *std::move(entry);
     }
     const std::string user = find_user(server);
-    auto typed = ask_password("password of " + user + " at " + server.endpoint() + ": ",
-                              std::string("give the password by ") + names.option + ", " +
-                                  names.variable + " or ~/.netrc");
+    const std::string whose = "password of " + user + " at " + server.endpoint();
+    const std::string instead = std::string("give it by ") + names.option + ", " + names.variable +
+                                " or a line 'machine " + server.host + " login " + user +
+                                " password ...' in ~/.netrc";
+    auto typed = may_ask ? ask_password(whose + ": ", instead)
+                         : Result<std::string>(Error{.fault = Fault::session,
+                                                     .message = "nothing has the " + whose,
+                                                     .path = {},
+                                                     .side = Side::local,
+                                                     .remedy = instead});
     if (!typed) return typed.error();
     return Login{user, *std::move(typed), "the prompt"};
 }

@@ -35,10 +35,10 @@ std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host
 
 // The user's name: the server's, else of ~/.netrc, else the one of this machine. `warn` is told of
 // password files that others can read. Errors: Fault::session where no source has a password and
-// there is no terminal to ask on; Fault::usage for an unreadable --password-file.
+// nobody may be asked, or there is no terminal; Fault::usage for an unreadable --password-file.
 Result<Login> find_login(const Server& server, const std::string& password_file,
                          const std::function<void(const std::string&)>& warn,
-                         PasswordNames names = {});
+                         PasswordNames names = {}, bool may_ask = true);
 // The name alone, for a login by client certificate.
 std::string find_user(const Server& server);
 

@@ -50,7 +50,7 @@ Result<std::vector<Entry>> expand_pattern(const std::string& pattern, RemoteName
             for (std::string& place : places) place = joined(place, part);
             continue;
         }
-        const bool deeper = rest.find_first_not_of('/') != rest.npos;
+        const bool deeper = !rest.empty();  // "runs/*/" means directories, too
         bool too_many = false;
         found.clear();
         const auto listed = names.list(places, [&](const std::string& directory, Entry entry) {

@@ -100,7 +100,11 @@ void Report::change(const std::string& word, const std::string& name, bool direc
     changes_.add(word, size);
     if (style_.quiet && !style_.json) return;
     live("");
-    data(JsonObject().text("event", "change").text("change", word).text("path", name),
+    data(JsonObject()
+             .text("event", "change")
+             .text("change", word)
+             .text("path", name)
+             .raw("directory", directory ? "true" : "false"),
          printable(word + " " + name + (directory ? "/" : "")));
 }
 

@@ -40,7 +40,9 @@ void stage(const Plan& plan, const Arguments& arguments, Report& report) {
     if (arguments.range.bytes) return carry(file, arguments, report);
     const auto ordered = arguments.range.finish ? finish_file(file, arguments, report)
                                                 : discard_ranges(file, arguments, report);
-    if (!ordered) report.error(ordered.error());
+    if (!ordered) return report.error(ordered.error());
+    report.note((put ? file.there : file.here) +
+                (arguments.range.finish ? " is whole" : ": its ranges were discarded"));
 }
 
 }  // namespace lambda::client

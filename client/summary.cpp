@@ -17,6 +17,15 @@ std::string counted(std::uint64_t number, const char* what) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
+// Of little data a thousandth of a Gbit/s tells nothing.
+std::string rate_of(std::uint64_t bytes, double seconds) {
+    const double gbit = gbit_per_s(bytes, seconds);
+    if (gbit < 0.01) return format_rate(BitRate{1e9 * gbit});
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3f Gbit/s", gbit);
+    return text;
+}
+
 std::string stripes_json(const std::vector<mover::StripeOutcome>& stripes) {
     std::string list;
     for (const mover::StripeOutcome& stripe : stripes) {
@@ -35,12 +44,10 @@ std::string moved_line(const Summary& summary) {
     const mover::Outcome& o = summary.outcome;
     char time[64];
     std::snprintf(time, sizeof time, " moved in %.2f s", summary.seconds);
-    char rates[160] = "";
-    if (o.bytes > 0) {
-        std::snprintf(rates, sizeof rates, ": %.3f Gbit/s, the transfer alone %.3f Gbit/s",
-                      gbit_per_s(o.bytes, summary.seconds),
-                      gbit_per_s(o.bytes, o.transfer_seconds));
-    }
+    std::string rates;
+    if (o.bytes > 0)
+        rates = ": " + rate_of(o.bytes, summary.seconds) + ", the transfer alone " +
+                rate_of(o.bytes, o.transfer_seconds);
     std::string line = counted(o.files, "file") + " done, " + format_size(o.bytes) + time + rates +
                        "; " + std::to_string(o.verified) + " verified";
     if (o.sent_packets > 0) {

@@ -316,7 +316,7 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
         const Error lost = outcome ? *outcome->cut : outcome.error();
         const auto pause = may_pass(lost) && !interrupted() ? retry.pause(now()) : std::nullopt;
         if (!pause) return cut_by(tries.all(), lost);
-        report.note(lost.sentence() + "; trying again in " + format_duration(*pause));
+        report.note(passing(lost) + "; trying again in " + format_duration(*pause));
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, now() + *pause);
         if (interrupted()) return cut_by(tries.all(), interruption_error());

@@ -16,7 +16,7 @@ Error refused(std::string message, std::string remedy) {
 }  // namespace
 
 Result<void> check_key(const KnownHosts& known, const Server& server, const io::Fingerprint& shown,
-                       bool trust_new_host) {
+                       NewHost new_host) {
     if (shown.empty()) return refused(server.endpoint() + " shows no certificate", {});
     const auto pinned = known.find(server);
     if (!pinned) return pinned.error();
@@ -28,23 +28,19 @@ Result<void> check_key(const KnownHosts& known, const Server& server, const io::
             "somebody may be listening in; if the change is genuine, remove the line of " +
                 server.known_hosts_key() + " from " + known.file());
     }
-    if (!trust_new_host) {
-        const auto trusted =
-            ask_yes("The server " + server.endpoint() + " is not known; its key is " + shown +
-                    ". Trust it (yes/no)? ");
-        if (!trusted && trusted.error().fault == Fault::cut) return trusted.error();
-        if (!trusted) {
-            return refused(
-                "the key of " + server.endpoint() + " is not known: " + shown,
+    if (new_host == NewHost::trust) return known.add(server, shown);
+    const Error unknown =
+        refused("the key of " + server.endpoint() + " is not known: " + shown,
                 "compare it with the server's own, then use --trust-new-host once, as in "
                 "`lambda-ftp ping --trust-new-host lambda://" +
                     (server.user.empty() ? "" : server.user + "@") + server.endpoint() +
                     "`, with the password as here");
-        }
-        if (!*trusted) {
-            return refused("the key of " + server.endpoint() + " was not trusted: " + shown, {});
-        }
-    }
+    if (new_host == NewHost::refuse) return unknown;
+    const auto trusted = ask_yes("The server " + server.endpoint() + " is not known; its key is " +
+                                 shown + ". Trust it (yes/no)? ");
+    if (!trusted) return trusted.error().fault == Fault::cut ? trusted.error() : unknown;
+    if (!*trusted)
+        return refused("the key of " + server.endpoint() + " was not trusted: " + shown, {});
     return known.add(server, shown);
 }
 

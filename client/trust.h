@@ -9,10 +9,13 @@
 
 namespace lambda::client {
 
+// What becomes of a server that was never seen.
+enum class NewHost { ask, trust, refuse };
+
 // Nothing secret may be said before this holds. A pinned server must show its key; an unknown one
-// is asked about on the terminal, or trusted where `trust_new_host` is set, and then remembered.
+// is trusted, asked about on the terminal, or refused; what is trusted is remembered.
 // Errors: Fault::session; a changed key names both fingerprints.
 Result<void> check_key(const KnownHosts& known, const Server& server, const io::Fingerprint& shown,
-                       bool trust_new_host);
+                       NewHost new_host);
 
 }  // namespace lambda::client

@@ -104,7 +104,7 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
         const auto pause =
             may_pass(cut.error) && !interrupted() ? retry.pause(now()) : std::nullopt;
         if (pause) {
-            report.note(cut.error.sentence() + "; trying again in " + format_duration(*pause));
+            report.note(passing(cut.error) + "; trying again in " + format_duration(*pause));
             pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
             poll_until({&user, 1}, now() + *pause);
             if (!interrupted()) continue;

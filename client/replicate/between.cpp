@@ -29,7 +29,15 @@ Result<mover::Outcome> copy_once(const CopyPlan& plan, const Arguments& argument
     Report report({.json = false, .quiet = true, .progressed = progressed}, now());
     Conductor conductor(plan, arguments, report);
     const auto done = conductor.run();
-    if (!done) return told_of(conductor.error());
+    if (!done) {
+        Error error = told_of(conductor.error());
+        // Neither of the servers may dial the other, or can: no pause mends it, for no file.
+        if (conductor.unreached() && error.fault == Fault::unsupported) {
+            error.fault = Fault::session;
+            error.side = Side::remote;
+        }
+        return error;
+    }
     mover::Outcome outcome = outcome_of(done->result);
     if (outcome.cut) outcome.cut = told_of({*outcome.cut, role_of(*outcome.cut, done->dialler)});
     for (mover::FileFailure& failure : outcome.failures)

@@ -36,6 +36,8 @@ class ClientCarrier final : public Carrier {
         access_.ca = job.settings.ca;
         access_.trust_new_host = job.settings.trust_new_host;
         if (!job.password_file.empty()) access_.password_file = job.password_file;
+        access_.password_names.option = "password_file of the job";
+        access_.may_ask = false;  // sessions stand side by side, and come again
     }
 
     Result<Listing> scan() const override {

@@ -84,6 +84,9 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
     if (!source) return source.error();
     for (const Missed& missed : source->missed) report.error(missed.error);
     if (const auto more = source->untold()) report.error(*more);
+    const bool nothing_seen = source->entries.empty() && !source->missed.empty();
+    if (nothing_seen) return {};
+    tell_skipped(*source, [&](const std::string& text) { report.note(text); });
     for (std::uint32_t i = 0; i < job.sites.size(); ++i) {
         const auto there = carrier->look({.site = i}, *source);
         if (!there) {
@@ -391,7 +394,10 @@ Result<void> cancel(Store& store, Report& report) {
         return store.shared() ? await_cancelled(store, (*last)->id, report) : Result<void>();
     }
     if (!under_way) {
-        report.note("no run is under way");
+        const auto asked = *last ? store.view((*last)->id) : Result<Store::View>(Store::View{});
+        const bool paused = asked && asked->request == Request::pause;
+        report.note(paused ? "no run is under way; the pause of the next one is lifted"
+                           : "no run is under way");
     } else if (auto ended = store.end_run((*last)->id, RunState::cancelled, fresh_owner());
                !ended) {
         return ended.error();
@@ -416,7 +422,9 @@ Result<void> ask(Store& store, Request request, Report& report) {
 Result<void> history(const Job& job, Store& store, Report& report) {
     const auto runs = store.runs(kMostHistory);
     if (!runs) return runs.error();
-    for (const Run& run : *runs) show(words_of_run(run), report);
+    const auto movers = store.movers();
+    if (!movers) return movers.error();
+    for (const Run& run : *runs) show(words_of_run(run, !movers->empty()), report);
     if (runs->empty()) report.note("no run of " + job.name + " yet");
     return {};
 }
@@ -443,6 +451,10 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
 void replicate_job(const Arguments& arguments, Report& report) {
     auto job = load_job(arguments.operands.front(), arguments.settings);
     if (!job) return report.error(job.error());
+    // What the command line says comes before what the job says.
+    const auto settings = settings_over(job->settings, arguments);
+    if (!settings) return report.error(settings.error());
+    job->settings = *settings;
     if (job->source_password_file.empty())
         job->source_password_file = arguments.source_password_file;
     const std::string verb = arguments.operands.size() > 1 ? arguments.operands[1] : "run";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/failures.h"
 #include "client/replicate/load.h"
 #include "client/replicate/plan.h"
 #include "common/dialling/retry.h"
@@ -407,7 +408,7 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
         site.pause = std::clamp(2 * site.pause, kFirstPause, kLongestPause);
         site.not_before = now + site.pause;
         if (!site.troubled)
-            say_(job_.sites[number].text + ": " + error.sentence() + "; trying again until " +
+            say_(job_.sites[number].text + ": " + passing(error) + "; trying again until " +
                  format_duration(job_.patience) + " have passed without a byte");
     }
     site.troubled = true;

@@ -65,7 +65,7 @@ class Conductor {
         std::string why{};
         WallTime not_before = kNoTime;
         std::chrono::milliseconds pause{0};
-        bool stood = false;  // a session with it
+        bool stood = false;  // a session with it; between servers, theirs
         bool troubled = false;
         // What its patience is counted from: since when it is in trouble, and since when all that
         // it would take is held by other sessions (kNoTime: it is not so).

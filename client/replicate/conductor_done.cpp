@@ -4,6 +4,7 @@
 #include "client/failures.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/plan.h"
+#include "client/replicate/words.h"
 #include "common/dialling/retry.h"
 
 namespace lambda::client::replicate {
@@ -41,8 +42,7 @@ Result<void> Conductor::handle(Done done) {
 Result<void> Conductor::handle_scan(Result<Listing> result, bool stopped) {
     scanning_ = false;
     if (result) {
-        if (result->skipped > 0)
-            say_("skipped, being pipes, sockets or devices: " + std::to_string(result->skipped));
+        tell_skipped(*result, say_);
         if (auto more = result->untold()) add_error(*std::move(more));
         source_ = std::make_shared<const Listing>(*std::move(result));
         return {};
@@ -84,7 +84,8 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
                            ? ranges_of(entry.standing.size, job_.split_size)
                            : std::vector<Range>()});
     }
-    sites_[number].stood = true;
+    // Of servers, one has yet to meet the other.
+    sites_[number].stood = sites_[number].stood || !job_.source;
     const auto kept = store_.plan(done.work.load.lease, planned, [this] { return beat(); });
     if (!kept) return kept.error();
     sites_[number].lead = 0;
@@ -185,7 +186,7 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
             if (auto said = well(load.site); !said) return said;
         } else if (WallTime& since = sites_[load.site].held_since; since == kNoTime && busy) {
             since = crew_.now();  // it, not the site, is left over in the end
-            say_(job_.sites[load.site].text + ": " + busy->sentence() + "; trying again");
+            say_(job_.sites[load.site].text + ": " + passing(*busy) + "; trying again");
         }
         return result->cut && !done.stopped ? trouble(load, *result->cut) : Result<void>();
     }

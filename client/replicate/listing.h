@@ -44,7 +44,11 @@ struct Listing {
     std::vector<Missed> missed;       // kMostMissed of them
     std::uint64_t missed_beyond = 0;  // and so many more
     std::uint64_t skipped = 0;        // pipes, sockets, devices
+    std::string first_skipped{};
 
+    void skip(const std::string& name) {
+        if (skipped++ == 0) first_skipped = name;
+    }
     void miss(Missed what) {
         if (missed.size() < kMostMissed) {
             missed.push_back(std::move(what));

@@ -53,8 +53,7 @@ class Gatherer {
             case Found::same:  // it is moved as a file of its own
                 return add_as_it_is(std::move(found.name));
             case Found::skipped:
-                ++listing_.skipped;
-                return;
+                return listing_.skip(found.name);
             case Found::failed:
                 return miss(std::move(found));
             case Found::leave:
@@ -137,7 +136,7 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
         if (name != "." && filter.excludes(name, standing.kind == Kind::directory)) return false;
         if (standing.kind == Kind::link && job.links == ports::Links::skip) return false;
         if (standing.kind == Kind::other) {
-            ++listing.skipped;
+            listing.skip(name);
             return false;
         }
         listing.entries.push_back({.root = root, .name = name, .standing = standing});

@@ -225,14 +225,25 @@ Words words_of_unreached(const Site& site, const Error& error) {
     return words;
 }
 
-Words words_of_run(const Run& run) {
+void tell_skipped(const Listing& source, const std::function<void(const std::string&)>& say) {
+    if (source.skipped == 0) return;
+    const std::string more =
+        source.skipped > 1 ? ", and " + std::to_string(source.skipped - 1) + " more" : "";
+    say("skipped, being no file, directory or link: " + source.first_skipped + more);
+}
+
+Words words_of_run(const Run& run, bool under_way) {
     Words words;
     describe(words.json.text("event", "run"), run)
         .number("files", run.moved.files)
         .number("bytes", run.moved.bytes)
         .number("failed", run.failed);
-    words.text = std::to_string(run.id) + "  " + at(run.started, false) + "  " + word(run.state);
-    if (run.state == RunState::running) return words;
+    words.text = std::to_string(run.id) + "  " + at(run.started, false) + "  ";
+    if (run.state == RunState::running) {
+        words.text += under_way ? word(run.state) : "cut; the next run goes on from there";
+        return words;
+    }
+    words.text += word(run.state);
     // By a clock that may have been set back meanwhile.
     const Duration took = std::max(Duration{0}, Duration(run.ended - run.started));
     words.json.number("seconds", seconds(took));

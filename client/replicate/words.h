@@ -1,6 +1,7 @@
 // What a job's commands print, for people and as JSON. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,10 @@ Words words_of_step(const Job& job, const Site& site, const Entry& entry, const 
 Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& source);
 // Of a destination that did not answer.
 Words words_of_unreached(const Site& site, const Error& error);
-Words words_of_run(const Run& run);
+// A sentence, where there is something to say.
+void tell_skipped(const Listing& source, const std::function<void(const std::string&)>& say);
+// `under_way`: a mover is at work.
+Words words_of_run(const Run& run, bool under_way);
 struct SiteSaid {
     enum class Run { goes_on, cut, over };  // cut: nobody is at work on it
     Run run = Run::goes_on;

@@ -50,14 +50,15 @@ std::vector<std::string> advice_on_causes(const std::vector<CaseResult>& cases) 
     for (const CaseResult& result : cases) {
         const auto verdict = result.verdict();
         if (!verdict || verdict->remedy.empty()) continue;
+        // The same may be to be done at either end.
+        const std::string why = verdict->why.substr(0, verdict->why.find(':'));
         const auto known = std::find_if(remedies.begin(), remedies.end(), [&](const Remedy& each) {
-            return each.text == verdict->remedy;
+            return each.text == verdict->remedy && each.why == why;
         });
         if (known != remedies.end()) {
             ++known->cases;
         } else {
-            remedies.push_back(
-                {verdict->remedy, verdict->why.substr(0, verdict->why.find(':')), 1});
+            remedies.push_back({verdict->remedy, why, 1});
         }
     }
     std::stable_sort(remedies.begin(), remedies.end(),

@@ -39,14 +39,14 @@ const Known& known(Program program) {
                          [&](const Known& each) { return each.program == program; });
 }
 
-Error failed(Program program, const std::string& why) {
+Error failed(Program program, std::uint16_t port, const std::string& why) {
     const Known& each = known(program);
-    return Error{
-        .fault = Fault::file,
-        .message = std::string(each.name) + " did not run: " + why,
-        .path = {},
-        .side = Side::local,
-        .remedy = std::string("install it here, and start '") + each.server + "' at the server"};
+    return Error{.fault = Fault::file,
+                 .message = std::string(each.name) + " did not run: " + why,
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = std::string("it must be installed here, and '") + each.server + " -p " +
+                           std::to_string(port) + "' run at the server"};
 }
 
 // What it says on its standard output until it ends, and its exit code (nothing: a signal's).
@@ -54,15 +54,15 @@ struct Said {
     std::string output;
     std::optional<int> code;
 };
-Result<Said> run_program(Program program, std::vector<std::string> words) {
+Result<Said> run_program(Program program, std::uint16_t port, std::vector<std::string> words) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failed(program, "no pipe");
+    if (::pipe2(ends, O_CLOEXEC) != 0) return failed(program, port, "no pipe");
     io::Descriptor from(ends[0]), to(ends[1]);
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     const pid_t child = ::fork();
-    if (child < 0) return failed(program, "no process");
+    if (child < 0) return failed(program, port, "no process");
     if (child == 0) {
         ::dup2(to.get(), STDOUT_FILENO);
         ::execvp(arguments[0], arguments.data());
@@ -89,7 +89,7 @@ Result<Said> run_program(Program program, std::vector<std::string> words) {
     if (interrupted()) return interruption_error();
     Said said{.output = std::move(output), .code = {}};
     if (WIFEXITED(status)) said.code = WEXITSTATUS(status);
-    if (said.code == kNotStarted) return failed(program, "there is no such program here");
+    if (said.code == kNotStarted) return failed(program, port, "there is no such program here");
     return said;
 }
 
@@ -103,12 +103,12 @@ Result<Measures> run_iperf3(const std::string& host, std::uint16_t port, std::ui
         "--parallel", std::to_string(streams),
         "--bytes",    std::to_string(std::max<std::uint64_t>(size / streams, 1))};
     if (reverse) words.emplace_back("--reverse");
-    const auto said = run_program(Program::iperf3, std::move(words));
+    const auto said = run_program(Program::iperf3, port, std::move(words));
     if (!said) return said.error();
     const auto told = nlohmann::json::parse(said->output, nullptr, false);
-    if (!told.is_object()) return failed(Program::iperf3, "it said nothing");
+    if (!told.is_object()) return failed(Program::iperf3, port, "it said nothing");
     if (const auto error = told.find("error"); error != told.end() && error->is_string())
-        return failed(Program::iperf3, *error);
+        return failed(Program::iperf3, port, *error);
     const auto number = [&](const char* end, const char* name) {
         const nlohmann::json::json_pointer path(std::string("/end/") + end + "/" + name);
         const auto value = told.contains(path) ? told.at(path) : nlohmann::json();
@@ -123,7 +123,7 @@ Result<Measures> run_iperf3(const std::string& host, std::uint16_t port, std::ui
         .rates = {},
         .evidence = {}};
     run.mean_mbit = 1e3 * run.gbit_per_s;
-    if (run.seconds <= 0) return failed(Program::iperf3, "it measured nothing");
+    if (run.seconds <= 0) return failed(Program::iperf3, port, "it measured nothing");
     return run;
 }
 
@@ -136,11 +136,12 @@ Result<Measures> run_globus(const std::string& host, std::uint16_t port, std::ui
     const std::string here = "file:///dev/";
     const Time began = now();
     const auto said = run_program(
-        Program::globus_url_copy,
+        Program::globus_url_copy, port,
         {"globus-url-copy", "-q", "-p", std::to_string(streams), "-len", std::to_string(size),
          (reverse ? there : here) + "zero", (reverse ? here : there) + "null"});
     if (!said) return said.error();
-    if (said->code != 0) return failed(Program::globus_url_copy, "it could not move the bytes");
+    if (said->code != 0)
+        return failed(Program::globus_url_copy, port, "it could not move the bytes");
     Measures run{.bytes = size,
                  .seconds = std::chrono::duration<double>(now() - began).count(),
                  .gbit_per_s = 0,

@@ -9,7 +9,8 @@
 namespace lambda::client {
 
 void add_trial_options(CLI::App& app, TrialOptions& into) {
-    app.add_option("--size", into.sizes, "How much is moved; a list, as 256MiB,1GiB.")
+    app.add_option("--size", into.sizes,
+                   "How much is moved in each run; a list, as 256MiB,1GiB. 1GiB.")
         ->type_name("SIZE,...");
     app.add_option("--legs", into.legs,
                    "Parts of names of legs, as memory-memory or put; all if nothing is said.")
@@ -24,7 +25,7 @@ void add_trial_options(CLI::App& app, TrialOptions& into) {
            "Runs of each case; 3.")
         ->type_name("1 to 1000");
     app.add_option("--directory", into.directory,
-                   "Where files of the asked size are made here, and removed.")
+                   "Where files of that size are made here, and removed; the working directory.")
         ->type_name("DIRECTORY");
     app.add_option("--report", into.report, "A page with tables and charts, HTML.")
         ->type_name("FILE");

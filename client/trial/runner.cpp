@@ -1,9 +1,11 @@
 #include "client/trial/runner.h"
 
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include "client/transfers.h"
 #include "client/waiting.h"
+#include "common/io/open_file.h"
 
 namespace lambda::client {
 namespace {
@@ -43,18 +45,32 @@ TrialRunner::~TrialRunner() {
 
 void TrialRunner::remove_there() {
     if (to_remove_.empty()) return;
+    // Who was interrupted cleans up all the same.
+    const io::Descriptor calm(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    adopt_interruption(dialling::Interruption(calm.get()));
+    remove_all_there();
+    adopt_interruption(dialling::Interruption(-1));
+    to_remove_.clear();
+}
+
+void TrialRunner::remove_all_there() {
     auto connection = open_connection(server_, arguments_.access(), [](const std::string&) {});
     if (!connection) {
-        report_.note("files of the trial were left at the server, in " + directory_);
+        report_.note("files of the trial were left at the server: remove .lambda-* in '" +
+                     directory_ + "' there");
         return;
     }
     for (const std::string& name : to_remove_) {
-        const auto reply = (*connection)->exchange("DELE", name);
-        // 550: the run that would have made it failed.
-        if (!reply || (reply->code >= 400 && reply->code != 550))
-            report_.note("a file of the trial was left at the server: " + name);
+        // A run that was cut left what it had under names of its own.
+        const std::size_t leaf = name.rfind('/') + 1;
+        const std::string partial = name.substr(0, leaf) + io::partial_name(name.substr(leaf));
+        for (const std::string& each : {name, partial, io::journal_name(partial)}) {
+            const auto reply = (*connection)->exchange("DELE", each);
+            // 550: there is none.
+            if (!reply || (reply->code >= 400 && reply->code != 550))
+                report_.note("a file of the trial was left at the server: " + each);
+        }
     }
-    to_remove_.clear();
 }
 
 Result<void> TrialRunner::greet() {

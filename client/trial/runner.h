@@ -33,6 +33,7 @@ class TrialRunner {
                                 const std::string& to, Leg::Kind kind);
     std::string remote_name() const;
     void remove_there();
+    void remove_all_there();
 
     const Arguments& arguments_;
     Server server_;

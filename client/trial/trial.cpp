@@ -13,6 +13,7 @@
 #include "client/trial/page.h"
 #include "client/trial/runner.h"
 #include "client/waiting.h"
+#include "common/sabul/congestion/registry.h"
 
 namespace lambda::client {
 namespace {
@@ -197,6 +198,15 @@ void trial(const Arguments& arguments, Report& report) {
                              .remedy = "write lambda://HOST/PATH or HOST:PATH"});
     const auto cases = cases_of(arguments.trial, arguments.settings);
     if (!cases) return report.error(cases.error());
+    for (const TrialCase& what : *cases) {
+        if (what.leg.kind != Leg::Kind::put) continue;  // of a get it is the server's
+        if (const auto law = sabul::check_law(what.settings.congestion); !law)
+            return report.error({.fault = Fault::usage,
+                                 .message = law.error().message,
+                                 .path = {},
+                                 .side = Side::local,
+                                 .remedy = law.error().remedy});
+    }
     const auto before = earlier(arguments.trial.compare);
     if (!before) return report.error(before.error());
     auto page = report::File::make(arguments.trial.report);

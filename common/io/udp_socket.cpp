@@ -256,11 +256,13 @@ bool UdpSocket::refill() {
         const int received = ::recvmmsg(fd_.get(), messages_.data(), kBatch, MSG_DONTWAIT, nullptr);
         if (received > 0) {
             filled_ = static_cast<std::size_t>(received);
+            const Time before = time_of(CLOCK_MONOTONIC);
+            const Time real = time_of(CLOCK_REALTIME);
             const Time now = time_of(CLOCK_MONOTONIC);
-            const Duration realtime_ahead = time_of(CLOCK_REALTIME) - now;
+            clock_offset_.read(before, real, now);
             for (std::size_t m = 0; m < filled_; ++m) {
                 arrived_[m] = now;
-                segment_bytes_[m] = read_control(messages_[m].msg_hdr, arrived_[m], realtime_ahead);
+                segment_bytes_[m] = read_control(messages_[m].msg_hdr, arrived_[m]);
             }
             return true;
         }
@@ -273,7 +275,7 @@ bool UdpSocket::refill() {
 
 // The size of the datagrams that were coalesced in this message; 0 for one alone. `arrived` changes
 // where the kernel tells.
-std::size_t UdpSocket::read_control(msghdr& message, Time& arrived, Duration realtime_ahead) {
+std::size_t UdpSocket::read_control(msghdr& message, Time& arrived) {
     std::size_t segment_bytes = 0;
     for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
         if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
@@ -288,7 +290,7 @@ std::size_t UdpSocket::read_control(msghdr& message, Time& arrived, Duration rea
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
             timespec stamp{};
             std::memcpy(&stamp, CMSG_DATA(c), sizeof stamp);
-            arrived = std::min(arrived, time_of(stamp) - realtime_ahead);
+            arrived = std::min(arrived, clock_offset_.monotonic(time_of(stamp)));
         }
     }
     return segment_bytes;

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "common/io/clock_offset.h"
 #include "common/io/machine.h"
 #include "common/io/socket_address.h"
 
@@ -40,7 +41,7 @@ class UdpSocket final : public ports::DatagramSocket {
     ports::SendOutcome refused_because(int error_number, bool segmented, std::size_t segment_bytes,
                                        const Address& to);
     bool refill();
-    std::size_t read_control(msghdr& message, Time& arrived, Duration realtime_ahead);
+    std::size_t read_control(msghdr& message, Time& arrived);
 
     Descriptor fd_;
     const int family_;
@@ -50,6 +51,7 @@ class UdpSocket final : public ports::DatagramSocket {
     std::size_t max_segments_ = 1;
     std::size_t receive_buffer_ = 0;
 
+    ClockOffset clock_offset_;
     std::uint64_t dropped_ = 0;
     std::uint32_t last_overflow_ = 0;  // SO_RXQ_OVFL counts in 32 bits
 

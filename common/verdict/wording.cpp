@@ -128,7 +128,7 @@ std::string why(const Evidence& evidence, Cause cause, double share) {
 std::string remedy(const Evidence& evidence, Cause cause) {
     switch (cause) {
         case Cause::too_short:
-            return "more bytes tell it, a larger --size of a trial";
+            return "a transfer of more bytes tells it";
         case Cause::source_disk:
             return "read from a faster disk, or one that nobody else uses";
         case Cause::sender_cpu:

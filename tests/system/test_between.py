@@ -332,6 +332,20 @@ class Replicated(BetweenCase):
             self.assertEqual({name for name in known if now[name] != known[name]}, set())
             self.assertEqual(parts_below(copy), [])
 
+    def test_servers_that_may_not_dial_each_other_are_given_up_at_once(self):
+        d = self.server(root=self.folder("d-root"), state=self.folder("d-state"))
+        os.makedirs(self.c.path("source"))
+        for i in range(20):
+            self.file_with(os.path.join(self.c.path("source"), str(i).encode()), b"x")
+        job = self.job(sources=self.c.url("source/"), destinations=[d.url("one"), d.url("two")])
+        result = self.client("replicate", job, json=False)
+        self.assertEqual(result.code, NO_SESSION, str(result))
+        for name in ("one", "two"):
+            self.assertEqual(result.stderr.count(d.url(name) + ": given up: "), 1, str(result))
+        self.assertIn("copy_hosts", result.stderr)
+        self.assertLess(result.stderr.count("\n"), 12, str(result))
+        self.assertEqual(os.listdir(d.root), [])
+
     def test_a_listing_that_leads_out_ends_the_job(self):
         impostor = Impostor(self, self.a, [])
         into = self.folder("into")
@@ -374,7 +388,7 @@ class Replicated(BetweenCase):
     def test_what_fails_says_at_which_server(self):
         self.file_with(os.path.join(self.source, "one"), b"1")
         job = self.job(destinations=[self.c.url("copy")], connect="destination", retries=0)
-        result = self.run_job(job, code=FILE_FAILED)
+        result = self.run_job(job, code=NO_SESSION)
         self.assertIn("destination: ", result.stderr)
         self.assertIn("copy_hosts", result.stderr)
         wrong = self.secret("wrong", "not the password")

@@ -166,6 +166,18 @@ class Replicate(Jobs):
         self.assertIn(down + ": given up: ", ran.stderr)
         self.assertIn("refused", self.replicate(job, "status", json=False).stdout)
 
+    def test_nobody_is_asked_for_a_password(self):
+        self.files(1, KIB)
+        servers = [self.server(), self.other_server()]
+        job = self.job([server.url("copy") for server in servers], concurrency=2)
+        for verb in ("plan", "run"):
+            result = self.replicate(job, verb, password=False, json=False)
+            self.assertEqual(result.code, NO_SESSION, str(result))
+            for server in servers:
+                self.assertIn(f"nothing has the password of {USER} at 127.0.0.1:{server.port}", result.stderr)
+            self.assertIn("password_file of the job", result.stderr)
+        self.assertEqual([os.listdir(server.root) for server in servers], [[], []])
+
     def test_what_changed_moves(self):
         self.files(5, KIB)
         server = self.server()

@@ -98,6 +98,20 @@ TEST_CASE("the settings file's values are the defaults") {
     CHECK(parsed->settings.syn == std::chrono::milliseconds(5));
 }
 
+TEST_CASE("what the command line says of settings comes before any file that is read later") {
+    const auto given = parse({"replicate", "job.yaml", "--stripes", "1", "--rate-limit", "max"});
+    REQUIRE(given.ok());
+    config::ClientSettings job;
+    job.stripes = 2;
+    job.rate_limit = BitRate{1e8};
+    job.payload = 1440;
+    const auto settings = settings_over(job, *given);
+    REQUIRE(settings.ok());
+    CHECK(settings->stripes == 1);
+    CHECK(settings->rate_limit.bits_per_second == 0);
+    CHECK(settings->payload == 1440);
+}
+
 TEST_CASE("an unknown option is told with what may have been meant") {
     const auto said = [](const char* option) {
         return parse({"sync", option, "a", "h:"}).error().message;

@@ -64,15 +64,18 @@ TEST_CASE("an unreadable or enormous file is an error") {
 TEST_CASE("a key is trusted when new and asked for, kept when the same, refused when changed") {
     const Scratch scratch;
     const KnownHosts known(scratch / "known_hosts");
-    REQUIRE(check_key(known, kServer, kOne, true).ok());
-    CHECK(check_key(known, kServer, kOne, false).ok());
-    for (const bool trust_new_host : {false, true}) {
-        const auto changed = check_key(known, kServer, kTwo, trust_new_host);
+    REQUIRE(check_key(known, kServer, kOne, NewHost::trust).ok());
+    CHECK(check_key(known, kServer, kOne, NewHost::refuse).ok());
+    for (const NewHost new_host : {NewHost::refuse, NewHost::trust}) {
+        const auto changed = check_key(known, kServer, kTwo, new_host);
         REQUIRE(!changed.ok());
         CHECK(changed.error().fault == Fault::session);
         CHECK(changed.error().message.find(kOne) != std::string::npos);
         CHECK(changed.error().message.find(kTwo) != std::string::npos);
     }
     CHECK(*known.find(kServer) == kOne);
-    CHECK(!check_key(known, kServer, "", true).ok());
+    const Server other{"ann", "elsewhere", 2811};
+    CHECK_FALSE(check_key(known, other, kOne, NewHost::refuse).ok());
+    CHECK_FALSE(known.find(other)->has_value());
+    CHECK(!check_key(known, kServer, "", NewHost::trust).ok());
 }
