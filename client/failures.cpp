@@ -23,7 +23,7 @@ Error failure_of(Error error) {
 
 std::string passing(const Error& error) {
     Error told = error;
-    if (error.side == Side::network) told.remedy.clear();
+    if (error.fault == Fault::cut) told.remedy.clear();
     return told.sentence();
 }
 

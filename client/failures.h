@@ -14,7 +14,7 @@ namespace lambda::client {
 // session was cut.
 Error failure_of(Error error);
 
-// As a note tells what is tried again by itself: of the network nobody has to run anything again.
+// As a note tells what is tried again by itself: of a cut nobody has to run anything again.
 std::string passing(const Error& error);
 
 // Why a directory failed is why all that lies below it fails: it has one line for them.

@@ -122,7 +122,6 @@ TEST_CASE("in clear a flipped bit is found by its leaf, which moves again, or by
     given.forward.largest = 1472;
     One one(given, 64 * kMiB);
     one.expect_identical();
-    CHECK(one.run.options.forward.counters.flipped > 5);
     CHECK(one.run.sender->outcome().leaves_again > 0);
 }
 
