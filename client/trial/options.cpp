@@ -10,7 +10,7 @@ namespace lambda::client {
 
 void add_trial_options(CLI::App& app, TrialOptions& into) {
     app.add_option("--size", into.sizes,
-                   "How much is moved in each run; a list, as 256MiB,1GiB. 1GiB.")
+                   "How much is moved in each run; a list, as 256MiB,1GiB; by default 1GiB.")
         ->type_name("SIZE,...");
     app.add_option("--legs", into.legs,
                    "Parts of names of legs, as memory-memory or put; all if nothing is said.")
@@ -22,10 +22,11 @@ void add_trial_options(CLI::App& app, TrialOptions& into) {
                    throw CLI::ValidationError("--repetitions", "allowed: 1 to 1000");
                into.repetitions = static_cast<unsigned>(number);
            },
-           "Runs of each case; 3.")
+           "Runs of each case; by default 3.")
         ->type_name("1 to 1000");
-    app.add_option("--directory", into.directory,
-                   "Where files of that size are made here, and removed; the working directory.")
+    app.add_option(
+           "--directory", into.directory,
+           "Where files of that size are made here, and removed; by default the working directory.")
         ->type_name("DIRECTORY");
     app.add_option("--report", into.report, "A page with tables and charts, HTML.")
         ->type_name("FILE");

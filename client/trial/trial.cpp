@@ -123,7 +123,10 @@ class Trial {
             result.runs.push_back(*run);
         }
         if (result.runs.empty()) return true;
-        report_.data(case_json(result), case_line(result, story_.before));
+        JsonObject told = case_json(result);
+        const auto before = story_.before.find(what.key());
+        if (before != story_.before.end()) told.number("before_gbit_per_s", before->second);
+        report_.data(told, case_line(result, story_.before));
         story_.cases.push_back(std::move(result));
         return true;
     }

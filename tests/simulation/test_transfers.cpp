@@ -101,7 +101,7 @@ TEST_CASE("a file crosses loss, repeats, reordering and truncation, in each prot
 }
 
 TEST_CASE("a flipped bit is never accepted and always counted") {
-    for (const auto protection : {session::Protection::private_, session::Protection::safe}) {
+    for (const auto protection : kProtections) {
         Options given = options();
         given.terms.protection = protection;
         given.forward.flip = 0.02;
@@ -113,16 +113,6 @@ TEST_CASE("a flipped bit is never accepted and always counted") {
         CHECK(flipped > 50);
         CHECK(one.run.receiver->outcome().refused_packets > 0);
     }
-}
-
-TEST_CASE("in clear a flipped bit is found by its leaf, which moves again, or by its packet") {
-    Options given = options();
-    given.terms.protection = session::Protection::clear;
-    given.forward.flip = 2e-4;
-    given.forward.largest = 1472;
-    One one(given, 64 * kMiB);
-    one.expect_identical();
-    CHECK(one.run.sender->outcome().leaves_again > 0);
 }
 
 TEST_CASE("heavy loss both ways ends identical") {

@@ -116,7 +116,7 @@ TEST_CASE("packet cipher: what is sealed opens, in every protection and size") {
     }
 }
 
-TEST_CASE("packet cipher: a flipped bit in any byte that counts is refused, and so is any cut") {
+TEST_CASE("packet cipher: a flipped bit in any byte is refused, and so is any cut") {
     const int protection = GENERATE(0, 1, 2);
     const int cipher = GENERATE(0, 1);
     CAPTURE(protection, cipher);
@@ -125,13 +125,10 @@ TEST_CASE("packet cipher: a flipped bit in any byte that counts is refused, and 
     auto opener = make(spec_of(protection, cipher));
     const auto text = random_bytes(300, random);
     const auto packet = seal(*sealer, 42, random_bytes(kHeader, random), text);
-    const std::size_t end = packet.size() - sealer->tag_bytes();
     for (std::size_t i = 0; i < packet.size(); ++i) {
         auto damaged = packet;
         damaged[i] ^= static_cast<std::byte>(1u << i % 8);
-        // In clear these are the leaf's digest to prove.
-        const bool uncounted = protection == 2 && i >= kHeader && i < end - 64;
-        CHECK(open(*opener, 42, damaged).ok == uncounted);
+        CHECK_FALSE(open(*opener, 42, damaged).ok);
     }
     for (std::size_t length = 0; length < packet.size(); ++length) {
         CHECK_FALSE(open(*opener, 42, ByteView(packet).first(length)).ok);
@@ -232,8 +229,7 @@ TEST_CASE("packet cipher: the checksum in clear is that of the protocol") {
     const auto text = random_bytes(500, random);
     const CipherSpec clear = spec_of(2, 0);
     const auto checked = seal(*make(clear), number, header, text);
-    std::vector<std::byte> covered = header;
-    covered.insert(covered.end(), text.end() - 64, text.end());
+    std::vector<std::byte> covered(checked.begin(), checked.end() - 8);
     ByteWriter(covered).u64(number);
     const auto key = hkdf_expand(clear, age);
     const std::uint64_t seed = load_u64(reinterpret_cast<const std::byte*>(key.data()));
