@@ -89,8 +89,8 @@ TEST_CASE("help is for people: lines that fit, values in words") {
         }
     }
     const std::string trial = help_text(Action::trial);
-    CHECK(trial.find("\n  --repetitions VALUE         Runs of each case; 3. (1 to 1000)\n") !=
-          trial.npos);
+    CHECK(trial.find("\n  --repetitions VALUE         Runs of each case; by default 3. "
+                     "(1 to 1000)\n") != trial.npos);
     CHECK(trial.find("\n  --csv FILE                  A line for each run.\n") != trial.npos);
     CHECK(trial.find("\n  --against iperf3|globus-url-copy[:PORT]\n                              "
                      "A program") != trial.npos);

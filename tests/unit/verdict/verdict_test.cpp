@@ -130,7 +130,7 @@ TEST_CASE("what is too short, or was never measured, is not judged") {
     CHECK(judge(evidence).cause == Cause::too_short);
     CHECK(judge(Evidence{}).cause == Cause::too_short);
     CHECK(judge(Evidence{}).sentence() ==
-          "too short to tell what held it back: more bytes tell it, a larger --size of a trial");
+          "too short to tell what held it back: a transfer of more bytes tells it");
 }
 
 TEST_CASE("a receiver that told nothing leaves the sender's measures") {
