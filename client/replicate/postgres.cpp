@@ -161,6 +161,7 @@ Result<void> PostgresDatabase::connect() {
     const char* const values[] = {"lambda-ftp", "10",    "10",         "5",
                                   "3",          "30000", uri_.c_str(), nullptr};
     connection_.reset(::PQconnectdbParams(keywords, values, 1));
+    broken_ = false;
     // It would write to stderr by itself what the database tells a connection that ends.
     if (connection_)
         ::PQsetNoticeProcessor(
@@ -208,6 +209,9 @@ Result<void> PostgresDatabase::check(const Answer& answer) {
     const std::string_view state = code != nullptr ? code : "";
     // A deadlock was broken, or somebody held a lock for too long.
     if (state == "40001" || state == "40P01" || state == "55P03") again_ = true;
+    const bool skipped = status == PGRES_PIPELINE_ABORTED;  // for an error of one before it
+    const char* const severity = ::PQresultErrorField(answer.get(), PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (!skipped && (severity == nullptr || std::string_view(severity) != "ERROR")) return broken();
     return error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
 }
 
@@ -228,8 +232,7 @@ Result<std::size_t> PostgresDatabase::run(std::string_view sql, const Values& va
 }
 
 Result<void> PostgresDatabase::run_many(std::string_view sql, std::size_t count, const Fill& fill) {
-    if (::PQenterPipelineMode(connection_.get()) != 1)
-        return error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
+    if (::PQenterPipelineMode(connection_.get()) != 1) return broken();
     const std::string statement(sql);
     Values values;
     Result<void> good;
@@ -245,14 +248,13 @@ Result<void> PostgresDatabase::run_many(std::string_view sql, std::size_t count,
                                        one.formats.data(), 1) == 1;
         }
         if (!sent || ::PQpipelineSync(connection_.get()) != 1) {
-            good = error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
+            good = broken();
         } else {
             good = take_answers(now);
         }
         done += now;
     }
-    if (::PQexitPipelineMode(connection_.get()) != 1 && good)
-        good = error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
+    if (::PQexitPipelineMode(connection_.get()) != 1 && good) good = broken();
     return good;
 }
 
@@ -268,7 +270,7 @@ Result<void> PostgresDatabase::take_answers(std::size_t count) {
         }
         if (::PQstatus(connection_.get()) != CONNECTION_OK) break;
     }
-    return good ? error(Fault::file, one_line(::PQerrorMessage(connection_.get()))) : good;
+    return good ? broken() : good;
 }
 
 Result<void> PostgresDatabase::execute(const std::string& sql) {
@@ -282,7 +284,7 @@ void PostgresDatabase::roll_back() {
 }
 
 Result<bool> PostgresDatabase::recover() {
-    if (::PQstatus(connection_.get()) == CONNECTION_OK) return std::exchange(again_, false);
+    if (stands()) return std::exchange(again_, false);
     const Time give_up = client::now() + patience_;
     milliseconds pause = kFirstPause;
     while (true) {
@@ -296,8 +298,17 @@ Result<bool> PostgresDatabase::recover() {
     }
 }
 
+bool PostgresDatabase::stands() const {
+    return !broken_ && ::PQstatus(connection_.get()) == CONNECTION_OK;
+}
+
+Error PostgresDatabase::broken() {
+    broken_ = true;
+    return error(Fault::session, one_line(::PQerrorMessage(connection_.get())));
+}
+
 Error PostgresDatabase::error(Fault fault, const std::string& why) const {
-    const bool lost = !connection_ || ::PQstatus(connection_.get()) != CONNECTION_OK;
+    const bool lost = !stands();
     return Error{.fault = lost ? Fault::session : fault,
                  .message = "cannot keep or read the job's state: " + why,
                  .path = name_,

@@ -54,12 +54,17 @@ class PostgresDatabase final : public Database {
     Result<void> connect();
     Result<void> check(const Answer& answer);
     Result<void> take_answers(std::size_t count);
+    // Whether statements may go over the connection.
+    bool stands() const;
+    // What libpq itself met, or what ended the connection: libpq may still call it good.
+    Error broken();
     Error error(Fault fault, const std::string& why) const;
 
     const std::string uri_;
     const std::string name_;
     const Duration patience_;
     std::unique_ptr<pg_conn, Close> connection_;
+    bool broken_ = false;
     bool again_ = false;  // the last error was that others were in the way
 };
 
