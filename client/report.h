@@ -64,6 +64,8 @@ class Report {
 
     // Of what went wrong up to now.
     int exit_code() const { return exit_code_.value(); }
+    // With --json, the summary of a command that moves no files of the user's.
+    void summary(JsonObject object) { summary_ = std::move(object); }
     // The summary. Returns the exit code.
     int finish();
 
@@ -83,6 +85,7 @@ class Report {
     std::optional<mover::Outcome> outcome_;
     ChangeCount changes_;
     std::optional<std::string> left_over_;
+    std::optional<JsonObject> summary_;
 };
 
 }  // namespace lambda::client

@@ -118,12 +118,12 @@ Result<Measures> run_iperf3(const std::string& host, std::uint16_t port, std::ui
         .bytes = static_cast<std::uint64_t>(number("sum_received", "bytes")),
         .seconds = number("sum_received", "seconds"),
         .gbit_per_s = number("sum_received", "bits_per_second") / 1e9,
-        .jain = 1,
         .retransmitted_packets = static_cast<std::uint64_t>(number("sum_sent", "retransmits")),
         .rates = {},
         .evidence = {}};
-    run.mean_mbit = 1e3 * run.gbit_per_s;
-    if (run.seconds <= 0) return failed(Program::iperf3, port, "it measured nothing");
+    // Its server may end before it has read anything.
+    if (run.seconds <= 0 || run.bytes == 0)
+        return failed(Program::iperf3, port, "it measured nothing; a larger --size tells more");
     return run;
 }
 
@@ -145,11 +145,9 @@ Result<Measures> run_globus(const std::string& host, std::uint16_t port, std::ui
     Measures run{.bytes = size,
                  .seconds = std::chrono::duration<double>(now() - began).count(),
                  .gbit_per_s = 0,
-                 .jain = 1,
                  .rates = {},
                  .evidence = {}};
     run.gbit_per_s = 8e-9 * static_cast<double>(size) / run.seconds;
-    run.mean_mbit = 1e3 * run.gbit_per_s;
     return run;
 }
 

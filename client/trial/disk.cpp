@@ -130,11 +130,8 @@ Result<Measures> read_alone(const std::string& path, std::uint64_t size, bool al
         if (!reading.ended()) (*reactor)->wait(now() + kLongestSleep);
     }
     if (reading.error()) return *reading.error();
-    Measures run{.bytes = reading.done(),
-                 .seconds = seconds(now() - began),
-                 .jain = 1,
-                 .rates = {},
-                 .evidence = {}};
+    Measures run{
+        .bytes = reading.done(), .seconds = seconds(now() - began), .rates = {}, .evidence = {}};
     run.gbit_per_s = 8e-9 * static_cast<double>(run.bytes) / std::max(run.seconds, 1e-9);
     run.mean_mbit = 1e3 * run.gbit_per_s;
     return run;

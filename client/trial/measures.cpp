@@ -11,6 +11,10 @@ namespace {
 constexpr double kLeastInterval = 0.1;  // seconds: ten SYN
 constexpr std::size_t kMostIntervals = 256;
 
+bool any_unknown(const std::vector<double>& values) {
+    return std::any_of(values.begin(), values.end(), [](double each) { return std::isnan(each); });
+}
+
 double mean(const std::vector<double>& values) {
     if (values.empty()) return 0;
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -43,8 +47,10 @@ void add_evidence(Measures& run, const verdict::Evidence& evidence) {
     using verdict::Figure;
     const double gigabytes = static_cast<double>(run.bytes) / 1e9;
     run.evidence = evidence;
-    run.rtt_ms = static_cast<double>(evidence.sender[Figure::least_rtt]) / 1e3;
-    run.queue_ms = static_cast<double>(evidence.sender[Figure::queue]) / 1e3;
+    if (evidence.sender[Figure::least_rtt] > 0) {  // a round trip was taken
+        run.rtt_ms = static_cast<double>(evidence.sender[Figure::least_rtt]) / 1e3;
+        run.queue_ms = static_cast<double>(evidence.sender[Figure::queue]) / 1e3;
+    }
     if (gigabytes > 0) {
         run.sender_cpu_s_per_gb = in_seconds(evidence.sender, {Figure::cpu}) / gigabytes;
         run.receiver_cpu_s_per_gb = in_seconds(evidence.receiver, {Figure::cpu}) / gigabytes;
@@ -95,8 +101,10 @@ Measures measures_of(const mover::Outcome& outcome) {
     for (const auto& stripe : run.rates.stripes)
         for (std::size_t i = 0; i < stripe.size(); ++i) sums[i] += stripe[i];
     run.jain = jain_index(shares);
-    run.mean_mbit = mean(sums);
-    run.variation = coefficient_of_variation(sums);
+    if (!sums.empty()) {  // else it ended before the first interval did
+        run.mean_mbit = mean(sums);
+        run.variation = coefficient_of_variation(sums);
+    }
     add_evidence(run, outcome.evidence);
     return run;
 }
@@ -117,13 +125,14 @@ double coefficient_of_variation(const std::vector<double>& values) {
 
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
+    if (any_unknown(values)) return kUnknown;
     std::sort(values.begin(), values.end());
     const std::size_t half = values.size() / 2;
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 std::optional<Interval> confidence(const std::vector<double>& values) {
-    if (values.size() < kLeastForInterval) return std::nullopt;
+    if (values.size() < kLeastForInterval || any_unknown(values)) return std::nullopt;
     const double middle = mean(values);
     const double half = students_t(values.size() - 1) * deviation(values) /
                         std::sqrt(static_cast<double>(values.size()));

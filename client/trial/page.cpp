@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "client/trial/advice.h"
@@ -14,7 +13,6 @@ namespace {
 using report::fixed;
 using report::significant;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // A page has room for so many cases over time.
 constexpr std::size_t kMostOverTime = 48;
 
@@ -88,24 +86,24 @@ report::Table case_table(const TrialStory& story) {
     for (const CaseResult& result : story.cases) {
         const auto interval = confidence(result.rates());
         const Measures& m = result.typical();
-        const double efficiency = middle(result, [](const Measures& r) { return r.mean_mbit; });
-        const bool sampled = efficiency > 0;  // a run may end before the first interval does
         const double again = m.sent_packets == 0
-                                 ? 0
+                                 ? kUnknown
                                  : 100 * static_cast<double>(m.retransmitted_packets) /
                                        static_cast<double>(m.sent_packets);
         table.rows.push_back(
             {result.what.title(), fixed(result.gbit_per_s(), 3),
              interval ? fixed(interval->low, 3) : "-", interval ? fixed(interval->high, 3) : "-",
              verdict_of(result), std::to_string(result.runs.size()),
-             sampled ? fixed(efficiency, 1) : "-",
-             sampled ? fixed(middle(result, [](const Measures& r) { return r.variation; }), 3)
-                     : "-",
+             fixed(middle(result, [](const Measures& r) { return r.mean_mbit; }), 1),
+             fixed(middle(result, [](const Measures& r) { return r.variation; }), 3),
              fixed(m.jain, 4), significant(100 * m.loss, 3), significant(again, 3),
              fixed(m.rtt_ms, 2), fixed(m.queue_ms, 2), fixed(m.sender_cpu_s_per_gb, 3),
              fixed(m.receiver_cpu_s_per_gb, 3), fixed(m.source_wait_s, 2),
              fixed(m.network_wait_s, 2), fixed(m.destination_wait_s, 2), fixed(m.memory_mib, 0)});
-        if (!story.before.empty()) table.rows.back().push_back(compared(result, story.before));
+        if (!story.before.empty()) {
+            const auto change = change_since(story.before, result);
+            table.rows.back().push_back(change ? change->sentence() : "-");
+        }
     }
     return table;
 }
@@ -148,7 +146,7 @@ report::Chart sweep(const std::vector<CaseResult>& cases, const Axis& axis,
     chart.across = axis.name;
     chart.seconds.assign(across.begin(), across.end());
     for (const std::string& name : names) {
-        const std::vector<double> none(across.size(), kNone);
+        const std::vector<double> none(across.size(), kUnknown);
         chart.lines.push_back({.name = name, .values = none, .low = none, .high = none});
     }
     for (const CaseResult& result : cases) {
@@ -203,8 +201,12 @@ report::Section leg_section(const Leg& leg, const std::vector<CaseResult>& cases
     report::Section section{.title = leg.name, .text = {}, .tables = {}, .charts = {}};
     if (const Axis* axis = axis_of(cases)) {
         section.text = "Medians; bands: the 95 % confidence intervals of the means.";
-        for (const Quantity& quantity : kQuantities)
-            section.charts.push_back(sweep(cases, *axis, quantity));
+        for (const Quantity& quantity : kQuantities) {
+            if (std::any_of(cases.begin(), cases.end(), [&](const CaseResult& result) {
+                    return std::isfinite(median(values_of(result, quantity)));
+                }))
+                section.charts.push_back(sweep(cases, *axis, quantity));
+        }
     }
     return section;
 }
@@ -271,15 +273,6 @@ report::Page trial_page(const TrialStory& story) {
     if (!story.beside.empty() || !story.skips.empty())
         page.sections.push_back(beside_section(story));
     return page;
-}
-
-std::string compared(const CaseResult& result, const std::map<std::string, double>& before) {
-    const auto at = before.find(result.what.key());
-    if (at == before.end() || at->second <= 0) return {};
-    const auto now = confidence(result.rates());
-    const bool within = now && now->low <= at->second && at->second <= now->high;
-    return fixed(at->second, 3) + " Gbit/s, now " + fixed(result.gbit_per_s() / at->second, 2) +
-           " times that" + (within ? ", which this interval does not tell apart" : "");
 }
 
 }  // namespace lambda::client

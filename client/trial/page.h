@@ -2,10 +2,10 @@
 // stripes carried over time. Pure.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "client/trial/earlier.h"
 #include "client/trial/results.h"
 #include "common/report/page.h"
 
@@ -21,13 +21,10 @@ struct TrialStory {
     std::string server;
     std::vector<CaseResult> cases;
     std::vector<Skip> skips;
-    std::vector<std::string> beside;       // what other programs reached, in words
-    std::map<std::string, double> before;  // medians of an earlier trial; empty: none
+    std::vector<std::string> beside;  // what other programs reached, in words
+    EarlierTrial before;              // empty: none was given
 };
 
 report::Page trial_page(const TrialStory& story);
-
-// "2.05 Gbit/s, 1.2 times as before"; empty where it was not there before.
-std::string compared(const CaseResult& result, const std::map<std::string, double>& before);
 
 }  // namespace lambda::client

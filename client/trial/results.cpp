@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "client/verdict_json.h"
 
@@ -21,8 +19,8 @@ std::string csv_text(const std::string& text) {
 
 std::string brief(double value) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.6g", std::isfinite(value) ? value : 0.0);
-    return text;
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return std::isfinite(value) ? text : "";
 }
 
 std::string list_json(const std::vector<double>& values) {
@@ -175,24 +173,6 @@ std::string csv_line(const TrialCase& what, const Measures& run, unsigned repeti
     for (const Column& column : kColumns) line += "," + brief(column.value(run));
     return line + "," +
            (run.evidence ? verdict::name_of(verdict::judge(*run.evidence).cause) : "") + "\n";
-}
-
-Result<std::map<std::string, double>> earlier_trial(const std::string& text) {
-    std::map<std::string, double> medians;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        const auto object = nlohmann::json::parse(line, nullptr, false);
-        if (!object.is_object() || object.value("event", nlohmann::json()) != "case") continue;
-        const auto key = object.find("key"), rate = object.find("gbit_per_s");
-        if (key == object.end() || rate == object.end()) continue;
-        if (key->is_string() && rate->is_number()) medians[*key] = *rate;
-    }
-    if (!medians.empty()) return medians;
-    return Error{.fault = Fault::usage,
-                 .message = "holds no case of a trial",
-                 .path = {},
-                 .side = Side::local,
-                 .remedy = "give what an earlier trial wrote to standard output with --json"};
 }
 
 }  // namespace lambda::client

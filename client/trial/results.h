@@ -1,8 +1,6 @@
-// A trial's results for programs: objects of JSON, lines of CSV, and an earlier trial read back
-// (docs/trials.md). Pure.
+// A trial's results for programs: objects of JSON and lines of CSV (docs/trials.md). Pure.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,9 +32,5 @@ JsonObject case_json(const CaseResult& result);
 
 std::string csv_head();
 std::string csv_line(const TrialCase& what, const Measures& run, unsigned repetition);
-
-// Medians in Gbit/s by the key of the case, of what an earlier trial wrote with --json. Errors
-// (Fault::usage): no trial at all.
-Result<std::map<std::string, double>> earlier_trial(const std::string& text);
 
 }  // namespace lambda::client

@@ -47,13 +47,13 @@ class Lines {
     std::string name_;
 };
 
-Result<std::map<std::string, double>> earlier(const std::string& name) {
-    if (name.empty()) return std::map<std::string, double>{};
+Result<EarlierTrial> read_earlier(const std::string& name) {
+    if (name.empty()) return EarlierTrial{};
     const auto text = read_whole_file(name);
     if (!text) return text.error();
-    auto medians = earlier_trial(*text);
-    if (medians) return medians;
-    Error error = medians.error();
+    auto cases = earlier_trial(*text);
+    if (cases) return cases;
+    Error error = cases.error();
     error.path = name;
     return error;
 }
@@ -66,13 +66,12 @@ std::string run_line(const TrialCase& what, const Measures& run, unsigned repeti
     return line;
 }
 
-std::string case_line(const CaseResult& result, const std::map<std::string, double>& before) {
+std::string case_line(const CaseResult& result, const std::string& change) {
     char numbers[96];
     std::snprintf(numbers, sizeof numbers, "%10.3f Gbit/s  ", result.gbit_per_s());
-    const std::string then = compared(result, before);
     const auto verdict = result.verdict();
     return std::string(numbers) + "(" + result.interval() + ")  " + result.what.title() +
-           (verdict ? "; " + verdict->why : "") + (then.empty() ? "" : "; before " + then);
+           (verdict ? "; " + verdict->why : "") + (change.empty() ? "" : "; " + change);
 }
 
 class Trial {
@@ -81,17 +80,38 @@ class Trial {
         : arguments_(arguments), place_(place), report_(report) {}
 
     void run(const std::vector<TrialCase>& cases, Lines& csv) {
+        const Time began = now();
+        run_all(cases, csv);
+        std::uint64_t runs = 0;
+        for (const CaseResult& each : story_.cases) runs += each.runs.size();
+        report_.summary(JsonObject()
+                            .text("event", "summary")
+                            .number("cases", std::uint64_t{story_.cases.size()})
+                            .number("runs", runs)
+                            .number("skipped", std::uint64_t{story_.skips.size()})
+                            .number("seconds", seconds(now() - began)));
+    }
+    TrialStory& story() { return story_; }
+
+  private:
+    void run_all(const std::vector<TrialCase>& cases, Lines& csv) {
         story_.server = place_.server->endpoint();
         csv.put(csv_head());
         TrialRunner runner(arguments_, place_, report_);
         if (const auto stands = runner.greet(); !stands) return report_.error(stands.error());
         report_.note(std::to_string(cases.size()) + (cases.size() == 1 ? " case" : " cases") +
-                     ", runs of each: " + std::to_string(arguments_.trial.repetitions));
+                     ", runs of each: " + std::to_string(arguments_.trial.repetitions) +
+                     "; a case's line has the median of its runs and the 95 % interval of their "
+                     "mean");
         for (const TrialCase& what : cases) {
             if (skipped_.contains(what.leg.name)) continue;
             if (!run_case(runner, what, csv)) return;
         }
         for (const std::string& sentence : advice(story_.cases)) report_.note(sentence);
+        if (const auto gone = not_run_again(story_.before, story_.cases); gone > 0)
+            report_.note(std::to_string(gone) + (gone == 1 ? " case" : " cases") + " of " +
+                         arguments_.trial.compare + (gone == 1 ? " was" : " were") +
+                         " not run this time");
         if (!arguments_.trial.against.empty()) run_against(cases);
         if (story_.cases.empty())
             report_.error({.fault = Fault::file,
@@ -101,9 +121,7 @@ class Trial {
                            .remedy = "start lambda-ftpd with --allow-null, or give the account the "
                                      "right to write"});
     }
-    TrialStory& story() { return story_; }
 
-  private:
     // False: the trial is over.
     bool run_case(TrialRunner& runner, const TrialCase& what, Lines& csv) {
         CaseResult result{what, {}};
@@ -123,12 +141,20 @@ class Trial {
             result.runs.push_back(*run);
         }
         if (result.runs.empty()) return true;
-        JsonObject told = case_json(result);
-        const auto before = story_.before.find(what.key());
-        if (before != story_.before.end()) told.number("before_gbit_per_s", before->second);
-        report_.data(told, case_line(result, story_.before));
+        tell(result);
         story_.cases.push_back(std::move(result));
         return true;
+    }
+
+    void tell(const CaseResult& result) {
+        JsonObject object = case_json(result);
+        std::string change;
+        if (!story_.before.empty()) {
+            const auto since = change_since(story_.before, result);
+            add_change(object, since);
+            change = since ? since->sentence() : "no such case in " + arguments_.trial.compare;
+        }
+        report_.data(object, case_line(result, change));
     }
 
     // What concerns this leg alone: no right, no such file, no room.
@@ -210,7 +236,7 @@ void trial(const Arguments& arguments, Report& report) {
                                  .side = Side::local,
                                  .remedy = law.error().remedy});
     }
-    const auto before = earlier(arguments.trial.compare);
+    const auto before = read_earlier(arguments.trial.compare);
     if (!before) return report.error(before.error());
     auto page = report::File::make(arguments.trial.report);
     if (!page) return report.error(page.error());

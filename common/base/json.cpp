@@ -121,8 +121,8 @@ JsonObject& JsonObject::number(std::string_view name, std::uint64_t value) {
 
 JsonObject& JsonObject::number(std::string_view name, double value) {
     char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.6f", std::isfinite(value) ? value : 0.0);
-    return raw(name, buffer);
+    std::snprintf(buffer, sizeof buffer, "%.6f", value);
+    return raw(name, std::isfinite(value) ? buffer : "null");
 }
 
 JsonObject& JsonObject::raw(std::string_view name, std::string_view value) {

@@ -18,7 +18,7 @@ class JsonObject {
   public:
     JsonObject& text(std::string_view name, std::string_view value);
     JsonObject& number(std::string_view name, std::uint64_t value);
-    JsonObject& number(std::string_view name, double value);
+    JsonObject& number(std::string_view name, double value);  // null where it is not finite
     // `value` is JSON already.
     JsonObject& raw(std::string_view name, std::string_view value);
     std::string line() const { return "{" + fields_ + "}"; }

@@ -159,13 +159,13 @@ std::string command_line(int count, const char* const* words) {
 std::string significant(double value, int digits) {
     char text[64];
     std::snprintf(text, sizeof text, "%.*g", digits, value);
-    return text;
+    return std::isfinite(value) ? text : "-";
 }
 
 std::string fixed(double value, int decimals) {
     char text[400];  // the greatest double has 309 digits before the point
     std::snprintf(text, sizeof text, "%.*f", decimals, value);
-    return text;
+    return std::isfinite(value) ? text : "-";
 }
 
 Result<File> File::make(const std::string& name) {

@@ -68,7 +68,7 @@ std::string html(const Page& page);
 // The words as a shell takes them.
 std::string command_line(int count, const char* const* words);
 
-// printf's %.*g and %.*f, for the cells of tables.
+// printf's %.*g and %.*f, for the cells of tables; "-" for what is not finite.
 std::string significant(double value, int digits);
 std::string fixed(double value, int decimals);
 

@@ -5,6 +5,7 @@
 
 #include "client/trial/advice.h"
 #include "client/trial/against.h"
+#include "client/trial/earlier.h"
 #include "client/trial/measures.h"
 #include "client/trial/page.h"
 #include "client/trial/plan.h"
@@ -132,7 +133,8 @@ TEST_CASE("an earlier trial is found again by its cases") {
     const auto old = earlier_trial(case_json(before).line() + "\n{\"event\":\"summary\"}\n");
     REQUIRE(old);
     REQUIRE(old->size() == 1);
-    CHECK(old->at(now.what.key()) == Approx(1));
+    CHECK(old->at(now.what.key()).gbit_per_s == Approx(1));
+    CHECK_FALSE(old->at(now.what.key()).interval);
     for (const char* wrong : {"", "no JSON", "[]", "{\"event\":\"case\"}",
                               "{\"event\":\"case\",\"key\":7,\"gbit_per_s\":\"x\"}"}) {
         CHECK_FALSE(earlier_trial(wrong));
@@ -230,8 +232,51 @@ TEST_CASE("of too few runs there is no interval, and that is said") {
     CHECK(made.uncertainty() == 0);
     CHECK_THAT(case_json(made).line(),
                Catch::Contains("\"gbit_per_s_low\":null,\"gbit_per_s_high\":null"));
-    CHECK_THAT(compared(made, {{made.what.key(), 1.5}}), !Catch::Contains("tell apart"));
     made.runs.push_back({.gbit_per_s = 1.5, .rates = {}, .evidence = {}});
     CHECK(made.interval() == "0.258 to 2.742");
-    CHECK_THAT(compared(made, {{made.what.key(), 1.5}}), Catch::Contains("tell apart"));
+}
+
+TEST_CASE("a case is told apart from an earlier one by both intervals") {
+    const auto three = [](double a, double b, double c) {
+        CaseResult made = result(a);
+        for (const double each : {b, c})
+            made.runs.push_back({.gbit_per_s = each, .rates = {}, .evidence = {}});
+        return made;
+    };
+    const auto since = [](const CaseResult& before, const CaseResult& now) {
+        const auto change = change_since(*earlier_trial(case_json(before).line()), now);
+        REQUIRE(change);
+        return *change;
+    };
+    const CaseResult before = three(0.9, 1.0, 1.1);  // 0.752 to 1.248
+    const Change apart = since(before, three(1.9, 2.0, 2.1));
+    CHECK(apart.sentence() ==
+          "before 1.000 Gbit/s (0.752 to 1.248), now 2.00 times that, by more than chance");
+    CHECK(apart.told_apart == true);
+    // Though the median of neither lies within the other's interval.
+    const Change near = since(before, three(1.3, 1.4, 1.5));
+    CHECK(near.told_apart == false);
+    CHECK_THAT(near.sentence(), Catch::Contains("not told apart"));
+    CHECK_FALSE(since(result(1), three(1, 2, 3)).told_apart);
+    CHECK_THAT(since(before, result(1)).sentence(), Catch::Contains("too few runs"));
+
+    JsonObject told;
+    add_change(told, apart);
+    CHECK_THAT(told.line(), Catch::Contains("\"before_gbit_per_s_high\":1.248") &&
+                                Catch::Contains("\"times_before\":2.000000") &&
+                                Catch::Contains("\"told_apart\":true"));
+    const EarlierTrial other{{"another", {.gbit_per_s = 1, .interval = {}}}};
+    CHECK_FALSE(change_since(other, before));
+    CHECK(not_run_again(other, {before}) == 1);
+    CHECK(not_run_again(*earlier_trial(case_json(before).line()), {before}) == 0);
+}
+
+TEST_CASE("what was not measured is null, and an empty field") {
+    const CaseResult made = result(1);
+    CHECK_THAT(
+        run_json(made.what, made.runs[0], 1).line(),
+        Catch::Contains("\"rtt_ms\":null") && Catch::Contains("\"efficiency_mbit_per_s\":null"));
+    CHECK_THAT(csv_line(made.what, made.runs[0], 1), Catch::Contains(",,,"));
+    CHECK(std::isnan(median({1, kUnknown, 2})));
+    CHECK_FALSE(confidence({1, kUnknown, 2}));
 }
