@@ -96,6 +96,10 @@ std::vector<std::string> summary_lines(const Summary& summary) {
     if (summary.dry_run) return {dry_run_line(summary)};
     const mover::Outcome& o = summary.outcome;
     std::vector<std::string> lines{moved_line(summary)};
+    if (o.cuts > 0) {
+        lines.push_back("went on after " + counted(o.cuts, "cut") +
+                        ": what had not reached the disk by then moved again, and counts again");
+    }
     if (o.bytes_kept > 0) {
         lines.push_back("went on where it was cut: " + format_size(o.bytes_kept) +
                         " more were there already and did not move again");
@@ -123,6 +127,7 @@ std::string summary_json(const Summary& summary, const std::string& verdict) {
         .number("retransmitted_packets", o.retransmitted_packets)
         .number("refused_packets", o.refused_packets)
         .number("leaves_again", o.leaves_again)
+        .number("cuts", o.cuts)
         .number("bytes_kept", o.bytes_kept)
         .number("adopted", o.adopted)
         .number("adopted_bytes", o.adopted_bytes)

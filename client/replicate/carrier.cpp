@@ -79,6 +79,18 @@ class ClientCarrier final : public Carrier {
         return found;
     }
 
+    Result<void> try_path(std::uint32_t site, const Entry& file) const override {
+        if (!job_.source) return {};
+        Arguments how = arguments({});
+        how.plan.whole = how.plan.dry_run = true;
+        const Load load{
+            .site = site,
+            .tasks = {{.root = file.root, .name = file.name, .standing = file.standing}}};
+        const auto tried = carry_between(job_, std::move(how), load, {});
+        if (!tried) return tried.error();
+        return tried->cut ? Result<void>(*tried->cut) : Result<void>();
+    }
+
     Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const override {
         if (job_.source) return carry_between(job_, arguments(load.rate), load, progressed);
         if (auto seen = see(load); !seen) return seen.error();

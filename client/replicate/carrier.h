@@ -43,6 +43,9 @@ class Carrier {
     // the mark, who checks or carries sees it first.
     virtual Result<Standings> look(const Load& load, const Listing& source) const = 0;
     virtual Result<Standings> check(const Load& load) const = 0;
+    // Whether this file could pass to the site, where that takes more than to look there: servers
+    // meet for it as for a transfer. Nothing is touched.
+    virtual Result<void> try_path(std::uint32_t site, const Entry& file) const = 0;
     // One session. Names in the outcome are those of the tasks; a range counts as no file. An
     // Error, or Outcome::cut: what is not in Outcome::done may be done or not.
     virtual Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const = 0;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "client/left_over.h"
 #include "client/replicate/conductor.h"
@@ -95,12 +96,25 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
             continue;
         }
         report.session_stands();
-        const SitePlan plan = plan_site(*source, *there, job.which, job.conflict);
-        for (const Step& step : plan.steps) {
-            show(words_of_step(job, job.sites[i], source->entries[step.entry], step.decision),
-                 report);
-        }
+        SitePlan plan = plan_site(*source, *there, job.which, job.conflict);
+        const auto entry = [&](const Step& step) -> const Entry& {
+            return source->entries[step.entry];
+        };
+        std::sort(plan.steps.begin(), plan.steps.end(), [&](const Step& a, const Step& b) {
+            return std::tie(entry(a).name, a.entry) < std::tie(entry(b).name, b.entry);
+        });
+        for (const Step& step : plan.steps)
+            show(words_of_step(job, job.sites[i], entry(step), step.decision), report);
         show(words_of_plan(job.sites[i], plan, *source), report);
+        const auto file = std::find_if(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+            return entry(step).standing.kind == Kind::file &&
+                   step.decision.change != Change::refuse;
+        });
+        if (file == plan.steps.end()) continue;
+        if (const auto passes = carrier->try_path(i, entry(*file)); !passes) {
+            report.unreached(passes.error());
+            show(words_of_unreached(job.sites[i], passes.error()), report);
+        }
     }
     return {};
 }
@@ -411,7 +425,7 @@ Result<void> ask(Store& store, Request request, Report& report) {
     if (!status) return status.error();
     if (auto asked = store.set_request(request); !asked) return asked;
     if (request == Request::pause) {
-        if (how_it_goes(*status) != SiteSaid::Run::goes_on)
+        if (status->movers.empty())
             report.say("no run is under way; the next one waits for `replicate JOB resume`");
     } else if (status->request != Request::pause) {
         report.note("it was not paused");

@@ -135,7 +135,8 @@ std::string Lanes::doing() const {
         if (!lane->busy || progress.files_known == 0) continue;
         text += (text.empty() ? "" : "; ") + std::to_string(progress.files_done) + " of " +
                 std::to_string(progress.files_known) + " files, " + format_size(progress.bytes) +
-                " of " + format_size(progress.total_bytes) + " " + progress.current_name;
+                " of " + format_size(progress.total_bytes);
+        if (!progress.current_name.empty()) text += " " + progress.current_name;
     }
     return text;
 }

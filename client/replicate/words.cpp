@@ -65,6 +65,8 @@ const char* word_of(SiteState state, SiteSaid::Run run) {
     switch (run) {
         case SiteSaid::Run::goes_on:
             return word(state);
+        case SiteSaid::Run::paused:
+            return "paused";
         case SiteSaid::Run::cut:
             return "cut, goes on with the next run";
         case SiteSaid::Run::over:
@@ -221,7 +223,7 @@ Words words_of_unreached(const Site& site, const Error& error) {
         .text("destination", site.text)
         .text("code", to_string(error.fault))
         .text("message", error.message);
-    words.text = site.text + ": not reached, so not planned: " + printable(error.message);
+    words.text = site.text + ": nothing would move now: " + printable(error.message);
     return words;
 }
 
@@ -248,7 +250,11 @@ Words words_of_run(const Run& run, bool under_way) {
     const Duration took = std::max(Duration{0}, Duration(run.ended - run.started));
     words.json.number("seconds", seconds(took));
     words.text += "  " + files(run.moved) + " in " + format_duration(took);
-    if (run.failed > 0) words.text += ", " + std::to_string(run.failed) + " left over";
+    if (run.failed > 0)
+        words.text +=
+            ", " + std::to_string(run.failed) +
+            (run.failed == 1 ? " file, directory or link" : " files, directories and links") +
+            " not done";
     return words;
 }
 
@@ -284,7 +290,8 @@ Words words_of_failure(const Job& job, const Failure& failure) {
 
 SiteSaid::Run how_it_goes(const JobStatus& status) {
     if (!status.run || status.run->state != RunState::running) return SiteSaid::Run::over;
-    return status.movers.empty() ? SiteSaid::Run::cut : SiteSaid::Run::goes_on;
+    if (status.movers.empty()) return SiteSaid::Run::cut;
+    return status.request == Request::pause ? SiteSaid::Run::paused : SiteSaid::Run::goes_on;
 }
 
 Words words_of_status(const Job& job, const JobStatus& status) {
@@ -323,7 +330,7 @@ Words words_of_status(const Job& job, const JobStatus& status) {
         words.text += "; " + std::to_string(status.movers.size()) + " movers";
     // A mover that was told to go on says so with its next heartbeat.
     const std::string now = doing(status.movers);
-    if (!now.empty() && now != "paused") words.text += "; now: " + printable(now);
+    if (!now.empty() && now != "paused") words.text += "; under way: " + printable(now);
     return words;
 }
 

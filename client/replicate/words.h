@@ -23,14 +23,14 @@ struct Words {
 
 Words words_of_step(const Job& job, const Site& site, const Entry& entry, const Decision& decision);
 Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& source);
-// Of a destination that did not answer.
+// Of a destination that did not answer, or whose server cannot meet that of the sources.
 Words words_of_unreached(const Site& site, const Error& error);
 // A sentence, where there is something to say.
 void tell_skipped(const Listing& source, const std::function<void(const std::string&)>& say);
 // `under_way`: a mover is at work.
 Words words_of_run(const Run& run, bool under_way);
 struct SiteSaid {
-    enum class Run { goes_on, cut, over };  // cut: nobody is at work on it
+    enum class Run { goes_on, paused, cut, over };  // cut: nobody is at work on it
     Run run = Run::goes_on;
     bool why = true;     // with what its trouble is; as an object always
     bool whole = false;  // other figures beside it are of a part of the run

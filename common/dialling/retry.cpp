@@ -35,6 +35,7 @@ bool comes_back(const Error& error) {
 void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     using verdict::Figure;
     mover::Outcome all = next;
+    all.cuts += sum.cuts + (sum.cut ? 1 : 0);
     all.files += sum.files;
     all.verified += sum.verified;
     all.bytes += sum.bytes;

@@ -38,6 +38,7 @@ struct Outcome {
     std::uint64_t unowned = 0;      // of an archive: done, but not given to their owner
     std::uint64_t bytes = 0;        // file bytes moved
     std::uint64_t verified = 0;     // files whose digests from both ends agreed
+    std::uint64_t cuts = 0;         // after which another try went on
     std::uint64_t bytes_kept = 0;   // of an earlier transfer, compared and not moved
     std::uint64_t adopted = 0;      // files that stood there already, and did not move
     std::uint64_t adopted_bytes = 0;

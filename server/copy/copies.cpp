@@ -52,6 +52,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
 
     const std::uint64_t number = next_number_++;
     const bool tells_changes = wish.plan.whole && !wish.request.detach;
+    const bool dry_run = wish.plan.dry_run;
     const std::string host = wish.request.host;
     io::log_info(name_of(number) + "begins for " + wish.account + ": " +
                  to_string(wish.request.terms.direction) + " of " + wish.request.path + ", " +
@@ -81,6 +82,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     entry.account = std::move(wish.account);
     entry.account_stands = std::move(wish.account_stands);
     entry.copy = *std::move(copy);
+    entry.dry_run = dry_run;
     entry.wanted = std::move(wanted);
     entry.memory = memory;
     entry.copy->start();
@@ -90,7 +92,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
 std::vector<session::CopyStatus> Copies::list(const std::string& account) const {
     std::vector<session::CopyStatus> all;
     for (const auto& [number, entry] : entries_) {
-        if (entry.account != account) continue;
+        if (entry.account != account || (entry.dry_run && !entry.copy)) continue;
         all.push_back(entry.copy ? entry.copy->status() : entry.status);
     }
     return all;

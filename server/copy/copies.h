@@ -53,7 +53,7 @@ class Copies {
     // The number of a copy that has begun, or the reply that refuses it: 501, 504 or 450.
     std::variant<std::uint64_t, session::Reply> begin(Wish wish);
 
-    // Of this account alone: another's are not there.
+    // Of this account alone: another's are not there. Nor are dry runs that have ended.
     std::vector<session::CopyStatus> list(const std::string& account) const;
     bool cancel(std::uint64_t number, const std::string& account, const Error& why);
     // Nothing where there is no such copy. One that has ended tells so soon.
@@ -74,6 +74,7 @@ class Copies {
         std::function<bool()> account_stands;
         std::unique_ptr<Copy> copy;  // while it runs
         session::Terms wanted;
+        bool dry_run = false;
         std::optional<std::uint64_t> memory;  // its share, but while it rests
         std::map<Ticket, Watcher> watchers;
         session::CopyStatus status;  // once it has ended

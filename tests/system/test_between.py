@@ -300,8 +300,15 @@ class Replicated(BetweenCase):
     def test_servers_among_themselves(self):
         self.tree()
         job = self.job(relay=True, batch_files=25)
-        self.run_job(job, "plan")
+        planned = self.run_job(job, "plan")
         self.assertEqual([os.listdir(server.root) for server in (self.b, self.c)], [[], []])
+        for site in (self.b.url("copy"), self.c.url("copy")):
+            names = [e["path"] for e in planned.events if e["event"] == "plan" and e["destination"] == site]
+            self.assertEqual(names, sorted(names))
+            self.assertEqual(len(names), 48)
+        # That the servers met for it is no copy.
+        for server in (self.a, self.b):
+            self.assertEqual([e for e in self.client("copies", server.url()).events if e["event"] == "copy"], [])
         result = self.run_job(job)
         self.assertEqual((result.summary["files"], result.summary["verified"]), (2 * 43, 2 * 43), str(result))
         for server in (self.b, self.c):
@@ -345,6 +352,11 @@ class Replicated(BetweenCase):
         self.assertIn("copy_hosts", result.stderr)
         self.assertLess(result.stderr.count("\n"), 12, str(result))
         self.assertEqual(os.listdir(d.root), [])
+        planned = self.client("replicate", job, "plan")
+        self.assertEqual(planned.code, NO_SESSION, str(planned))
+        self.assertEqual([e["event"] for e in planned.events if e["event"] in ("planned", "unreached")],
+                         ["planned", "unreached"] * 2)
+        self.assertIn("copy_hosts", planned.stderr)
 
     def test_a_listing_that_leads_out_ends_the_job(self):
         impostor = Impostor(self, self.a, [])

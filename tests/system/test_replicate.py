@@ -155,7 +155,7 @@ class Replicate(Jobs):
         words = self.replicate(job, "plan", json=False)
         lines = [line for line in words.stdout.splitlines() if line.startswith(down)]
         self.assertEqual(len(lines), 1, str(words))
-        self.assertIn("not reached, so not planned: ", lines[0])
+        self.assertIn("nothing would move now: ", lines[0])
         self.assertIn("refused", lines[0])
         with open(job, "a") as file:
             file.write("patience: 200ms\n")

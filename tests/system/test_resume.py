@@ -238,6 +238,7 @@ class Resume(Case):
         self.assertEqual(sorted(os.listdir(server.path("into"))), [b"file", b"small"])
         self.assertEqual(result.summary["files"], 2)
         self.assertLess(result.summary["bytes"], size + MIB + 2 * 16 * MIB)
+        self.assertEqual(result.summary["cuts"], 2)
         self.assertIsNone(result.summary["left_over"])
 
     def test_a_tree_is_tried_again_in_its_own_place(self):

@@ -106,6 +106,7 @@ TEST_CASE("tries are one outcome") {
     CHECK(sum.cut);
     add_try(sum, second);
     CHECK_FALSE(sum.cut);
+    CHECK(sum.cuts == 1);
     CHECK(sum.files == 3);
     CHECK(sum.bytes == 107);
     CHECK(sum.bytes_kept == 30);
@@ -115,6 +116,7 @@ TEST_CASE("tries are one outcome") {
     CHECK(sum.failures.size() == 1);
     CHECK(sum.done.size() == 3);
     add_try(sum, {});  // one that did not come to look
+    CHECK(sum.cuts == 1);
     CHECK(sum.bytes_kept == 30);
     CHECK(sum.adopted == 2);
 }

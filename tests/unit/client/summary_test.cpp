@@ -31,6 +31,10 @@ TEST_CASE("the end says what moved, and what was there already") {
                                    "transfer alone 1.980 Gbit/s; 3 verified",
                                    "went on where it was cut: 64.00 MiB more were there already "
                                    "and did not move again"});
+    summary.outcome.cuts = 2;
+    CHECK(summary_lines(summary)[1] ==
+          "went on after 2 cuts: what had not reached the disk by then moved again, and counts "
+          "again");
     summary = {};
     summary.outcome.files = 1;
     summary.outcome.adopted = 1;
