@@ -7,6 +7,9 @@
 namespace lambda::simulation {
 namespace {
 
+// Three later segments tell TCP of a loss; one leaves each SYN.
+constexpr Duration kFound = std::chrono::milliseconds(30);
+
 // What one end hands over and the other has not read yet.
 struct Pipe {
     explicit Pipe(Alarm& its_reader) : reader(its_reader) {}
@@ -21,6 +24,7 @@ struct Pipe {
 struct Way {
     World& world;
     Duration delay, jitter;
+    double loss = 0;
 };
 
 class PipeEnd final : public ports::FeedbackChannel {
@@ -38,8 +42,9 @@ class PipeEnd final : public ports::FeedbackChannel {
             return stalled_bytes_ + frame.size() <= (256u << 10) &&
                    (stalled_bytes_ += frame.size(), true);
         const Time now = way_.world.now();
+        const Duration again = way_.world.chance(way_.loss) ? 2 * way_.delay + kFound : Duration{0};
         const Time due =
-            std::max(now + way_.delay + way_.world.uniform(way_.jitter), out_->last_due);
+            std::max(now + way_.delay + again + way_.world.uniform(way_.jitter), out_->last_due);
         out_->last_due = due;
         way_.world.after(due - now,
                          [out = out_, bytes = std::vector<std::byte>(frame.begin(), frame.end())] {
@@ -124,6 +129,9 @@ ports::FeedbackSource& VirtualFeedback::server() {
 }
 void VirtualFeedback::set_delay(Duration delay) {
     state_->way.delay = delay;
+}
+void VirtualFeedback::set_loss(double share) {
+    state_->way.loss = share;
 }
 void VirtualFeedback::cut(std::uint16_t stripe) {
     for (const auto& pipe : state_->pipes[stripe]) {

@@ -17,6 +17,9 @@ class VirtualFeedback {
     ports::FeedbackSource& client();
     ports::FeedbackSource& server();
     void set_delay(Duration delay);
+    // Of what is sent this share is lost as TCP's segments are: it comes a round trip and some SYNs
+    // later, and what waits behind it no sooner.
+    void set_loss(double share);
     // Ends the live connections of a stripe, or swallows what they carry from now on.
     void cut(std::uint16_t stripe);
     void stall(std::uint16_t stripe);

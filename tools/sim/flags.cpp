@@ -67,6 +67,7 @@ Result<void> Flags::set(const std::string& key, const std::string& value) {
     };
     if (key == "loss") return number(loss);
     if (key == "burst") return number(burst);
+    if (key == "feedback-loss") return number(feedback_loss);
     if (key == "drift") return number(drift_ppm);
     if (key == "flow") {
         flows.push_back(value);
@@ -118,9 +119,11 @@ Result<FlowsScenario> scenario_of(const Flags& flags) {
         if (*scenario.from >= scenario.duration) reader.refuse("--from", "is after the end");
     }
     reader.range(flags.loss, 0, 0.99, "--loss");
+    reader.range(flags.feedback_loss, 0, 0.99, "--feedback-loss");
     reader.range(flags.burst, 1, 1000, "--burst");
     reader.range(flags.drift_ppm, -1000, 1000, "--drift");
     scenario.loss = flags.loss;
+    scenario.feedback_loss = flags.feedback_loss;
     scenario.burst = flags.burst;
     scenario.clock_drift = flags.drift_ppm * 1e-6;
     scenario.seed = flags.seed;

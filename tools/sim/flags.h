@@ -16,7 +16,7 @@ struct Flags {
     std::string jitter = "0s", lateness = "0s", noise = "0s", feedback_jitter = "0s";
     std::string pauses;  // "500ms,50ms"
     std::string from;    // empty: the second half
-    double loss = 0, burst = 1, drift_ppm = 0;
+    double loss = 0, burst = 1, drift_ppm = 0, feedback_loss = 0;
     std::uint64_t seed = 1;
     std::vector<std::string> flows, changes;
 

@@ -59,6 +59,7 @@ class Flow {
           source_(world, sender_.alarm(), kSlots, 1u << 20,
                   settings.bytes > 0 ? settings.bytes : ZeroDisk::kEndless),
           target_(world, receiver_.alarm(), kSlots, 1u << 20) {
+        feedback_.set_loss(scenario.feedback_loss);
         backward_.delay = settings.rtt / 2;
         backward_.first_hop = kFirstHop;
         // One path for all, or one for each stripe where each has a link of its own.

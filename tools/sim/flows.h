@@ -45,6 +45,7 @@ struct FlowsScenario {
     Duration stamp_noise{0};      // of their times of arrival
     double clock_drift = 0;       // of the receiver's clock
     Duration feedback_jitter{0};  // of each feedback record, order kept
+    double feedback_loss = 0;     // of them; TCP sends again
     Duration pause_every{0};      // in the mean; 0: the path never stands still
     Duration pause{0};            // the longest
     std::uint64_t seed = 1;

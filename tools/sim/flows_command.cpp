@@ -80,6 +80,11 @@ void add_flows_command(CLI::App& app, const std::string& command_line, int& exit
         ->check(CLI::Range(-1000.0, 1000.0).description(""))
         ->type_name("-1000..1000");
     command->add_option("--feedback-jitter", flags->feedback_jitter, "uniform, order kept");
+    command
+        ->add_option("--feedback-loss", flags->feedback_loss,
+                     "share of feedback records that TCP sends again")
+        ->check(CLI::Range(0.0, 0.99).description(""))
+        ->type_name("0..0.99");
     command->add_option("--pauses", flags->pauses,
                         "EVERY,LONGEST: the path stands still, in the mean after EVERY");
     command->add_option("--from", flags->from, "measure from here; else the second half");

@@ -53,7 +53,8 @@ bool Rival::stands(Time now, double queue, Duration round) {
     least_ = std::min(least_, queue);
     if (now < stretch_end_) return false;
     const bool stood = std::min(least_, last_least_) > kForeign;
-    last_least_ = least_ == kNone ? 0 : least_;
+    // The first step, which is the queue that our own start made, is no stretch.
+    last_least_ = stretch_end_ == Time{} ? 0 : least_;
     least_ = kNone;
     stretch_end_ = now + std::max<Duration>(kStretch, 4 * round);
     best_ *= kFade;

@@ -93,7 +93,8 @@ void Sabul::on_ack(const AckSample& sample) {
         longest_end_ = now + std::max<Duration>(milliseconds(500), 2 * rtt_);
     }
     longest_rtt_ = std::max(longest_rtt_, sample.latest_rtt);
-    losses_.add(now, -static_cast<double>(sample.late), static_cast<double>(sample.packets));
+    if (sample.passages.empty() || !left_in_start(sample.passages.back().sent))
+        losses_.add(now, -static_cast<double>(sample.late), static_cast<double>(sample.packets));
     if (contest_) contest_->on_ack(sample);
 
     Stripe& stripe = stripes_[sample.stripe];
@@ -151,7 +152,8 @@ void Sabul::on_loss(const LossSample& sample) {
     if (sample.stripe < stripes_.size() &&
         stripes_[sample.stripe].standstill.met(sample.first_sent, sample.last_sent))
         return;
-    losses_.add(sample.now, static_cast<double>(sample.packets), 0);
+    if (!left_in_start(sample.first_sent))
+        losses_.add(sample.now, static_cast<double>(sample.packets), 0);
     if (contest_) contest_->on_loss(sample);
     if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_)
         dip_lost_ += static_cast<double>(sample.packets);
@@ -161,12 +163,14 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
     Span span{.sent_from = Time::max(), .sent_to = Time::min()};
     double sent = 0, arrived = 0;
     for (const Stripe& stripe : stripes_) {
-        if (now - stripe.heard > std::max<Duration>(width, 4 * settings_.syn)) continue;
+        const bool fresh = now - stripe.heard <= std::max<Duration>(width, 4 * settings_.syn);
+        if (!fresh && !held_up(stripe, now)) continue;
         const auto passed = stripe.passages.lately(width, least_span());
         if (!passed) continue;
+        span.delivered += passed->delivered;
+        if (!fresh) continue;
         sent += passed->sent;
         arrived += passed->arrived;
-        span.delivered += passed->delivered;
         span.sent_from = std::min(span.sent_from, passed->sent_from);
         span.sent_to = std::max(span.sent_to, passed->sent_to);
         span.known = true;
@@ -212,12 +216,29 @@ void Sabul::leave_start(Time now, double delivered) {
     ambient_packets_ = kLossPackets;
     ambient_lost_ = ambient_ * ambient_packets_;
     started_ = now;
+    emptying_ = emptied_ = false;
     set_rate(now, delivered);
     dip_from_ = now;
     dip_to_ = now + round();
     dip_depth_ = 1 - kAfterStart;
     dip_lost_ = dip_received_ = 0;
     next_dip_ = dip_to_ + 2 * round();
+}
+
+// What left in the dip after the start empties the queue, if all that fed it was ours: then its end
+// has answered for what was lost. Among others that start, too, their loss is an answer they need.
+void Sabul::judge_start(const Span& span) {
+    const bool left_in_dip = dip_from_ == started_ && span.sent_from < dip_to_;
+    if (left_in_dip && !emptied_ && queue_ < 2 * target_delay(rate_)) {
+        emptied_ = true;
+        losses_.clear();
+    }
+    emptying_ = left_in_dip && !emptied_ && span.fate >= kMostFate;
+}
+
+bool Sabul::held_up(const Stripe& stripe, Time now) const {
+    const Duration silent = now - stripe.heard;
+    return silent > 4 * settings_.syn && silent <= 4 * round();
 }
 
 bool Sabul::was_limited(Time from, Time to) const {
@@ -231,6 +252,7 @@ double Sabul::recent_loss(Time now) const {
 }
 
 double Sabul::loss_excess(Time now) const {
+    if (emptying_) return 0;
     const double margin = std::clamp(1.5 * loss_deviation_, kLossMargin, kMostLossMargin);
     return recent_loss(now) - ambient_ - margin;
 }
@@ -244,6 +266,7 @@ void Sabul::step(Time now) {
                  std::max(rate_, lately(now, std::max(rtt_ / 2, 4 * settings_.syn)).delivered));
         return;
     }
+    judge_start(span);
     const bool contending = contest_.has_value();
     contend(now, span.delivered);
     if (rival_.challenging()) return;  // what comes of it says nothing of the rate
@@ -371,8 +394,15 @@ void Sabul::apply(Time now) {
     sending_ = std::max(sending_ * share, kLeastPackets * packet_bytes_);
     sendings_.set(now, sending_);
     const Duration feedback = std::max({rtt_, longest_rtt_, last_longest_});
-    window_ = 1.25 * sendings_.most_since(now - 2 * round()) * seconds(feedback + settings_.syn) +
-              16 * packet_bytes_;
+    // Who is silent while others are heard has so much more under way.
+    Duration held{0};
+    for (const Stripe& stripe : stripes_) {
+        if (held_up(stripe, last_ack_)) held += last_ack_ - stripe.heard;
+    }
+    held /= static_cast<Duration::rep>(std::max<std::size_t>(1, stripes_.size()));
+    window_ =
+        1.25 * sendings_.most_since(now - 2 * round()) * seconds(feedback + settings_.syn + held) +
+        16 * packet_bytes_;
     if (contest_) window_ = contest_->window().value_or(window_);
 }
 

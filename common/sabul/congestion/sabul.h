@@ -59,6 +59,7 @@ class Sabul final : public Law {
     Span lately(Time now, Duration width) const;
     void start_up(Time now, const AckSample& sample);
     void leave_start(Time now, double delivered);
+    void judge_start(const Span& span);
     void step(Time now);
     void contend(Time now, double delivered);
     void probe_loss(Time now);
@@ -70,6 +71,10 @@ class Sabul final : public Law {
     double recent_loss(Time now) const;
     double loss_excess(Time now) const;
     bool was_limited(Time from, Time to) const;
+    // Nothing tells of it just now, as while TCP sends its feedback again. For longer: it is dead.
+    bool held_up(const Stripe& stripe, Time now) const;
+    // Its loss was ours, and has been answered.
+    bool left_in_start(Time sent) const { return emptied_ && !starting_ && sent <= started_; }
     // Between two steps, and what a rate is taken over: an ACK comes about every SYN.
     Duration least_span() const { return 3 * settings_.syn / 4; }
     // Who yields wholly must not take a queue that stands for long for the path.
@@ -102,6 +107,7 @@ class Sabul final : public Law {
     double best_round_ = 0;
     int flat_rounds_ = 0;
     int full_acks_ = 0;
+    bool emptying_ = false, emptied_ = false;  // the queue that the start left
     Time round_end_{}, started_{};
 
     double ambient_ = 0;  // loss that is not ours

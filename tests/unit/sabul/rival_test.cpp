@@ -48,6 +48,16 @@ class Watched {
 
 }  // namespace
 
+TEST_CASE("rival: a queue must stand for two seconds, whatever it was at first") {
+    Watched watched;
+    watched.step(kBest, 0.02);
+    bool found = false;
+    for (int i = 0; i < 180; ++i) found = found || watched.step(kLittle, 0.02);
+    CHECK_FALSE(found);
+    for (int i = 0; i < 40; ++i) found = found || watched.step(kLittle, 0.02);
+    CHECK(found);
+}
+
 TEST_CASE("rival: who makes no room in a challenge is one") {
     Watched watched;
     REQUIRE(watched.starve());

@@ -28,6 +28,8 @@ class FluidPath {
     double loss = 0;
     double drift = 0;
     bool limited = false;
+    std::uint16_t stripes = 1;
+    Time held_from{}, held_to{};  // the last stripe's feedback waits meanwhile
 
     void run(Sabul& law, Duration span) {
         for (const Time end = now_ + span; now_ < end;) tick(law);
@@ -64,8 +66,13 @@ class FluidPath {
             {now_, arrived.time_since_epoch() + from_seconds(seconds(arrived - kStart) * drift),
              arrived + rtt / 2, bytes, dropped + (bytes - dropped) * loss});
         while (!flights_.empty() && flights_.front().told <= now_) {
-            tell(law, flights_.front());
+            for (std::uint16_t i = 0; i + 1 < stripes; ++i) tell(law, flights_.front(), i);
+            held_.push_back(flights_.front());
             flights_.pop_front();
+        }
+        if (now_ < held_from || now_ >= held_to) {
+            for (const Flight& flight : held_) tell(law, flight, stripes - 1);
+            held_.clear();
         }
         law.on_syn({.now = now_,
                     .elapsed = 10ms,
@@ -74,20 +81,23 @@ class FluidPath {
                     .packet_bytes = 1440,
                     .limited = limited});
     }
-    void tell(Sabul& law, const Flight& flight) {
-        const double lost = flight.lost / 1440 + lost_left_;
+    void tell(Sabul& law, const Flight& flight, unsigned stripe) {
+        const auto number = static_cast<std::uint16_t>(stripe);
+        const double lost = flight.lost / 1440 / stripes + lost_left_;
         const auto packets = static_cast<std::uint64_t>(lost);
         lost_left_ = lost - std::floor(lost);
         if (packets > 0) {
             law.on_loss({.now = now_,
+                         .stripe = number,
                          .packets = packets,
                          .first_sent = flight.sent,
                          .last_sent = flight.sent,
                          .rtt = rtt});
         }
-        const auto bytes = static_cast<std::uint64_t>(flight.bytes - flight.lost);
+        const auto bytes = static_cast<std::uint64_t>((flight.bytes - flight.lost) / stripes);
         const Passage passage{flight.sent, flight.arrived};
         law.on_ack({.now = now_,
+                    .stripe = number,
                     .packets = bytes / 1440,
                     .bytes = bytes,
                     .passages = std::span(&passage, 1),
@@ -99,7 +109,7 @@ class FluidPath {
     Time now_ = kStart;
     double queue_ = 0;
     double lost_left_ = 0;
-    std::deque<Flight> flights_;
+    std::deque<Flight> flights_, held_;
     std::vector<double> rates_;
 };
 
@@ -135,6 +145,55 @@ TEST_CASE("sabul: a full queue without delay, loss alone, holds it") {
     path.run(law, 30s);
     CHECK(path.mean_rate() > 0.9 * path.capacity);
     CHECK(law.rate().bytes_per_second() < 1.25 * path.capacity);
+}
+
+TEST_CASE("sabul: what the start's overflow lost does not cut the rate") {
+    for (const Duration rtt : {100ms, 200ms}) {
+        CAPTURE(rtt.count());
+        Sabul law({.initial = BitRate{100e6}});
+        FluidPath path;
+        path.rtt = rtt;
+        path.queue_limit = 0.2 * seconds(rtt) * path.capacity;
+        while (law.starting()) path.run(law, 10ms);
+        path.run(law, 3 * rtt / 2);  // the queue is emptied
+        path.forget();
+        path.run(law, 2 * rtt);
+        CHECK(path.mean_rate() > 0.9 * path.capacity);
+    }
+}
+
+TEST_CASE("sabul: a stripe whose feedback is held up still carries its share") {
+    const auto four_stripes = [] {
+        FluidPath path;
+        path.rtt = 200ms;
+        path.stripes = 4;
+        return path;
+    };
+    SECTION("at the end of the start") {
+        Sabul other({.initial = BitRate{1e6}});
+        FluidPath heard = four_stripes();
+        while (other.starting()) heard.run(other, 10ms);
+        Sabul law({.initial = BitRate{1e6}});
+        FluidPath path = four_stripes();
+        path.held_from = heard.now() - 120ms;
+        path.held_to = heard.now() + 200ms;
+        while (law.starting()) path.run(law, 10ms);
+        REQUIRE(path.now() >= heard.now());
+        REQUIRE(path.now() < path.held_to);
+        CHECK(law.rate().bytes_per_second() > 0.85 * other.rate().bytes_per_second());
+    }
+    SECTION("in the window, while others are heard") {
+        Sabul law({.initial = BitRate{100e6}});
+        FluidPath path = four_stripes();
+        path.run(law, 10s);
+        const double before = law.window();
+        path.held_from = path.now();
+        path.held_to = path.now() + 10s;
+        path.run(law, 300ms);
+        CHECK(law.window() > before + 0.9 * law.rate().bytes_per_second() * 0.3 / 4);
+        path.run(law, 2s);  // it is dead
+        CHECK(law.window() < 1.1 * before);
+    }
 }
 
 TEST_CASE("sabul: a rate that is not used does not grow") {
