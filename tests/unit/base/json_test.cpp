@@ -27,7 +27,7 @@ TEST_CASE("JSON objects keep their order") {
               .number("c", 0.5)
               .raw("d", "null")
               .line() == R"({"a":"x","b":18446744073709551615,"c":0.500000,"d":null})");
-    CHECK(JsonObject().number("a", 0.0 / 0.0 * 0).line() == R"({"a":0.000000})");
+    CHECK(JsonObject().number("a", 0.0 / 0.0 * 0).line() == R"({"a":null})");
 }
 
 TEST_CASE("what is written can be read again, whatever bytes a text has") {
