@@ -16,7 +16,8 @@ Result<void> queue_login(Connection& connection, const Server& server, const Acc
     const auto login =
         find_login(server, access.password_file, warn, access.password_names, access.may_ask);
     if (!login) return login.error();
-    connection.expect_login(2, "check the user's name and the password from " + login->from);
+    connection.expect_login(2, "check that " + login->user +
+                                   " is the user's name, and the password from " + login->from);
     auto queued = connection.send("USER", login->user);
     if (queued) queued = connection.send("PASS", login->password);
     if (queued) return {};

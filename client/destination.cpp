@@ -101,6 +101,7 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
                                              : joined(plan.remote_target, *below));
     }
     for (const Item& item : plan.items) {
+        if (path_at_server(name) == path_at_server(item.path)) return path_at_server(name);
         if (item.pattern) {
             const std::string directory =
                 item.path.substr(0, item.path.size() - base_name(item.path).size());
@@ -108,7 +109,6 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
             if (known && plan.items.size() == 1) return path_at_server(directory + name);
             continue;
         }
-        if (path_at_server(name) == path_at_server(item.path)) return path_at_server(name);
         const auto below =
             item.name == "." ? std::optional<std::string>(name) : within(item.name, name);
         if (below) return path_at_server(below->empty() ? item.path : joined(item.path, *below));

@@ -44,6 +44,7 @@ struct Plan {
     bool goes_on = false;                // get: one that is, is what the target was made of
     std::shared_ptr<Landing> landing{};  // where what became of it is kept
     std::vector<std::string> done{};     // by earlier tries, for the receipt to tell of them, too
+    bool names_all = false;              // Outcome::done has also what lies in directories
     bool trial = false;  // /.zero and /.null stand here too, and what stripes carry is kept
 };
 

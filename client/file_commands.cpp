@@ -7,6 +7,7 @@
 #include "client/remote_session.h"
 #include "client/waiting.h"
 #include "common/session/entry.h"
+#include "common/transfer/filter.h"
 
 namespace lambda::client {
 namespace {
@@ -21,9 +22,12 @@ void show_line(const std::string& line, const std::string& name, Report& report)
     show_entry(*entry, name, report);
 }
 
-// One command for each place, pipelined; `take` sees the replies that are positive.
-void for_each_place(const char* verb, const Arguments& arguments, Report& report,
-                    const std::function<void(const session::Reply&, const std::string&)>& take) {
+using Take = std::function<void(const session::Reply&, const std::string&)>;
+
+// One command for each place, pipelined; `take` sees the replies that are positive. `remedy`: of
+// one that is refused.
+void for_each_place(const char* verb, const Arguments& arguments, Report& report, const Take& take,
+                    const std::function<std::string(const Error&)>& remedy = {}) {
     auto session = RemoteSession::of_places(arguments.operands, {verb});
     if (!session) return report.error(session.error());
     if (auto opened = session->open(arguments, report); !opened) {
@@ -40,7 +44,9 @@ void for_each_place(const char* verb, const Arguments& arguments, Report& report
         if (reply->positive()) {
             take(*reply, paths[answered]);
         } else {
-            report.error(refusal(*reply, Fault::file, paths[answered]));
+            Error refused = refusal(*reply, Fault::file, paths[answered]);
+            if (remedy && refused.remedy.empty()) refused.remedy = remedy(refused);
+            report.error(refused);
         }
     }
 }
@@ -59,7 +65,14 @@ void make_directories_there(const Arguments& arguments, Report& report) {
 }
 
 void remove_files(const Arguments& arguments, Report& report) {
-    for_each_place("DELE", arguments, report, [](const session::Reply&, const std::string&) {});
+    for_each_place(
+        "DELE", arguments, report, [](const session::Reply&, const std::string&) {},
+        [](const Error& refused) -> std::string {
+            if (transfer::has_wildcards(refused.path)) return "rm takes names, no patterns";
+            if (refused.message.find("Is a directory") == refused.message.npos) return {};
+            return "rmdir takes an empty directory; `sync --delete` from an empty one empties a "
+                   "tree";
+        });
 }
 
 void remove_directories(const Arguments& arguments, Report& report) {

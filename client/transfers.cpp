@@ -118,26 +118,28 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
     }
     transfer::SyncRecord what = arguments.plan;
     what.tells = !what.whole && plan.direction == session::Direction::get && !plan.done.empty();
-    return mover::Setup{.terms = agreement.terms,
-                        .secret = {},
-                        .transfer = agreement.transfer,
-                        .is_client = true,
-                        .root = io::Root::machine(plan.trial),
-                        .range = range_of_source(plan),
-                        .sources = std::move(sources),
-                        .wants = std::move(wants),
-                        .walk = walk_of(plan, arguments.walk),
-                        .plan = std::move(what),
-                        .done_before = plan.done,
-                        .target = plan.local_target,
-                        .keep_series = plan.trial,
-                        .local = connection.local(),
-                        .peer = connection.peer(),
-                        .ports = agreement.ports,
-                        .socket_buffer = arguments.settings.socket_buffer,
-                        .allow_uring = arguments.settings.io_uring,
-                        .dial = {},
-                        .finished = {}};
+    return mover::Setup{
+        .terms = agreement.terms,
+        .secret = {},
+        .transfer = agreement.transfer,
+        .is_client = true,
+        .keep_names = plan.names_all ? transfer::NamesKept::all : transfer::NamesKept::top,
+        .root = io::Root::machine(plan.trial),
+        .range = range_of_source(plan),
+        .sources = std::move(sources),
+        .wants = std::move(wants),
+        .walk = walk_of(plan, arguments.walk),
+        .plan = std::move(what),
+        .done_before = plan.done,
+        .target = plan.local_target,
+        .keep_series = plan.trial,
+        .local = connection.local(),
+        .peer = connection.peer(),
+        .ports = agreement.ports,
+        .socket_buffer = arguments.settings.socket_buffer,
+        .allow_uring = arguments.settings.io_uring,
+        .dial = {},
+        .finished = {}};
 }
 
 BitRate limit_now(RateSchedule& schedule, Report& report) {

@@ -111,11 +111,12 @@ Result<HostRules::Rule> HostRules::parse_rule(const std::string& text) {
     } else if (is_name(name)) {
         return Rule{.kind = Kind::name, .network = {}, .bits = 0, .name = name};
     }
-    return Error{.fault = Fault::usage,
-                 .message = "'" + text + "' is no host, network, *.DOMAIN, public or *",
-                 .path = {},
-                 .side = Side::local,
-                 .remedy = {}};
+    return Error{
+        .fault = Fault::usage,
+        .message = "'" + text + "' is no host, network, *.DOMAIN, public or * for copy_hosts",
+        .path = {},
+        .side = Side::local,
+        .remedy = {}};
 }
 
 bool HostRules::allow(std::string_view host, const Address& address) const {

@@ -81,22 +81,22 @@ class ClientCarrier final : public Carrier {
 
     Result<void> try_path(std::uint32_t site, const Entry& file) const override {
         if (!job_.source) return {};
-        Arguments how = arguments({});
-        how.plan.whole = how.plan.dry_run = true;
         const Load load{
             .site = site,
             .tasks = {{.root = file.root, .name = file.name, .standing = file.standing}}};
+        Arguments how = arguments(load);
+        how.plan.whole = how.plan.dry_run = true;
         const auto tried = carry_between(job_, std::move(how), load, {});
         if (!tried) return tried.error();
         return tried->cut ? Result<void>(*tried->cut) : Result<void>();
     }
 
     Result<mover::Outcome> carry(const Load& load, const Progressed& progressed) const override {
-        if (job_.source) return carry_between(job_, arguments(load.rate), load, progressed);
+        if (job_.source) return carry_between(job_, arguments(load), load, progressed);
         if (auto seen = see(load); !seen) return seen.error();
         if (load.tidy) return tidy(load, progressed);
-        const bool whole = load.tasks.front().piece == Piece::whole;
-        return whole ? move_files(load, progressed) : carry_piece(load, progressed);
+        return is_part(load.tasks.front().piece) ? carry_piece(load, progressed)
+                                                 : move_files(load, progressed);
     }
 
   private:
@@ -132,10 +132,10 @@ class ClientCarrier final : public Carrier {
         return found;
     }
 
-    Arguments arguments(BitRate rate) const {
+    Arguments arguments(const Load& load) const {
         Arguments arguments;
         arguments.settings = job_.settings;
-        arguments.settings.rate_limit = rate;
+        arguments.settings.rate_limit = load.rate;
         arguments.settings.rate_hours = {};  // the conductor keeps them
         const std::uint64_t rings =
             job_.settings.memory > kBesideRings ? job_.settings.memory - kBesideRings : 0;
@@ -147,6 +147,8 @@ class ClientCarrier final : public Carrier {
         arguments.key = access_.key;
         arguments.quiet = true;
         arguments.walk.archive = job_.archive;
+        // What is named moves in any case, but where all is offered.
+        arguments.plan.whole = !load.tasks.empty() && load.tasks.front().piece == Piece::attributes;
         arguments.walk.links = job_.links;
         return arguments;
     }
@@ -163,21 +165,25 @@ class ClientCarrier final : public Carrier {
     Result<mover::Outcome> move_files(const Load& load, const Progressed& progressed) const {
         const Site& site = job_.sites[load.site];
         Plan plan = plan_of(site);
-        if (!job_.carries_trees())
-            plan.local_target.path = joined(site.path, directory_of(load.tasks.front().name));
+        plan.names_all = true;  // batch_files bounds them
+        const bool attributes = load.tasks.front().piece == Piece::attributes;
+        const bool trees = job_.carries_trees() && !attributes;  // in which nothing is offered
+        if (!trees) {
+            std::string& target = putting() ? plan.remote_target : plan.local_target.path;
+            target = joined(site.path, directory_of(load.tasks.front().name));
+        }
         TaskNames names;
         for (const Task& task : load.tasks) {
             const std::string path = job_.roots[task.root].path_of(task.name);
-            const std::string name =
-                job_.carries_trees() ? task.name : transfer::base_name(task.name);
+            const std::string name = trees ? task.name : transfer::base_name(task.name);
             names.emplace(name, task.name);
             names.emplace(path, task.name);
             plan.items.push_back({.argument = path, .path = path, .name = name});
         }
-        auto outcome = run(plan, arguments(load.rate), progressed);
+        auto outcome = run(plan, arguments(load), progressed);
         if (!outcome) return outcome;
-        name_tasks(*outcome, names, job_.carries_trees() ? Told::whole : Told::last_part);
-        if (job_.carries_trees()) rest_is_done(*outcome, names);
+        name_tasks(*outcome, names, trees ? Told::whole : Told::last_part);
+        rest_is_done(*outcome, names);
         return outcome;
     }
 
@@ -197,10 +203,10 @@ class ClientCarrier final : public Carrier {
         Result<mover::Outcome> outcome{mover::Outcome{}};
         if (task.piece == Piece::range) {
             outcome = carry_range(file, task.bytes, static_cast<std::uint64_t>(load.lease),
-                                  arguments(load.rate), report);
+                                  arguments(load), report);
             if (!outcome) return outcome;
         } else {
-            const auto finished = finish_file(file, arguments(load.rate), report);
+            const auto finished = finish_file(file, arguments(load), report);
             if (!finished) return finished.error();
         }
         const bool done = !outcome->cut && outcome->failures.empty();
@@ -239,7 +245,7 @@ class ClientCarrier final : public Carrier {
                 plan.items.push_back({.argument = root.text, .path = root.path, .name = root.name});
             }
             if (plan.items.empty()) return {};
-            Arguments how = arguments(load.rate);
+            Arguments how = arguments(load);
             how.walk.rules = rules_of_tidying(job_.rules, links);
             auto outcome = run(plan, how, progressed);
             if (!outcome) return outcome.error();

@@ -88,6 +88,8 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
     const bool nothing_seen = source->entries.empty() && !source->missed.empty();
     if (nothing_seen) return {};
     tell_skipped(*source, [&](const std::string& text) { report.note(text); });
+    if (!job.windows.open(local_time()))
+        report.note("a run would wait for the window: " + job.windows.text());
     for (std::uint32_t i = 0; i < job.sites.size(); ++i) {
         const auto there = carrier->look({.site = i}, *source);
         if (!there) {
@@ -325,7 +327,7 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
     if (!begun) return begun.error();
     const Run& run = begun->run;
     const auto carrier = make_carrier(job, access);
-    const auto lanes = Lanes::make(*carrier, job.lanes);
+    const auto lanes = Lanes::make(job, *carrier);
     if (!lanes) return lanes.error();
     if (const auto standing = status_of(**store); standing && standing->request == Request::pause)
         report.say("a pause from before holds it until `replicate JOB resume`");
@@ -405,7 +407,9 @@ Result<void> cancel(Store& store, Report& report) {
     // Who hears it ends the run, and tells its webhook.
     if (under_way && (!*alone || !movers->empty())) {
         if (auto asked = store.set_request(Request::cancel); !asked) return asked;
-        return store.shared() ? await_cancelled(store, (*last)->id, report) : Result<void>();
+        if (store.shared()) return await_cancelled(store, (*last)->id, report);
+        report.note("the run ends: what is under way stops");
+        return {};
     }
     if (!under_way) {
         const auto asked = *last ? store.view((*last)->id) : Result<Store::View>(Store::View{});
@@ -425,10 +429,15 @@ Result<void> ask(Store& store, Request request, Report& report) {
     if (!status) return status.error();
     if (auto asked = store.set_request(request); !asked) return asked;
     if (request == Request::pause) {
-        if (status->movers.empty())
+        if (status->movers.empty()) {
             report.say("no run is under way; the next one waits for `replicate JOB resume`");
+        } else {
+            report.note("it pauses: what is under way stops, and goes on from there later");
+        }
     } else if (status->request != Request::pause) {
         report.note("it was not paused");
+    } else {
+        report.note("the pause is lifted");
     }
     return {};
 }

@@ -328,7 +328,7 @@ Result<bool> Conductor::start_moving(std::uint32_t number) {
                   .rate = rate_,
                   .mark = mark(sites_[number].listing)};
         const Task& one = load.tasks.front();
-        if (one.piece != Piece::whole)
+        if (is_part(one.piece))
             load.stage = stage_name(store_.epoch(), job_.sites[number], one.name, one.standing);
         // What failed once is the source's to serve.
         const bool first = std::all_of(load.tasks.begin(), load.tasks.end(),

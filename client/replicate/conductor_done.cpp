@@ -74,15 +74,18 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
     const bool cuts = !job_.source && store_.shared();
     for (const Step& step : plan.steps) {
         const Entry& entry = source.entries[step.entry];
+        const bool is_file = entry.standing.kind == Kind::file;
+        const bool attributes = is_file && step.decision.change == Change::adjust;
         planned.tasks.push_back(
             {.root = entry.root,
              .name = entry.name,
              .standing = entry.standing,
              .refused = step.decision.change == Change::refuse ? step.decision.why : "",
              .side = there,
-             .ranges = cuts && entry.standing.kind == Kind::file
+             .ranges = cuts && is_file && !attributes
                            ? ranges_of(entry.standing.size, job_.split_size)
-                           : std::vector<Range>()});
+                           : std::vector<Range>(),
+             .attributes = attributes});
     }
     // Of servers, one has yet to meet the other.
     sites_[number].stood = sites_[number].stood || !job_.source;
@@ -150,7 +153,7 @@ namespace {
 // Why a range cannot be written now: another session does, or took it over. It is no trouble of
 // the site's.
 const Error* busy_piece(const Load& load, const Result<mover::Outcome>& result) {
-    if (load.tidy || load.tasks.front().piece == Piece::whole) return nullptr;
+    if (load.tidy || !is_part(load.tasks.front().piece)) return nullptr;
     const Error* const error = !result ? &result.error() : (result->cut ? &*result->cut : nullptr);
     const bool busy =
         error != nullptr && error->fault == Fault::cut && error->side != Side::network;

@@ -150,7 +150,8 @@ void add_pace(config::Schema& schema, Job& job) {
                 std::string joined;
                 for (const std::string& item : items) joined += (joined.empty() ? "" : ", ") + item;
                 auto rates = Timetable::parse(joined);
-                if (!rates) return rates.error().message;
+                if (!rates)
+                    return rates.error().message + "; one rate for all hours is `rate_limit`";
                 job.rates = *std::move(rates);
                 return std::nullopt;
             }));

@@ -14,23 +14,32 @@ namespace lambda::client::replicate {
 
 using std::chrono::milliseconds;
 
-Lanes::Lanes(const Carrier& carrier, io::Descriptor event)
-    : carrier_(carrier),
+LocalTime local_time() {
+    const std::time_t time = std::time(nullptr);
+    std::tm here{};
+    ::localtime_r(&time, &here);
+    return {.day = (here.tm_wday + 6) % 7,
+            .second = std::min((here.tm_hour * 60 + here.tm_min) * 60 + here.tm_sec, 86399)};
+}
+
+Lanes::Lanes(const Job& job, const Carrier& carrier, io::Descriptor event)
+    : job_(job),
+      carrier_(carrier),
       event_(std::move(event)),
       began_(std::chrono::floor<milliseconds>(std::chrono::system_clock::now())),
       began_here_(client::now()) {}
 
-Result<std::unique_ptr<Lanes>> Lanes::make(const Carrier& carrier, std::size_t count) {
+Result<std::unique_ptr<Lanes>> Lanes::make(const Job& job, const Carrier& carrier) {
     io::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event) return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
-    std::unique_ptr<Lanes> lanes(new Lanes(carrier, std::move(event)));
+    std::unique_ptr<Lanes> lanes(new Lanes(job, carrier, std::move(event)));
     // Signals are the main thread's.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     bool made = true;
-    for (std::size_t i = 0; i < count && made; ++i) {
+    for (std::size_t i = 0; i < job.lanes && made; ++i) {
         Lane& lane = *lanes->lanes_.emplace_back(std::make_unique<Lane>());
         lane.interruption = io::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         made = static_cast<bool>(lane.interruption);
@@ -63,14 +72,6 @@ WallTime Lanes::now() const {
     return began_ + std::chrono::floor<milliseconds>(client::now() - began_here_);
 }
 
-LocalTime Lanes::local() const {
-    const std::time_t time = std::time(nullptr);
-    std::tm here{};
-    ::localtime_r(&time, &here);
-    return {.day = (here.tm_wday + 6) % 7,
-            .second = std::min((here.tm_hour * 60 + here.tm_min) * 60 + here.tm_sec, 86399)};
-}
-
 bool Lanes::interrupted() const {
     return client::interrupted();
 }
@@ -83,6 +84,7 @@ void Lanes::start(Work work) {
     taken.busy = true;
     taken.stopped = false;
     taken.lease = work.load.lease;
+    taken.site = work.load.site;
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = ::read(taken.interruption.get(), &count, sizeof count);
     ++busy_;
@@ -133,10 +135,14 @@ std::string Lanes::doing() const {
         const std::lock_guard lock(lane->mutex);
         const mover::Progress& progress = lane->progress;
         if (!lane->busy || progress.files_known == 0) continue;
-        text += (text.empty() ? "" : "; ") + std::to_string(progress.files_done) + " of " +
+        if (!text.empty()) text += "; ";
+        if (job_.sites.size() > 1) text += job_.sites[lane->site].text + ": ";
+        text += std::to_string(progress.files_done) + " of " +
                 std::to_string(progress.files_known) + " files, " + format_size(progress.bytes) +
                 " of " + format_size(progress.total_bytes);
-        if (!progress.current_name.empty()) text += " " + progress.current_name;
+        // Of several it is the one that was opened last: many are under way.
+        if (progress.files_known == 1 && !progress.current_name.empty())
+            text += " " + progress.current_name;
     }
     return text;
 }

@@ -13,14 +13,17 @@
 
 namespace lambda::client::replicate {
 
+// By the clock on the wall, here and now.
+LocalTime local_time();
+
 class Lanes final : public Crew {
   public:
-    // `carrier` must outlive it. Errors: no eventfd.
-    static Result<std::unique_ptr<Lanes>> make(const Carrier& carrier, std::size_t count);
+    // `job.lanes` of them; both must outlive it. Errors: no eventfd.
+    static Result<std::unique_ptr<Lanes>> make(const Job& job, const Carrier& carrier);
     ~Lanes() override;  // stops, and waits for the end of what is under way
 
     WallTime now() const override;
-    LocalTime local() const override;
+    LocalTime local() const override { return local_time(); }
     bool interrupted() const override;
     std::size_t idle() const override { return lanes_.size() - busy_; }
     std::size_t busy() const override { return busy_; }
@@ -44,14 +47,16 @@ class Lanes final : public Crew {
         bool busy = false;  // the conductor's: from start() to take()
         bool stopped = false;
         std::int64_t lease = 0;
+        std::uint32_t site = 0;
         std::thread thread;
     };
     static void interrupt(const Lane& lane);
     static void stop(Lane& lane);
-    Lanes(const Carrier& carrier, io::Descriptor event);
+    Lanes(const Job& job, const Carrier& carrier, io::Descriptor event);
     void run(Lane& lane);
     Done perform(Lane& lane, Work work) const;
 
+    const Job& job_;
     const Carrier& carrier_;
     const io::Descriptor event_;  // a lane is done
     const WallTime began_;

@@ -28,7 +28,12 @@ Decision decide_file(const Standing& source, const Standing& there, Which which,
     Decision decision{.change = Change::replace};
     decision.size = there.kind != Kind::file || source.size != there.size;
     decision.time = source.mtime_ns != there.mtime_ns;
-    if (!decision.size && !decision.time) return {};
+    if (!decision.size && !decision.time) {
+        // As a receiver sets it: setuid and setgid are an owner's.
+        constexpr std::uint32_t kSet = 01777;
+        if (which == Which::missing || (source.mode & kSet) == (there.mode & kSet)) return {};
+        return {.change = Change::adjust, .why = "mode differs", .mode = true};
+    }
     if (which == Which::missing) return {.change = Change::none, .why = "exists there"};
     if (there.mtime_ns > source.mtime_ns && conflict != Conflict::replace) {
         if (conflict == Conflict::keep) return {.change = Change::none, .why = "newer there"};
@@ -91,7 +96,8 @@ std::string itemised(const Decision& decision, Kind kind, session::Direction dir
     if (decision.change == Change::refuse) return "*refused   ";
     std::string text(11, '.');
     text[1] = letter(kind);
-    const bool moves = kind == Kind::file && decision.change != Change::none;
+    const bool moves =
+        kind == Kind::file && decision.change != Change::none && decision.change != Change::adjust;
     if (moves) {
         text[0] = direction == session::Direction::put ? '<' : '>';
     } else if (kind == Kind::link || decision.change == Change::create) {

@@ -16,7 +16,7 @@ enum class Change : std::uint8_t {
     none,
     create,
     replace,  // a file whose size or time differs
-    adjust,   // a directory's time or mode, or a link
+    adjust,   // a directory's time or mode, a file's mode alone, or a link
     refuse,   // it is said and left as it is
 };
 

@@ -21,16 +21,19 @@ class Load {
     explicit Load(const LeaseRequest& request) : request_(request) {}
     void offer(Task task) {
         if (full_ || tasks_.size() >= request_.most_files) return;
-        if (task.piece != Piece::whole) {  // it goes alone
+        if (is_part(task.piece)) {  // it goes alone
             full_ = tasks_.empty();
             if (full_) tasks_.push_back(std::move(task));
             return;
         }
-        if (request_.one_directory && !tasks_.empty() &&
-            directory_of(task.name) != directory_of(tasks_.front().name))
+        const bool together = request_.one_directory || task.piece == Piece::attributes;
+        if (!tasks_.empty() &&
+            (task.piece != tasks_.front().piece ||
+             (together && directory_of(task.name) != directory_of(tasks_.front().name))))
             return;
         // What was leased already is looked at, not moved: size is nothing there.
-        const std::uint64_t bytes = request_.from == TaskState::uncertain ? 0 : task.standing.size;
+        const bool moves = request_.from != TaskState::uncertain && task.piece == Piece::whole;
+        const std::uint64_t bytes = moves ? task.standing.size : 0;
         if (bytes >= request_.most_bytes) {
             full_ = tasks_.empty();
             if (!full_) return;
@@ -137,7 +140,8 @@ std::vector<SqlStore::PlannedRow> SqlStore::rows_of(const Planned& planned) {
     std::int64_t part = 0;
     for (const PlannedTask& task : planned.tasks) {
         if (task.ranges.empty() || !task.refused.empty()) {
-            rows.push_back({.task = &task});
+            rows.push_back(
+                {.task = &task, .piece = task.attributes ? Piece::attributes : Piece::whole});
             continue;
         }
         ++part;

@@ -59,8 +59,12 @@ struct Run {
     std::uint64_t failed = 0;
 };
 
-// What of a file a task is. One that is cut into ranges is finished, once all of them are done.
-enum class Piece : std::uint8_t { whole = 0, range = 1, finish = 2 };
+// What of a file a task is. One that is cut into ranges is finished, once all of them are done. Of
+// one whose attributes alone differ no byte moves; such are leased by directory.
+enum class Piece : std::uint8_t { whole = 0, range = 1, finish = 2, attributes = 3 };
+inline bool is_part(Piece piece) {
+    return piece == Piece::range || piece == Piece::finish;
+}
 
 struct Task {
     std::int64_t id = 0;
@@ -79,6 +83,7 @@ struct PlannedTask {
     std::string refused{};        // why it is not to be tried; else empty
     Side side = Side::remote;     // whose fault that is
     std::vector<Range> ranges{};  // that several may carry; none: it is moved whole
+    bool attributes = false;      // they alone differ
 };
 struct Planned {
     std::vector<PlannedTask> tasks;

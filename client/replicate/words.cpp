@@ -184,6 +184,8 @@ Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& sourc
         replaced += step.decision.change == Change::replace ? 1 : 0;
         if (step.decision.change == Change::refuse) {
             ++refused;
+        } else if (standing.kind == Kind::file && step.decision.change == Change::adjust) {
+            continue;  // no byte moves
         } else if (standing.kind == Kind::file) {
             ++tally.files;
             tally.bytes += standing.size;

@@ -93,7 +93,8 @@ Result<std::vector<Address>> resolve(const HostPort& server, const MayDial& may_
         if (!may_dial || may_dial(address)) addresses.push_back(address);
     }
     if (!addresses.empty()) return addresses;
-    return no_connection(server, "its address may not be dialled from here", {});
+    return no_connection(server, "its address may not be dialled from here",
+                         "let copy_hosts (--copy-host) of the server that dials have it");
 }
 
 Dialled standing(io::Descriptor socket, const Address& peer) {

@@ -67,7 +67,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
         stripes_.push_back(std::make_unique<Stripe>(i, setup_));
     }
     outcome_.stripes.resize(stripes_.size());
-    if (setup_.is_client && setup_.keep_names) sink_.keep_names_done();
+    if (setup_.is_client) sink_.keep_names_done(setup_.keep_names);
     if (setup_.terms.read_back) sink_.set_read_back();
     if (setup_.terms.sha256) {
         sink_.set_strong();

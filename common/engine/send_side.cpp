@@ -62,7 +62,7 @@ SendSide::SendSide(Setup setup, Time now)
         offering_.set_strong();
     }
     set_.watch(setup_.records);
-    if (setup_.is_client && setup_.keep_names) source_.keep_names_done();
+    if (setup_.is_client) source_.keep_names_done(setup_.keep_names);
     if (setup_.is_client) set_plan();
     if (setup_.is_client) set_walk(setup_.walk);
     outcome_.stripes.resize(stripes_.size());

@@ -54,7 +54,7 @@ struct Setup {
     std::optional<std::uint64_t> most_bytes{};  // of all files together
     // Receiver at the server: the one SYNC that may be said, and must be unless it is the default.
     std::optional<transfer::SyncRecord> only_plan{};
-    bool keep_names = true;  // client: Outcome::done is wanted
+    transfer::NamesKept keep_names = transfer::NamesKept::top;  // client: in Outcome::done
     // Receiver: its owner tells the sender by itself that it leaves (QUIT), so it may end once its
     // last words are on their way.
     bool says_goodbye = false;

@@ -43,9 +43,9 @@ struct Setup {
     TransferSecret secret{};     // exported from the control session (docs/protocol.md §5)
     std::uint64_t transfer = 0;  // id, for the log
     bool is_client = false;      // the client dials feedback connections, the server waits for them
-    bool keep_names = true;      // client: Outcome::done is wanted
-    io::Root root;               // names are resolved here
-    std::optional<FileRange> range{};         // sender: of each source
+    transfer::NamesKept keep_names = transfer::NamesKept::top;  // client: in Outcome::done
+    io::Root root;                                              // names are resolved here
+    std::optional<FileRange> range{};                           // sender: of each source
     std::shared_ptr<io::RangeClaim> claim{};  // receiver: what is written, in place of a file
 
     // Sender. At the client the names are given; at the server they arrive as WANT records.

@@ -1,6 +1,7 @@
 // How files are called at the two ends of a transfer. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "common/ports/disk.h"
@@ -24,6 +25,14 @@ struct Target {
         return {path, slash == std::string::npos ? std::string() : name.substr(slash + 1)};
     }
 };
+
+// Of which of the files that are done the names are kept: `top`: of those in no directory, which a
+// user has named.
+enum class NamesKept : std::uint8_t { none, top, all };
+inline bool keeps(NamesKept kept, const std::string& name) {
+    return kept == NamesKept::all ||
+           (kept == NamesKept::top && name.find('/') == std::string::npos);
+}
 
 // The last component: "b" of "/a/b/"; empty for "/".
 inline std::string base_name(const std::string& path) {

@@ -121,11 +121,9 @@ class Sink {
     // The finished blocks are in more pieces than kMaxFinishedRanges: nothing more should be taken.
     bool scattered() const { return finished_blocks_.ranges().size() > kMaxFinishedRanges; }
     Totals totals() const;
-    // From now on the names of files that are done are kept: of those in no directory.
-    void keep_names_done() { names_done_.emplace(); }
-    std::vector<std::string> names_done() const {
-        return names_done_.value_or(std::vector<std::string>{});
-    }
+    // From now on, of files that are done.
+    void keep_names_done(NamesKept which) { names_kept_ = which; }
+    const std::vector<std::string>& names_done() const { return names_done_; }
     const std::string& current_name() const { return current_name_; }
 
   private:
@@ -304,7 +302,8 @@ class Sink {
 
     bool finished_ = false;
     Totals totals_;
-    std::optional<std::vector<std::string>> names_done_;
+    NamesKept names_kept_ = NamesKept::none;
+    std::vector<std::string> names_done_;
     std::string current_name_;
     TreeSink tree_;
 };

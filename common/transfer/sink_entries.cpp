@@ -141,8 +141,7 @@ void Sink::handle_committed(const ports::DiskEvent& event) {
     if (event.unowned) ++totals_.unowned;
     stream_.put(DoneRecord{number, file.close->digest});
     ++totals_.files_done;
-    if (names_done_ && file.record.name.find('/') == std::string::npos)
-        names_done_->push_back(file.record.name);
+    if (keeps(names_kept_, file.record.name)) names_done_.push_back(file.record.name);
     ++totals_.verified;
     if (!file.record.data.empty()) by_place_.erase(file.record.place);
     end(files_.find(number));

@@ -371,8 +371,7 @@ void Source::handle_done(const DoneRecord& record) {
     File& file = at->second;
     if (record.digest == file.final_digest) {
         ++totals_.files_done;
-        if (names_done_ && file.name.find('/') == std::string::npos)
-            names_done_->push_back(file.name);
+        if (keeps(names_kept_, file.name)) names_done_.push_back(file.name);
         ++totals_.verified;
     } else {
         listener_.on_failure({file.name, Error{.fault = Fault::integrity,

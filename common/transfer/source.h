@@ -19,6 +19,7 @@
 #include "common/ports/walker.h"
 #include "common/transfer/digest.h"
 #include "common/transfer/hole_digests.h"
+#include "common/transfer/names.h"
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
 
@@ -161,11 +162,9 @@ class Source {
     void resolve_all();
 
     const Totals& totals() const { return totals_; }
-    // From now on the names of files that are done are kept: as many as there are.
-    void keep_names_done() { names_done_.emplace(); }
-    std::vector<std::string> names_done() const {
-        return names_done_.value_or(std::vector<std::string>{});
-    }
+    // From now on, of files that are done.
+    void keep_names_done(NamesKept which) { names_kept_ = which; }
+    const std::vector<std::string>& names_done() const { return names_done_; }
     const std::string& current_name() const { return current_name_; }
 
   private:
@@ -296,7 +295,8 @@ class Source {
     std::size_t blocks_ahead_ = 0;
 
     Totals totals_;
-    std::optional<std::vector<std::string>> names_done_;
+    NamesKept names_kept_ = NamesKept::none;
+    std::vector<std::string> names_done_;
     std::string current_name_;
 };
 

@@ -98,10 +98,12 @@ std::vector<session::CopyStatus> Copies::list(const std::string& account) const 
     return all;
 }
 
-bool Copies::cancel(std::uint64_t number, const std::string& account, const Error& why) {
+Copies::Cancel Copies::cancel(std::uint64_t number, const std::string& account, const Error& why) {
     Entry* const entry = find(number, account);
-    if (entry != nullptr && entry->copy) entry->copy->cancel(why);
-    return entry != nullptr;
+    if (entry == nullptr) return Cancel::unknown;
+    if (!entry->copy) return Cancel::ended;
+    entry->copy->cancel(why);
+    return Cancel::told;
 }
 
 std::optional<Copies::Ticket> Copies::watch(std::uint64_t number, const std::string& account,

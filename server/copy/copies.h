@@ -55,7 +55,8 @@ class Copies {
 
     // Of this account alone: another's are not there. Nor are dry runs that have ended.
     std::vector<session::CopyStatus> list(const std::string& account) const;
-    bool cancel(std::uint64_t number, const std::string& account, const Error& why);
+    enum class Cancel { unknown, ended, told };
+    Cancel cancel(std::uint64_t number, const std::string& account, const Error& why);
     // Nothing where there is no such copy. One that has ended tells so soon.
     std::optional<Ticket> watch(std::uint64_t number, const std::string& account, Watcher watcher);
     // What a sync did, the oldest first; nothing once it is over and `ended` was called.

@@ -267,7 +267,7 @@ Result<mover::Outcome> Copy::perform() {
          .secret = *secret,
          .transfer = agreement->transfer,
          .is_client = true,
-         .keep_names = false,
+         .keep_names = transfer::NamesKept::none,
          .root = task_.root.duplicate(),
          .sources = std::move(sources),
          .wants = std::move(wants),

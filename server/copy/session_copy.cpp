@@ -261,8 +261,15 @@ void Session::order_copy(const session::CopyOrder& order) {
         return reply(200, "Go on");
     }
     if (order.what == What::cancel) {
-        const bool known = service_.copies.cancel(order.copy, user_, cancelled());
-        return known ? reply(250, "Cancelled") : reply(550, "There is no such copy");
+        switch (service_.copies.cancel(order.copy, user_, cancelled())) {
+            case Copies::Cancel::unknown:
+                return reply(550, "There is no such copy");
+            case Copies::Cancel::ended:
+                return reply(550, "That copy has ended already; nothing was cancelled");
+            case Copies::Cancel::told:
+                return reply(250, "Cancelled");
+        }
+        LAMBDA_ASSERT(false);
     }
     if (!follow_copy(order.copy, Follower::waits)) reply(550, "There is no such copy");
 }

@@ -317,6 +317,12 @@ class Replicated(BetweenCase):
         self.assertIn("begins for tester: put of /copy", self.b.stderr)
         self.assertEqual([e["event"] for e in self.run_job(job, "plan").events], ["planned"] * 2 + ["summary"])
         self.assertEqual(self.run_job(job).summary["files"], 0)
+        os.chmod(os.path.join(self.source, "many/7"), 0o600)
+        self.assertEqual([e["item"] for e in self.run_job(job, "plan").events if e["event"] == "plan"],
+                         [".f...p....."] * 2)
+        self.assertEqual(self.run_job(job).summary["bytes"], 0)
+        for server in (self.b, self.c):
+            self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
 
     def test_killed_again_and_again(self):
         """What is done does not move again, whenever the conductor is killed."""

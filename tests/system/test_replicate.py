@@ -143,6 +143,47 @@ class Replicate(Jobs):
         self.assertGreater(history[-2]["seconds"], 0)
         self.assertRegex(self.replicate(job, "history", json=False).stdout, r"in \d+\.\d (ms|s)\n")
 
+    def assert_mode_follows(self, job, source, copy):
+        inode = os.stat(copy).st_ino
+        os.chmod(source, 0o640)
+        steps = [event for event in self.replicate(job, "plan").events if event["event"] == "plan"]
+        self.assertEqual([(step["item"], step["why"]) for step in steps], [(".f...p.....", "mode differs")])
+        result = self.replicate(job)
+        self.assert_done(result)
+        self.assertEqual(result.summary["bytes"], 0, str(result))
+        self.assertEqual((os.stat(copy).st_ino, os.stat(copy).st_mode & 0o7777), (inode, 0o640))
+        self.assertEqual([e["event"] for e in self.replicate(job, "plan").events], ["planned", "summary"])
+        self.assertIn("moved 1 file, 0 B;", self.replicate(job, "status", json=False).stdout)
+
+    def test_a_mode_alone_moves_no_byte(self):
+        self.mixed_tree()
+        server = self.server()
+        job = self.job([server.url("copy")], retries=0)
+        self.assert_done(self.replicate(job))
+        self.assert_mode_follows(job, os.path.join(self.source, "many/7"), os.path.join(server.root, "copy/many/7"))
+        into = self.folder("into")
+        job = self.job([into], sources=server.url("copy/"), retries=0)
+        self.assert_done(self.replicate(job))
+        self.assert_mode_follows(job, os.path.join(server.root, "copy/many/9"), os.path.join(into, "many/9"))
+
+    def test_what_is_done_before_a_cut_is_known(self):
+        """Also of a file that came out of its turn, below a directory."""
+        self.file_with(os.path.join(self.source, "large"), self.random.randbytes(8 * MIB))
+        os.mkdir(os.path.join(self.source, "z"))
+        for i in range(3):
+            self.file_with(os.path.join(self.source, "z", str(i)), b"x")
+        server = self.server()
+        job = self.job([server.url("copy")], rate_limit="10Mbit/s")
+        run = self.start("replicate", job)
+        wait_for(lambda: "under way: 3 of 4 files" in self.replicate(job, "status", json=False).stdout, "three files",
+                 alive=run.running)
+        run.signal(signal.SIGINT)
+        self.assertEqual(run.wait(), CUT, run.stderr)
+        summary = json.loads(run.stdout.splitlines()[-1])
+        self.assertEqual(summary["files"], 3, run.stdout)
+        status = self.replicate(job, "status", json=False).stdout
+        self.assertIn("moved 3 files, 3 B; to move 1 file, 8.00 MiB", status)
+
     def test_a_plan_tells_of_a_destination_that_is_down(self):
         self.files(1, KIB)
         server = self.server()

@@ -109,5 +109,6 @@ TEST_CASE("what stands at a server is written from its root on, however a transf
     CHECK(there(got, "runs/a") == "/runs/a");
     CHECK(there(*plan_get({"h:b/", "/nowhere"}), "f") == "/b/f");
     CHECK(there(*plan_get({"h:c/*", "/nowhere"}), "f") == "/c/f");
+    CHECK(there(*plan_get({"h:/c/*", "/nowhere"}), "/c/*") == "/c/*");  // that matched nothing
     CHECK(there(*plan_get({"h:*/c", "/nowhere"}), "f") == "f");
 }

@@ -253,6 +253,32 @@ TEST_CASE("a range that fails for good fails its file, and no other") {
     CHECK(leased(*store, request(run.id)).empty());
 }
 
+TEST_CASE("files whose attributes alone differ go together, and no byte of them counts") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    Planned planned = files({{"x/1", 600}, {"x/3", 60}, {"y/4", 1}, {"x/2", 600}});
+    for (const std::size_t i : {0u, 2u, 3u}) planned.tasks[i].attributes = true;
+    plan(*store, run, planned);
+    LeaseRequest wanted = request(run.id);
+    wanted.most_files = 10;
+    wanted.most_bytes = 100;
+    const auto lease = good(store->lease(wanted));
+    CHECK(names(lease.tasks) == Names{"x/1", "x/2"});
+    CHECK(lease.tasks[0].piece == Piece::attributes);
+    wanted.ticket = 7;
+    CHECK(names(good(store->lease(wanted)).tasks) == Names{"x/3"});
+    CHECK(good(store->sites(run.id))[0].waiting.bytes == 60);
+    // Of what was cut nothing has to be looked at: it is done again.
+    CHECK(good(store->settle(
+        lease.number, {{.id = lease.tasks[0].id, .state = TaskState::uncertain},
+                       {.id = lease.tasks[1].id, .state = TaskState::done, .moved = true}})));
+    wanted.ticket = 8;
+    CHECK(names(good(store->lease(wanted)).tasks) == Names{"x/1"});
+    CHECK(good(store->sites(run.id))[0].moved.files == 1);
+    CHECK(good(store->sites(run.id))[0].moved.bytes == 0);
+}
+
 TEST_CASE("a database that cuts its connections is dialled again") {
     FOR_EVERY_STORE(bench);
     if (!shared) return;

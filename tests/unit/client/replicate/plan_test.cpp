@@ -29,6 +29,9 @@ TEST_CASE("a file is compared by size and time") {
     CHECK(item(kFile, with(kFile, 9, 1001)) == "<f.st......");
     Standing other = kFile;
     other.mode = 0600;
+    CHECK(item(kFile, other) == ".f...p.....");
+    CHECK(item(kFile, other, Which::missing).empty());
+    other.mode = 04644;  // no receiver sets it for another owner
     CHECK(item(kFile, other).empty());
     const Decision decision = decide(kFile, std::nullopt, Which::all, Conflict::replace);
     CHECK(itemised(decision, Kind::file, session::Direction::get) == ">f+++++++++");
