@@ -147,7 +147,9 @@ void SendSide::handle_record(const transfer::Record& record) {
     } else if (const auto* end_of_set = std::get_if<transfer::SetDoneRecord>(&record)) {
         outcome_.unowned = end_of_set->unowned;
         source_.resolve_all();
-        set_.end(links_);
+        frame_.clear();
+        if (!setup_.is_client) sabul::append_spent(frame_, figures().values());
+        set_.end(links_, frame_);
         end();
     } else if (!handle_standing(record)) {
         cut(nonsense());

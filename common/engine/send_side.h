@@ -75,6 +75,7 @@ class SendSide final : public End, private Links::Handler {
     verdict::Figure wait_of(const SendStripe& stripe);
     verdict::Figure starved_of() const;
     bool all_arrived() const;
+    bool none_left();
     verdict::Figures figures() const;
     void tell_spent();
     void sample(Time now);
@@ -111,7 +112,7 @@ class SendSide final : public End, private Links::Handler {
     QueueMeter queue_;
     verdict::Figures far_;  // the receiver's
     Time spent_told_{};
-    bool finish_told_ = false;
+    std::uint64_t packets_told_ = 0;
     AddressProof addresses_;
     std::vector<std::byte> frame_;
     std::vector<ports::Arrival> arrivals_;

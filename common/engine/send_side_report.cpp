@@ -120,18 +120,26 @@ verdict::Figures SendSide::figures() const {
     return figures;
 }
 
-// A few times a second, and once when all that was sent has arrived. It is the client that judges.
+// Nor is anything to be sent.
+bool SendSide::none_left() {
+    return all_arrived() && std::none_of(stripes_.begin(), stripes_.end(),
+                                         [this](const auto& s) { return has_data(*s); });
+}
+
+// A few times a second, and when all that was sent has arrived. It is the client that judges.
 void SendSide::tell_spent() {
-    if (setup_.is_client) return;
-    const bool last = !finish_told_ && first_sent_ != kNever && all_arrived();
+    if (setup_.is_client || !meter_.running()) return;
     const std::uint16_t primary = links_.primary();
-    if ((!last && now_ - spent_told_ < kSpentEvery) || !meter_.running() ||
-        primary == links_.stripes() || !links_.ready(primary))
-        return;
-    finish_told_ = finish_told_ || last;
+    if (primary == links_.stripes() || !links_.ready(primary)) return;
+    const bool due = now_ - spent_told_ >= kSpentEvery;
+    // All may arrive more than once: a source may be slow.
+    if (!due && !none_left()) return;
+    const verdict::Figures now = figures();
+    if (!due && now[Figure::sent] == packets_told_) return;
+    packets_told_ = now[Figure::sent];
     spent_told_ = now_;
     frame_.clear();
-    sabul::append_spent(frame_, figures().values());
+    sabul::append_spent(frame_, now.values());
     links_.send(primary, frame_);
 }
 

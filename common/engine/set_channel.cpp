@@ -30,8 +30,8 @@ void SetChannel::pump(Links& links, bool quiet) {
     }
 }
 
-void SetChannel::end(Links& links) {
-    frame_.clear();
+void SetChannel::end(Links& links, ByteView ahead) {
+    frame_.assign(ahead.begin(), ahead.end());
     sabul::append_stream_ack(frame_, in_.consumed());
     for (std::uint16_t stripe = 0; stripe < links.stripes(); ++stripe) {
         if (links.ready(stripe)) links.send(stripe, frame_);

@@ -30,8 +30,9 @@ class SetChannel {
     }
     // Sends what the primary link takes. `quiet`: nothing else is going on, tell what was consumed.
     void pump(Links& links, bool quiet);
-    // Tells what was consumed for the last time, on every link: one that lives may be stalled.
-    void end(Links& links);
+    // Tells what was consumed for the last time, behind the frames `ahead`, on every link: one that
+    // lives may be stalled.
+    void end(Links& links, ByteView ahead);
 
   private:
     transfer::StreamSender out_;

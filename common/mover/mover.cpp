@@ -87,8 +87,9 @@ engine::Setup Mover::State::engine_setup() {
     engine::Setup given;
     given.terms = setup.terms;
     given.is_client = setup.is_client;
-    // Who wants a receipt leaves only after the other end has heard all.
-    given.says_goodbye = setup.is_client && !setup.terms.receipt;
+    // Who wants a receipt, or to measure, leaves only after the other end has heard all: its last
+    // figures come with its last word.
+    given.says_goodbye = setup.is_client && !setup.terms.receipt && !setup.keep_series;
     given.peer = setup.peer;
     given.peer_ports = setup.ports;
     given.sources = setup.sources;

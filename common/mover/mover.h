@@ -61,7 +61,7 @@ struct Setup {
     bool may_follow = true;
     std::optional<std::uint64_t> most_bytes{};
     std::optional<transfer::SyncRecord> only_plan{};
-    bool keep_series = false;  // Outcome::series is wanted
+    bool keep_series = false;  // Outcome::series is wanted, and all of the other end's figures
 
     // The control connection's ends. A client's sockets connect to `peer` at the agreed ports.
     Address local;

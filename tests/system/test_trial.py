@@ -50,6 +50,11 @@ class Trials(Case):
             self.assertEqual(run["bytes"], 4 * MIB, run)
             self.assertAlmostEqual(run["gbit_per_s"], 8 * run["bytes"] / run["seconds"] / 1e9, delta=0.02 * run["gbit_per_s"])
             self.assertEqual(run["verdict"] is None, run["leg"] == "read")
+            if run["leg"].startswith("get"):
+                sender, receiver = run["verdict"]["sender"], run["verdict"]["receiver"]
+                self.assertGreaterEqual(sender["sent_packets"], run["bytes"] // run["payload"], run)
+                self.assertGreater(sender["elapsed_us"], 0.95 * receiver["elapsed_us"], run)
+                self.assertAlmostEqual(run["sender_cpu_s_per_gb"], sender["cpu_us"] * 1e3 / run["bytes"], delta=1e-3)
         with open(table) as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([row["leg"] for row in rows], [run["leg"] for run in runs])
