@@ -139,7 +139,7 @@ int Report::finish() {
     if (style_.json && summary_) {
         std::puts(summary_->line().c_str());
     } else if (style_.json) {
-        const bool judged = !outcome_ || summary.measured();
+        const bool judged = outcome_ && summary.measured();
         std::puts(summary_json(summary, judged ? verdict_json(summary.outcome.evidence) : "null")
                       .c_str());
     }

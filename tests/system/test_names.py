@@ -92,6 +92,7 @@ class Names(Case):
         self.assertEqual(result.code, DONE, str(result))
         listed = {os.fsencode(event["name"]) for event in result.events if "name" in event}
         self.assertEqual(listed, set(NAMES + NEWLINES))
+        self.assertIsNone(result.summary["verdict"])  # nothing was to be transferred
 
     def test_a_link_is_listed_with_what_it_holds(self):
         links = {"to file": "file", "dangling": "no/where", "out": "../../etc/passwd", "two\nlines": "a\r\nb -> c\udcff"}
