@@ -8,6 +8,7 @@
 
 #include "client/option_scope.h"
 #include "client/options.h"
+#include "client/trial/options.h"
 
 namespace lambda::client {
 namespace {
@@ -81,14 +82,14 @@ std::string described(std::string head, const std::string& text) {
 }
 
 // What may be given is a word of its own, or else stands behind the description.
-std::string line_of(const CLI::Option& option) {
+std::string line_of(const CLI::Option& option, bool takes_list) {
     std::string head = "  ";
     for (const std::string& name : option.get_snames()) head += "-" + name + ",";
     head += "--" + option.get_lnames().front();
     std::string text = option.get_description();
     const std::string value = option.get_type_size() == 0 ? "" : option.get_type_name();
     const bool a_word = value.find(' ') == value.npos;
-    if (!value.empty()) head += a_word ? " " + value : " VALUE";
+    if (!value.empty()) head += (a_word ? " " + value : " VALUE") + (takes_list ? ",..." : "");
     if (!a_word) text += " (" + value + ")";
     return described(std::move(head), text);
 }
@@ -101,8 +102,10 @@ std::string options_of(const Form& form) {
          {OptionKind::own, OptionKind::connection, OptionKind::setting, OptionKind::general}) {
         std::string group;
         for (const CLI::Option* option : app->get_options()) {
-            const OptionScope& scope = scope_of("--" + option->get_lnames().front());
-            if (scope.kind == kind && scope.takes(form)) group += line_of(*option);
+            const std::string name = option->get_lnames().front();
+            const OptionScope& scope = scope_of("--" + name);
+            const bool takes_list = form.action == Action::trial && may_be_swept(name);
+            if (scope.kind == kind && scope.takes(form)) group += line_of(*option, takes_list);
         }
         if (!group.empty()) text += std::string("\n") + title(kind) + ":\n" + group;
     }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -45,6 +46,12 @@ std::string config_directory() {
 }
 std::string state_directory() {
     return base_directory("XDG_STATE_HOME", "/.local/state");
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    return name.data();
 }
 
 Result<void> make_directories(const std::string& directory) {

@@ -13,6 +13,7 @@ namespace lambda::client {
 std::string home_directory();
 std::string config_directory();
 std::string state_directory();
+std::string host_name();
 
 // Makes the directory and its parents (0700) where they are missing.
 Result<void> make_directories(const std::string& directory);

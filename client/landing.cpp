@@ -43,13 +43,6 @@ std::string real_target(const std::string& path) {
     return (fs::path(real_path(parent)) / target.filename()).string();
 }
 
-// Hosts that share a home have paths of their own.
-std::string host_name() {
-    std::array<char, 256> name{};
-    ::gethostname(name.data(), name.size() - 1);
-    return name.data();
-}
-
 std::string without_slash(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     return path;
@@ -137,6 +130,7 @@ std::shared_ptr<Landing> Landing::of(const Plan& plan) {
     return std::make_shared<Landing>(
         LandingMarks::of_user(),
         std::initializer_list<std::string>{
+            // Hosts that share a home have paths of their own.
             put ? "put" : "get", host_name(), plan.server.user, plan.server.endpoint(),
             put ? real_path(item.path) : without_slash(item.path),
             put ? plan.remote_target : real_target(plan.local_target.path)});

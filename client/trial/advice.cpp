@@ -39,6 +39,29 @@ std::string choice_of(const std::vector<const CaseResult*>& cases) {
     return begin + (alike.empty() ? ", by more than chance" : "; not told apart from it: " + alike);
 }
 
+std::string without_figures(const std::string& why) {
+    return why.substr(0, std::min(why.find(':'), why.find(" (")));
+}
+
+// As --size takes it, a power of two.
+std::string size_for(double bytes) {
+    std::uint64_t mebibytes = 1;
+    while (static_cast<double>(mebibytes * MiB) < bytes) mebibytes *= 2;
+    return mebibytes < 1024 ? std::to_string(mebibytes) + "MiB"
+                            : std::to_string(mebibytes / 1024) + "GiB";
+}
+
+// One size for all that were too short: the fastest needs the most.
+std::string remedy_of_short(const std::vector<CaseResult>& cases) {
+    double bytes = 0;
+    for (const CaseResult& result : cases) {
+        const auto verdict = result.verdict();
+        if (verdict && verdict->cause == verdict::Cause::too_short)
+            bytes = std::max(bytes, result.typical().gbit_per_s * 1e9 / 8);
+    }
+    return bytes > 0 ? "give --size " + size_for(bytes) + " or more, for runs of a second" : "";
+}
+
 }  // namespace
 
 std::vector<std::string> advice_on_causes(const std::vector<CaseResult>& cases) {
@@ -47,18 +70,21 @@ std::vector<std::string> advice_on_causes(const std::vector<CaseResult>& cases) 
         std::size_t cases;
     };
     std::vector<Remedy> remedies;
+    const std::string longer = remedy_of_short(cases);
     for (const CaseResult& result : cases) {
         const auto verdict = result.verdict();
         if (!verdict || verdict->remedy.empty()) continue;
+        const bool too_short = verdict->cause == verdict::Cause::too_short;
+        const std::string text = too_short && !longer.empty() ? longer : verdict->remedy;
         // The same may be to be done at either end.
-        const std::string why = verdict->why.substr(0, verdict->why.find(':'));
+        const std::string why = without_figures(verdict->why);
         const auto known = std::find_if(remedies.begin(), remedies.end(), [&](const Remedy& each) {
-            return each.text == verdict->remedy && each.why == why;
+            return each.text == text && each.why == why;
         });
         if (known != remedies.end()) {
             ++known->cases;
         } else {
-            remedies.push_back({verdict->remedy, why, 1});
+            remedies.push_back({text, why, 1});
         }
     }
     std::stable_sort(remedies.begin(), remedies.end(),

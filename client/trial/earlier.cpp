@@ -19,21 +19,26 @@ std::optional<double> number_of(const Json& object, const char* name) {
 }  // namespace
 
 Result<EarlierTrial> earlier_trial(const std::string& text) {
-    EarlierTrial cases;
+    EarlierTrial trial;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         const auto object = Json::parse(line, nullptr, false);
-        if (!object.is_object() || object.value("event", Json()) != "case") continue;
+        if (!object.is_object()) continue;
+        const Json event = object.value("event", Json());
+        const auto server = object.find("server");
+        if (event == "trial" && server != object.end() && server->is_string())
+            trial.server = *server;
+        if (event != "case") continue;
         const auto key = object.find("key");
         const auto rate = number_of(object, "gbit_per_s");
         if (key == object.end() || !key->is_string() || !rate || *rate <= 0) continue;
-        EarlierCase& each = cases[*key];
+        EarlierCase& each = trial.cases[*key];
         each.gbit_per_s = *rate;
         const auto low = number_of(object, "gbit_per_s_low");
         const auto high = number_of(object, "gbit_per_s_high");
         if (low && high) each.interval = Interval{*low, *high};
     }
-    if (!cases.empty()) return cases;
+    if (!trial.cases.empty()) return trial;
     return Error{.fault = Fault::usage,
                  .message = "holds no case of a trial",
                  .path = {},
@@ -42,8 +47,8 @@ Result<EarlierTrial> earlier_trial(const std::string& text) {
 }
 
 std::optional<Change> change_since(const EarlierTrial& before, const CaseResult& now) {
-    const auto at = before.find(now.what.key());
-    if (at == before.end()) return std::nullopt;
+    const auto at = before.cases.find(now.what.key());
+    if (at == before.cases.end()) return std::nullopt;
     Change change{
         .before = at->second, .times = now.gbit_per_s() / at->second.gbit_per_s, .told_apart = {}};
     const auto here = confidence(now.rates());
@@ -82,9 +87,9 @@ void add_change(JsonObject& object, const std::optional<Change>& change) {
 
 std::size_t not_run_again(const EarlierTrial& before, const std::vector<CaseResult>& now) {
     const auto again = std::count_if(now.begin(), now.end(), [&](const CaseResult& each) {
-        return before.contains(each.what.key());
+        return before.cases.contains(each.what.key());
     });
-    return before.size() - static_cast<std::size_t>(again);
+    return before.cases.size() - static_cast<std::size_t>(again);
 }
 
 }  // namespace lambda::client

@@ -14,8 +14,10 @@ struct EarlierCase {
     double gbit_per_s = 0;             // the median
     std::optional<Interval> interval;  // of the mean; none of too few runs
 };
-// By the key of the case.
-using EarlierTrial = std::map<std::string, EarlierCase>;
+struct EarlierTrial {
+    std::string server;                        // empty: it does not tell
+    std::map<std::string, EarlierCase> cases;  // by their keys
+};
 
 // What an earlier trial wrote with --json. Errors (Fault::usage): no trial at all.
 Result<EarlierTrial> earlier_trial(const std::string& text);

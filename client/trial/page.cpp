@@ -82,7 +82,7 @@ report::Table case_table(const TrialStory& story) {
                   "network",
                   "destination",
                   "memory MiB"};
-    if (!story.before.empty()) table.head.push_back("before");
+    if (story.before) table.head.push_back("before");
     for (const CaseResult& result : story.cases) {
         const auto interval = confidence(result.rates());
         const Measures& m = result.typical();
@@ -100,13 +100,19 @@ report::Table case_table(const TrialStory& story) {
              fixed(m.rtt_ms, 2), fixed(m.queue_ms, 2), fixed(m.sender_cpu_s_per_gb, 3),
              fixed(m.receiver_cpu_s_per_gb, 3), fixed(m.source_wait_s, 2),
              fixed(m.network_wait_s, 2), fixed(m.destination_wait_s, 2), fixed(m.memory_mib, 0)});
-        if (!story.before.empty()) {
-            const auto change = change_since(story.before, result);
+        if (story.before) {
+            const auto change = change_since(*story.before, result);
             table.rows.back().push_back(change ? change->sentence() : "-");
         }
     }
     return table;
 }
+
+const char* const kColumns =
+    "efficiency: the mean of the throughput over the run, in intervals of 0.1 s or more\n"
+    "variation: standard deviation of that throughput by its mean; 0: steady\n"
+    "Jain: Jain's index of the stripes' bytes; 1: all carried the same\n"
+    "again %: of the data packets sent, those that were sent again";
 
 // The case without what is on the axis and without what nothing varies: the name of a line.
 std::string line_name(const TrialCase& what, const Axis& axis, const std::vector<CaseResult>& all) {
@@ -250,9 +256,9 @@ report::Section beside_section(const TrialStory& story) {
 }  // namespace
 
 report::Page trial_page(const TrialStory& story) {
-    report::Page page{.title = "Trial of the path to " + story.server,
-                      .text = {},
-                      .command = story.command,
+    report::Page page{.title = "Trial of the path to " + story.origin.server,
+                      .text = story.origin.sentence(),
+                      .command = story.origin.command,
                       .sections = {}};
     std::string about = "Medians of the runs of each case, the 95 % confidence interval (of " +
                         std::to_string(kLeastForInterval) +
@@ -260,6 +266,7 @@ report::Page trial_page(const TrialStory& story) {
     for (const std::string& sentence : advice(story.cases)) about += "\n" + sentence + ".";
     page.sections.push_back(
         {.title = "Cases", .text = about, .tables = {case_table(story)}, .charts = {}});
+    page.sections.push_back({.title = {}, .text = kColumns, .tables = {}, .charts = {}});
     for (const Leg& leg : all_legs()) {
         std::vector<CaseResult> of_leg;
         std::copy_if(story.cases.begin(), story.cases.end(), std::back_inserter(of_leg),

@@ -17,12 +17,11 @@ struct Skip {
 };
 
 struct TrialStory {
-    std::string command;
-    std::string server;
+    TrialOrigin origin;
     std::vector<CaseResult> cases;
     std::vector<Skip> skips;
     std::vector<std::string> beside;  // what other programs reached, in words
-    EarlierTrial before;              // empty: none was given
+    std::optional<EarlierTrial> before;
 };
 
 report::Page trial_page(const TrialStory& story);

@@ -123,6 +123,20 @@ std::string CaseResult::interval() const {
     return text;
 }
 
+std::string TrialOrigin::sentence() const {
+    return time + ", from " + client + " to " + server + ", by lambda-ftp " + version;
+}
+
+JsonObject origin_json(const TrialOrigin& origin) {
+    return JsonObject()
+        .text("event", "trial")
+        .text("time", origin.time)
+        .text("client", origin.client)
+        .text("server", origin.server)
+        .text("version", origin.version)
+        .text("command", origin.command);
+}
+
 JsonObject run_json(const TrialCase& what, const Measures& run, unsigned repetition) {
     JsonObject object;
     object.text("event", "run");

@@ -27,6 +27,18 @@ struct CaseResult {
     double uncertainty() const;
 };
 
+// When and where a trial ran, and how it was asked for.
+struct TrialOrigin {
+    std::string time;  // of its begin, UTC: "2026-11-23T14:00:00Z"
+    std::string client, server;
+    std::string version;  // of the client
+    std::string command;
+
+    // As one line.
+    std::string sentence() const;
+};
+
+JsonObject origin_json(const TrialOrigin& origin);
 JsonObject run_json(const TrialCase& what, const Measures& run, unsigned repetition);
 JsonObject case_json(const CaseResult& result);
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <set>
 
+#include "client/home.h"
 #include "client/place.h"
 #include "client/sources.h"
 #include "client/trial/advice.h"
@@ -47,13 +49,13 @@ class Lines {
     std::string name_;
 };
 
-Result<EarlierTrial> read_earlier(const std::string& name) {
-    if (name.empty()) return EarlierTrial{};
+Result<std::optional<EarlierTrial>> read_earlier(const std::string& name) {
+    if (name.empty()) return std::optional<EarlierTrial>();
     const auto text = read_whole_file(name);
     if (!text) return text.error();
-    auto cases = earlier_trial(*text);
-    if (cases) return cases;
-    Error error = cases.error();
+    auto trial = earlier_trial(*text);
+    if (trial) return std::optional(*std::move(trial));
+    Error error = trial.error();
     error.path = name;
     return error;
 }
@@ -95,10 +97,11 @@ class Trial {
 
   private:
     void run_all(const std::vector<TrialCase>& cases, Lines& csv) {
-        story_.server = place_.server->endpoint();
         csv.put(csv_head());
         TrialRunner runner(arguments_, place_, report_);
+        report_.event(origin_json(story_.origin));
         if (const auto stands = runner.greet(); !stands) return report_.error(stands.error());
+        tell_other_server();
         report_.note(std::to_string(cases.size()) + (cases.size() == 1 ? " case" : " cases") +
                      ", runs of each: " + std::to_string(arguments_.trial.repetitions) +
                      "; a case's line has the median of its runs and the 95 % interval of their "
@@ -108,10 +111,7 @@ class Trial {
             if (!run_case(runner, what, csv)) return;
         }
         for (const std::string& sentence : advice(story_.cases)) report_.note(sentence);
-        if (const auto gone = not_run_again(story_.before, story_.cases); gone > 0)
-            report_.note(std::to_string(gone) + (gone == 1 ? " case" : " cases") + " of " +
-                         arguments_.trial.compare + (gone == 1 ? " was" : " were") +
-                         " not run this time");
+        tell_not_run_again();
         if (!arguments_.trial.against.empty()) run_against(cases);
         if (story_.cases.empty())
             report_.error({.fault = Fault::file,
@@ -120,6 +120,22 @@ class Trial {
                            .side = Side::remote,
                            .remedy = "start lambda-ftpd with --allow-null, or give the account the "
                                      "right to write"});
+    }
+
+    void tell_other_server() {
+        if (!story_.before || story_.before->server.empty()) return;
+        if (story_.before->server != story_.origin.server)
+            report_.note(arguments_.trial.compare +
+                         " is of a trial with another server: " + story_.before->server);
+    }
+
+    void tell_not_run_again() {
+        if (!story_.before) return;
+        const auto gone = not_run_again(*story_.before, story_.cases);
+        if (gone > 0)
+            report_.note(std::to_string(gone) + (gone == 1 ? " case" : " cases") + " of " +
+                         arguments_.trial.compare + (gone == 1 ? " was" : " were") +
+                         " not run this time");
     }
 
     // False: the trial is over.
@@ -149,8 +165,8 @@ class Trial {
     void tell(const CaseResult& result) {
         JsonObject object = case_json(result);
         std::string change;
-        if (!story_.before.empty()) {
-            const auto since = change_since(story_.before, result);
+        if (story_.before) {
+            const auto since = change_since(*story_.before, result);
             add_change(object, since);
             change = since ? since->sentence() : "no such case in " + arguments_.trial.compare;
         }
@@ -214,6 +230,15 @@ std::string command_of(const Arguments& arguments) {
     return report::command_line(static_cast<int>(words.size()), words.data());
 }
 
+std::string utc_now() {
+    const std::time_t time = std::time(nullptr);
+    std::tm utc{};
+    ::gmtime_r(&time, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
+}
+
 }  // namespace
 
 void trial(const Arguments& arguments, Report& report) {
@@ -243,7 +268,11 @@ void trial(const Arguments& arguments, Report& report) {
     auto csv = Lines::make(arguments.trial.csv);
     if (!csv) return report.error(csv.error());
     Trial all(arguments, *place, report);
-    all.story().command = command_of(arguments);
+    all.story().origin = {.time = utc_now(),
+                          .client = host_name(),
+                          .server = place->server->endpoint(),
+                          .version = LAMBDA_VERSION,
+                          .command = command_of(arguments)};
     all.story().before = *before;
     all.run(*cases, *csv);
     if (const auto ended = csv->end(); !ended) report.error(ended.error());

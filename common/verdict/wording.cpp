@@ -1,5 +1,6 @@
 #include "common/verdict/wording.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lambda::verdict {
@@ -29,6 +30,17 @@ std::string lost_share(const Figures& sender) {
     char text[32];
     std::snprintf(text, sizeof text, "%.3g %%", share);
     return text;
+}
+
+// For a run of a second: twice the least.
+std::string how_much_more(const Evidence& evidence) {
+    constexpr std::uint64_t kEnoughUs = 1'000'000;
+    // What was heard of the other end may be old.
+    const std::uint64_t elapsed_us =
+        std::max(evidence.sender[Figure::elapsed], evidence.receiver[Figure::elapsed]);
+    const std::uint64_t times = elapsed_us > 0 ? (kEnoughUs + elapsed_us - 1) / elapsed_us : 0;
+    return times > 1 ? "a transfer of " + std::to_string(times) + " times the bytes tells it"
+                     : "a transfer of more bytes tells it";
 }
 
 std::string why_window(const Evidence& evidence) {
@@ -128,7 +140,7 @@ std::string why(const Evidence& evidence, Cause cause, double share) {
 std::string remedy(const Evidence& evidence, Cause cause) {
     switch (cause) {
         case Cause::too_short:
-            return "a transfer of more bytes tells it";
+            return how_much_more(evidence);
         case Cause::source_disk:
             return "read from a faster disk, or one that nobody else uses";
         case Cause::sender_cpu:

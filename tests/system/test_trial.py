@@ -66,6 +66,12 @@ class Trials(Case):
         sweep = ("--legs", "memory-memory", "--size", "2MiB", "--stripes", "1,3", "--congestion", "sabul,cubic",
                  "--repetitions", "1")
         first = self.trial(server, *sweep)
+        origin = first.events[0]
+        self.assertEqual((origin["event"], origin["client"]), ("trial", socket.gethostname()))
+        self.assertRegex(origin["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertIn(server.host, origin["server"])
+        self.assertRegex(origin["version"], r"^\d+\.\d+")
+        self.assertIn("lambda-ftp trial", origin["command"])
         cases = events(first, "case")
         self.assertEqual(len({case["key"] for case in cases}), 8)
         self.assertEqual({(case["stripes"], case["congestion"]) for case in cases},
@@ -76,9 +82,14 @@ class Trials(Case):
         with open(before, "w") as file:
             file.write(first.stdout)
         page = os.path.join(self.scratch, "page.html")
-        self.trial(server, *sweep, "--compare", before, "--report", page)
+        again = self.trial(server, *sweep, "--compare", before, "--report", page)
+        self.assertNotIn("another server", again.stderr)
         with open(page) as file:
-            self.assertIn("times that", file.read())
+            said = file.read()
+        self.assertIn("times that", said)
+        self.assertIn(again.events[0]["time"] + ", from ", said)
+        with open(before, "w") as file:
+            file.write(first.stdout.replace(origin["server"], "elsewhere:1"))
         some = list(sweep)
         some[some.index("1,3")] = "1,2"
         result = self.trial(server, *some, "--compare", before)
@@ -86,6 +97,7 @@ class Trials(Case):
                           for case in events(result, "case")],
                          [(stripes, stripes == 2, None) for stripes in (1, 2)] * 4)
         self.assertIn("4 cases of " + before + " were not run this time", result.stderr)
+        self.assertIn(before + " is of a trial with another server: elsewhere:1", result.stderr)
         summary, = events(result, "summary")
         self.assertEqual((summary["cases"], summary["runs"], summary["skipped"]), (8, 8, 0))
 

@@ -94,6 +94,19 @@ TEST_CASE("help is for people: lines that fit, values in words") {
     CHECK(trial.find("\n  --csv FILE                  A line for each run.\n") != trial.npos);
     CHECK(trial.find("\n  --against iperf3|globus-url-copy[:PORT]\n                              "
                      "A program") != trial.npos);
+    const auto takes_list = [](Action action, const std::string& option) {
+        const std::string text = help_text(action);
+        const std::size_t at = text.find("\n  " + option + " ");
+        return at != text.npos &&
+               text.substr(at, text.find_first_of(" \n", at + option.size() + 4) - at)
+                   .ends_with(",...");
+    };
+    for (const char* option : {"--stripes", "--congestion", "--payload", "--protection"}) {
+        CAPTURE(option);
+        CHECK(takes_list(Action::trial, option));
+        CHECK_FALSE(takes_list(Action::put, option));
+    }
+    CHECK(takes_list(Action::trial, "--size"));
     CHECK(!parse({"trial", "h:", "--repetitions", "0"}).ok());
     CHECK(!parse({"trial", "h:", "--repetitions", "1001"}).ok());
     CHECK(!parse({"trial", "h:", "--repetitions", "-1"}).ok());

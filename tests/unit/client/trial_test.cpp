@@ -132,9 +132,19 @@ TEST_CASE("an earlier trial is found again by its cases") {
     const CaseResult now = result(2), before = result(1);
     const auto old = earlier_trial(case_json(before).line() + "\n{\"event\":\"summary\"}\n");
     REQUIRE(old);
-    REQUIRE(old->size() == 1);
-    CHECK(old->at(now.what.key()).gbit_per_s == Approx(1));
-    CHECK_FALSE(old->at(now.what.key()).interval);
+    REQUIRE(old->cases.size() == 1);
+    CHECK(old->cases.at(now.what.key()).gbit_per_s == Approx(1));
+    CHECK_FALSE(old->cases.at(now.what.key()).interval);
+    CHECK(old->server.empty());
+    const TrialOrigin origin{.time = "2026-11-23T14:00:00Z",
+                             .client = "here",
+                             .server = "there:2811",
+                             .version = "1",
+                             .command = "lambda-ftp trial there:"};
+    CHECK(earlier_trial(origin_json(origin).line() + "\n" + case_json(before).line())->server ==
+          "there:2811");
+    CHECK(earlier_trial("{\"event\":\"trial\",\"server\":7}\n" + case_json(before).line())
+              ->server.empty());
     for (const char* wrong : {"", "no JSON", "[]", "{\"event\":\"case\"}",
                               "{\"event\":\"case\",\"key\":7,\"gbit_per_s\":\"x\"}"}) {
         CHECK_FALSE(earlier_trial(wrong));
@@ -178,6 +188,25 @@ TEST_CASE("a trial ends with what to change, that of most cases first") {
     CHECK_THAT(said[0], Catch::Contains("2 of 4 cases (held back by the rate limit"));
     CHECK_THAT(said[0], Catch::Contains(limited.verdict()->remedy));
     CHECK_THAT(said[1], Catch::Contains("1 of 4 cases"));
+    CaseResult less = limited;
+    less.runs.front().evidence->sender[verdict::Figure::limit] = 8'900'000;
+    CHECK(advice_on_causes({limited, less}).size() == 1);
+    CHECK_THAT(advice_on_causes({limited, less})[0],
+               Catch::Contains("2 of 2 cases (held back by the rate limit): "));
+}
+
+TEST_CASE("a trial of runs that were too short says which size is enough") {
+    const auto short_run = [](double gbit, std::uint64_t elapsed_us) {
+        CaseResult made = result(gbit);
+        made.runs.front().evidence.emplace();
+        made.runs.front().evidence->sender[verdict::Figure::elapsed] = elapsed_us;
+        return made;
+    };
+    const auto said = advice_on_causes({short_run(1, 400'000), short_run(3, 100'000)});
+    REQUIRE(said.size() == 1);
+    CHECK_THAT(said[0], Catch::Contains("2 of 2 cases (too short to tell what held it back): give "
+                                        "--size 512MiB or more"));
+    CHECK_THAT(advice_on_causes({short_run(9, 100'000)})[0], Catch::Contains("--size 2GiB"));
 }
 
 TEST_CASE("cases of a leg are told apart by their intervals alone") {
@@ -265,7 +294,8 @@ TEST_CASE("a case is told apart from an earlier one by both intervals") {
     CHECK_THAT(told.line(), Catch::Contains("\"before_gbit_per_s_high\":1.248") &&
                                 Catch::Contains("\"times_before\":2.000000") &&
                                 Catch::Contains("\"told_apart\":true"));
-    const EarlierTrial other{{"another", {.gbit_per_s = 1, .interval = {}}}};
+    const EarlierTrial other{.server = {},
+                             .cases = {{"another", {.gbit_per_s = 1, .interval = {}}}}};
     CHECK_FALSE(change_since(other, before));
     CHECK(not_run_again(other, {before}) == 1);
     CHECK(not_run_again(*earlier_trial(case_json(before).line()), {before}) == 0);
@@ -279,4 +309,20 @@ TEST_CASE("what was not measured is null, and an empty field") {
     CHECK_THAT(csv_line(made.what, made.runs[0], 1), Catch::Contains(",,,"));
     CHECK(std::isnan(median({1, kUnknown, 2})));
     CHECK_FALSE(confidence({1, kUnknown, 2}));
+}
+
+TEST_CASE("a page says when and where, and what its columns are") {
+    TrialStory story;
+    story.origin = {.time = "2026-11-23T14:00:00Z",
+                    .client = "here",
+                    .server = "there:2811",
+                    .version = "1.2",
+                    .command = "lambda-ftp trial there:"};
+    story.cases = {result(1)};
+    const report::Page page = trial_page(story);
+    CHECK(page.title == "Trial of the path to there:2811");
+    CHECK(page.text == "2026-11-23T14:00:00Z, from here to there:2811, by lambda-ftp 1.2");
+    REQUIRE(page.sections.size() > 1);
+    for (const char* column : {"efficiency: ", "\nvariation: ", "\nJain: ", "\nagain %: "})
+        CHECK_THAT(page.sections[1].text, Catch::Contains(column));
 }

@@ -126,8 +126,12 @@ TEST_CASE("a receiver that stood still is no silent path") {
 
 TEST_CASE("what is too short, or was never measured, is not judged") {
     Evidence evidence = waiting_for(Figure::source);
-    evidence.sender[Figure::elapsed] = kSecond / 4;
+    for (Figures* end : {&evidence.sender, &evidence.receiver})
+        (*end)[Figure::elapsed] = kSecond / 4;
     CHECK(judge(evidence).cause == Cause::too_short);
+    CHECK(judge(evidence).remedy == "a transfer of 4 times the bytes tells it");
+    evidence.receiver[Figure::elapsed] = 3 * kSecond / 8;  // the sender's came before the end
+    CHECK(judge(evidence).remedy == "a transfer of 3 times the bytes tells it");
     CHECK(judge(Evidence{}).cause == Cause::too_short);
     CHECK(judge(Evidence{}).sentence() ==
           "too short to tell what held it back: a transfer of more bytes tells it");
