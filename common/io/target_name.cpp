@@ -86,7 +86,11 @@ Result<TargetDirectories::Place> TargetDirectories::place(const ports::TargetNam
     if (!same_base) {
         last_.reset();
         auto base = open_base(root_, name.base, make_);
-        if (!base) return base.error();
+        if (!base) {
+            Error error = base.error();
+            error.path = name.text();
+            return error;
+        }
         base_ = std::move(*base);
         base_name_ = name.base;
     }

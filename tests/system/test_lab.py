@@ -39,7 +39,8 @@ class Lab(LabCase):
                        main=peer("round_trips", address, 40))
         times = json.loads(run.stdout)
         self.assertEqual(len(times), 40)
-        return statistics.median(times) * 1e3
+        # The quarter that the machine's other work disturbed least.
+        return statistics.quantiles(times, n=4)[0] * 1e3
 
     def test_the_round_trip(self):
         for address in ("$LAB_HOST_server", "$LAB_HOST6_server"):
