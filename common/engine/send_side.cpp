@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kBurstsPerTurn = 32;
 constexpr std::size_t kArrivalsPerCall = 64;
 constexpr Duration kHeartbeat = std::chrono::milliseconds(250);
+// A round trip that moves all the time, as on a busy host, is told so often.
+constexpr Duration kStatePause = std::chrono::milliseconds(50);
 constexpr Duration kLongestPing = std::chrono::seconds(1);
 // A stripe whose packets nobody acknowledges for so long sends pings alone until one is.
 constexpr Duration kDeadPath = std::chrono::seconds(5);
@@ -290,8 +292,9 @@ void SendSide::maintain(SendStripe& stripe) {
         const auto rtt_us = static_cast<std::uint32_t>(stripe.flow.rtt().smoothed().count() / 1000);
         const std::uint32_t moved =
             rtt_us > stripe.told_rtt_us ? rtt_us - stripe.told_rtt_us : stripe.told_rtt_us - rtt_us;
-        if (now_ - stripe.last_state >= kHeartbeat ||
-            (stripe.flow.rtt().known() && moved > stripe.told_rtt_us / 8 + 100)) {
+        const Duration silent = now_ - stripe.last_state;
+        const bool news = stripe.flow.rtt().known() && moved > stripe.told_rtt_us / 8 + 100;
+        if (silent >= kHeartbeat || (news && (silent >= kStatePause || stripe.told_rtt_us == 0))) {
             frame_.clear();
             sabul::append_state(frame_, {rtt_us, stripe.flow.next_number()});
             links_.send(stripe.index, frame_);

@@ -8,7 +8,7 @@ namespace lambda::engine {
 namespace {
 
 constexpr std::size_t kIpv4Udp = 28, kIpv6Udp = 48;
-constexpr Duration kPacketTime = std::chrono::microseconds(500);
+constexpr Duration kPacketTime = std::chrono::milliseconds(2);
 // What a path of 1,500 bytes carries: nothing is gained below.
 constexpr std::size_t kLeastPayload = 1440;
 

@@ -22,6 +22,7 @@ class TlsFeedbackChannel final : public ports::FeedbackChannel {
         ::setsockopt(stream_.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         const int flags = ::fcntl(stream_.fd(), F_GETFL);
         LAMBDA_ASSERT(flags >= 0 && ::fcntl(stream_.fd(), F_SETFL, flags | O_NONBLOCK) == 0);
+        stream_.read_ahead();
         reactor_.add(stream_.fd(), &readiness_);
     }
 

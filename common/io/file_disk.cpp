@@ -1,5 +1,7 @@
 #include "common/io/file_disk.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -314,9 +316,18 @@ bool FileDisk::begin(const Request& wanted) {
     requests_[index] = wanted;
     ++entry(wanted.file).in_flight;
     ++in_flight_;
-    aim(requests_[index]);
-    start(index);
+    step(index);
     return true;
+}
+
+void FileDisk::step(std::uint32_t index) {
+    Request& request = requests_[index];
+    aim(request);
+    if (request.writing || !entry(request.file).file->in_memory) return start(index);
+    const ssize_t got =
+        ::pread(request.fd, request.memory, request.length, static_cast<off_t>(request.position));
+    ready_unsaid_ = true;
+    finish(index, got < 0 ? -errno : got);
 }
 
 // The next step: direct where offset and memory allow it. A length that is no whole number of pages
@@ -356,8 +367,7 @@ void FileDisk::finish(std::uint32_t index, long result) {
         request.done = std::min(request.done + static_cast<std::size_t>(result), request.wanted);
         if (request.done == request.wanted) return complete(index, std::nullopt);
     }
-    aim(request);
-    start(index);
+    step(index);
 }
 
 void FileDisk::complete(std::uint32_t index, std::optional<Error> error) {

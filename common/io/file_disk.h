@@ -107,6 +107,9 @@ class FileDisk : public ports::Disk {
     // The one target that a claim is of; an error for any other.
     Result<std::shared_ptr<const RangeClaim>> take_claim(const std::string& path);
     bool begin(const Request& wanted);
+    // Aims at the next step and queues it. What lies in memory is copied here and now: a worker's
+    // thread would do the same, with the bytes in another processor's cache.
+    void step(std::uint32_t index);
     void aim(Request& request);
     Entry& entry(ports::DiskFile file);
     void put_away(ports::DiskFile file);

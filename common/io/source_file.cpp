@@ -207,7 +207,8 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     source.id = status.st_ino;
     source.ctime_ns = nanoseconds_of(status.st_ctim);
     source.data = data_ranges(fd, bytes, grain);
-    if (bytes.length() >= kDirectSource && direct_pays(source.file->plain)) {
+    source.file->in_memory = !direct_pays(source.file->plain);
+    if (bytes.length() >= kDirectSource && !source.file->in_memory) {
         source.file->direct = open_direct(root, path, flags, status);
     }
     if (!source.file->direct) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);

@@ -78,6 +78,10 @@ class TlsStream {
 
     IoStatus handshake();
     IoStatus read(ByteSpan into, std::size_t& got);
+    // From now on a call takes all that the socket holds, and not a record's head and body one by
+    // one. read() must then be called until it says want_read: the socket does not tell of the
+    // rest.
+    void read_ahead();
     IoStatus write(ByteView from, std::size_t& written);
     // Sends close_notify; does not wait for the peer's.
     void shutdown();

@@ -133,6 +133,10 @@ IoStatus TlsStream::read(ByteSpan into, std::size_t& got) {
     return outcome == 1 ? IoStatus::ok : state_->status_of(outcome, errno);
 }
 
+void TlsStream::read_ahead() {
+    SSL_set_read_ahead(state_->ssl, 1);
+}
+
 IoStatus TlsStream::write(ByteView from, std::size_t& written) {
     written = 0;
     if (state_->broken) return IoStatus::failed;

@@ -16,8 +16,8 @@ class Pacer {
   public:
     static constexpr Duration kBurst = std::chrono::microseconds(125);
     static constexpr Duration kCatchUp = std::chrono::milliseconds(1);
-    // ... or to a few packets, where a timer's lateness is longer than that.
-    static constexpr double kCatchUpBytes = 8 * 1440;
+    // ... or to a few packets of those that are sent, where a timer's lateness is longer than that.
+    static constexpr double kCatchUpPackets = 8;
 
     void set_rate(Time now, BitRate rate) {
         refill(now);
@@ -28,6 +28,7 @@ class Pacer {
     // Bytes that may leave now as one burst: at most 250 µs of rate, at least one packet once the
     // bucket holds more than nothing. 0: not yet.
     std::size_t budget(Time now, std::size_t packet_bytes) {
+        packet_bytes_ = static_cast<double>(packet_bytes);
         refill(now);
         if (tokens_ <= 0) return 0;
         const double burst = rate_.bytes_per_second() * seconds(kBurst);
@@ -52,7 +53,8 @@ class Pacer {
 
   private:
     void refill(Time now) {
-        const double most = std::max(rate_.bytes_per_second() * seconds(kCatchUp), kCatchUpBytes);
+        const double most =
+            std::max(rate_.bytes_per_second() * seconds(kCatchUp), kCatchUpPackets * packet_bytes_);
         if (now > filled_at_) {
             tokens_ += rate_.bytes_per_second() * seconds(now - filled_at_);
             filled_at_ = now;
@@ -64,6 +66,7 @@ class Pacer {
     }
 
     BitRate rate_{0};
+    double packet_bytes_ = 1440;  // of the last budget
     double tokens_ = 0;
     double unused_ = 0;
     bool idle_ = true;

@@ -69,7 +69,7 @@ void Source::plan_blocks() {
 
 SendBlock* Source::new_block(std::uint64_t index) {
     // The last slot is for what must go again: else all could wait for credit that it alone frees.
-    if (free_slots_.size() <= 1 || blocks_ahead_ == kBlocksAhead) return nullptr;
+    if (free_slots_.size() <= 1 || blocks_ahead_ >= most_ahead_) return nullptr;
     ++blocks_ahead_;
     SendBlock& block = blocks_[index];
     block.index = index;

@@ -77,9 +77,10 @@ class Source {
     static constexpr std::size_t kOpensAhead = 128;
     static constexpr std::size_t kMostInHand = 8192;
     static constexpr std::size_t kMostOpen = 512;  // files that are read in blocks
-    // Blocks read or being read that no stripe has begun: enough for a disk to be busy, and few
-    // enough to stay in the processor's cache.
-    static constexpr std::size_t kBlocksAhead = 32;
+    // Blocks read or being read that no stripe has begun: few at first, so that they stay in the
+    // processor's cache, and twice as many each time that the disk did not keep up with so many.
+    static constexpr std::size_t kLeastAhead = 4;
+    static constexpr std::size_t kMostAhead = 32;
     // Blocks that are read only to be compared, at once: what is to be sent comes first.
     static constexpr unsigned kComparesAhead = 8;
     // Leaves that the receiver may have asked for again and that were not read yet.
@@ -293,6 +294,8 @@ class Source {
     std::deque<std::uint64_t> ready_;  // block indices
     std::uint64_t opened_blocks_ = 0;
     std::size_t blocks_ahead_ = 0;
+    std::size_t most_ahead_ = kLeastAhead;
+    std::size_t taken_ = 0;  // blocks, since most_ahead_ grew
 
     Totals totals_;
     NamesKept names_kept_ = NamesKept::none;

@@ -31,7 +31,12 @@ Source::Lack Source::lack() const {
 }
 
 SendBlock* Source::take_ready(std::uint64_t credit) {
+    if (ready_.empty() && !reading_.empty() && taken_ >= most_ahead_) {
+        most_ahead_ = std::min(2 * most_ahead_, kMostAhead);
+        taken_ = 0;
+    }
     if (!can_take(credit)) return nullptr;
+    ++taken_;
     SendBlock& block = blocks_.at(ready_.front());
     ready_.pop_front();
     block.opened = true;

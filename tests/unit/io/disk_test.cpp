@@ -256,6 +256,24 @@ TEST_CASE("disk: without room for locked memory plain slots serve") {
     REQUIRE(::setrlimit(RLIMIT_MEMLOCK, &before) == 0);
 }
 
+TEST_CASE("disk: what lies in memory is there when it was asked for") {
+    const bool uring = GENERATE(true, false);
+    const Folder folder("/dev/shm");
+    const std::string content = random_text(kBlock + 5000, 5);
+    write_file(folder / "file", content);
+    Harness disk(uring);
+    const DiskEvent opened = disk.open(folder / "file");
+    REQUIRE(disk.disk->read(7, opened.file, 1000, 0, 0, 300'000));
+    REQUIRE(disk.disk->read(8, opened.file, kBlock, 1, 0, 300'000));
+    const auto events = disk.disk->poll();
+    REQUIRE(events.size() == 2);
+    CHECK(events[0].tag == 7);
+    CHECK(events[0].bytes == 300'000);
+    CHECK(std::memcmp(disk.disk->slot(0).data(), content.data() + 1000, 300'000) == 0);
+    CHECK_FALSE(events[1].error);
+    CHECK(events[1].bytes == 5000);  // the file's end
+}
+
 TEST_CASE("disk: destroyed with requests in flight it waits for them") {
     const bool uring = GENERATE(true, false);
     const Folder folder;

@@ -82,6 +82,20 @@ TEST_CASE("the pacer spends its rate, in bursts, and never catches up more than 
     CHECK(pacer.take_unused() > 9e6);
 }
 
+TEST_CASE("the pacer catches up a few packets where they are longer than a millisecond") {
+    Pacer pacer;
+    pacer.set_rate(kStart, BitRate{80e6});
+    constexpr std::size_t kPacket = 65000;
+    CHECK(pacer.budget(kStart + 1s, kPacket) == kPacket);
+    std::size_t packets = 0;
+    for (; pacer.budget(kStart + 1s, kPacket) > 0; ++packets) pacer.spend(kPacket);
+    CHECK(packets == 8);
+    // Shorter ones: as many of those.
+    packets = 0;
+    for (; pacer.budget(kStart + 2s, 1440) > 0; ++packets) pacer.spend(1440);
+    CHECK(packets == 8);
+}
+
 TEST_CASE("a path's size is probed upwards, and falls back when it shrinks") {
     PathProbe probe(65507, 28);
     CHECK(probe.size() == 1200);

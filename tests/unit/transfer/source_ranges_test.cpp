@@ -1,6 +1,7 @@
 // A sender of sparse files: how many ranges it announces that are not done, and where they lie.
 #include "common/transfer/source.h"
 #include "tests/support/catch.h"
+#include "tests/unit/transfer/told_disk.h"
 #include "tools/sim/list_walker.h"
 
 using namespace lambda;
@@ -10,44 +11,14 @@ namespace {
 
 // Every file has as many ranges as a record may have, unless it is told otherwise. What is read
 // never comes.
-struct SparseDisk final : ports::Disk {
-    std::uint64_t size = 2 * kMaxDataRanges * kLeafBytes;
-    std::uint64_t ranges = kMaxDataRanges;
-
-    std::uint32_t slot_count() const override { return 2; }
-    ByteSpan slot(std::uint32_t) override { return memory_; }
-    void open_source(ports::DiskTag tag, const ports::SourceFile&, std::uint64_t) override {
-        ports::DiskEvent event{.tag = tag};
-        event.size = size;
+struct SparseDisk final : testing::ToldDisk {
+    explicit SparseDisk(std::uint64_t size = 2 * kMaxDataRanges * kLeafBytes,
+                        std::uint64_t ranges = kMaxDataRanges)
+        : ToldDisk(2, kLeafBytes) {
+        opened.size = size;
         for (std::uint64_t i = 0; i < ranges; ++i)
-            event.data.push_back({2 * i * kLeafBytes, (2 * i + 1) * kLeafBytes});
-        events_.push_back(std::move(event));
+            opened.data.push_back({2 * i * kLeafBytes, (2 * i + 1) * kLeafBytes});
     }
-    bool read(ports::DiskTag, ports::DiskFile, std::uint64_t, std::uint32_t, std::size_t,
-              std::size_t) override {
-        return false;
-    }
-    void check_source(ports::DiskTag, ports::DiskFile) override {}
-    void find_partials(ports::DiskTag, const std::string&, bool) override {}
-    void create_target(ports::DiskTag, const ports::TargetName&, std::uint64_t, Keep) override {}
-    bool write(ports::DiskTag, ports::DiskFile, std::uint64_t, std::uint32_t, std::size_t,
-               std::size_t) override {
-        return false;
-    }
-    void sync(ports::DiskTag, ports::DiskFile, std::uint64_t, std::vector<std::byte>) override {}
-    void flush(ports::DiskTag, ports::DiskFile) override {}
-    void commit(ports::DiskTag, ports::DiskFile, const ports::FileMetadata&) override {}
-    void make_entry(ports::DiskTag, ports::Making) override {}
-    void close(ports::DiskFile) override {}
-    void submit() override {}
-    std::span<ports::DiskEvent> poll() override {
-        given_ = std::exchange(events_, {});
-        return given_;
-    }
-
-  private:
-    std::vector<std::byte> memory_ = std::vector<std::byte>(kLeafBytes);
-    std::vector<ports::DiskEvent> events_, given_;
 };
 
 }  // namespace
@@ -83,9 +54,7 @@ TEST_CASE("a sender announces no more ranges of data than it may have in hand") 
 TEST_CASE("a sender of files that have no place in a transfer fails those alone") {
     // Of 5 EiB each: with data in them the first leaves no room for a second, as holes all do.
     for (const std::uint64_t ranges : {std::uint64_t{1}, std::uint64_t{0}}) {
-        SparseDisk disk;
-        disk.size = 5ull << 60;
-        disk.ranges = ranges;
+        SparseDisk disk(5ull << 60, ranges);
         simulation::ListWalker walker;
         StreamSender stream;
         StreamReceiver receiver;
