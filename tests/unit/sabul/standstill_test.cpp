@@ -1,5 +1,6 @@
 #include "common/sabul/congestion/signals/standstill.h"
 
+#include "common/sabul/congestion/signals/passages.h"
 #include "tests/support/catch.h"
 
 namespace lambda::sabul {
@@ -73,6 +74,29 @@ TEST_CASE("standstill: a lull is no standstill, and times that go back are none"
     Standstill standstill;
     standstill.add({kStart + 1s, 10s}, 5ms, kRound);
     CHECK(standstill.add({kStart, 9s}, 90ms, kRound) == 0ms);
+}
+
+TEST_CASE("standstill: a bunch is not what the path delivers") {
+    constexpr double kRate = 1440 / 100e-6;
+    Standstill standstill;
+    Passages passages;
+    std::uint64_t bytes = 0;
+    Duration standing{0};  // until then nothing arrives, and then one packet each 20 us
+    for (int i = 0; i < 2000; ++i) {
+        const Time sent = kStart + i * 100us;
+        const Duration due = sent.time_since_epoch() + 25ms;
+        if (i == 500) standing = due + 30ms;
+        const Duration arrived = std::max(due, standing);
+        standing = standing > due ? arrived + 20us : standing;
+        const Duration held = standstill.add({sent, arrived}, arrived - due, kRound);
+        passages.add({sent, arrived, arrived - held, bytes += 1440});
+        if (i < 400 || i == 500) continue;
+        const auto span = passages.lately(25ms, 8ms);
+        REQUIRE(span);
+        INFO("packet " << i);
+        CHECK(span->delivered < 1.05 * kRate);
+    }
+    CHECK(passages.lately(25ms, 8ms)->delivered > 0.95 * kRate);
 }
 
 }  // namespace lambda::sabul

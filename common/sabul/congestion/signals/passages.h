@@ -3,6 +3,7 @@
 // Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -44,10 +45,11 @@ class Passages {
         auto first = passed_.end() - 2;
         while (first != passed_.begin() && last.steady - first->steady < width) --first;
         if (last.steady - first->steady < least) return std::nullopt;
-        const double took = seconds(last.arrived - first->arrived);
+        // What a standstill held back comes in one bunch, faster than the path carries anything.
+        const Duration took = std::max(last.arrived - first->arrived, last.steady - first->steady);
         return Span{first->sent, last.sent, seconds(last.sent - first->sent),
                     seconds(last.steady - first->steady),
-                    static_cast<double>(last.bytes - first->bytes) / took};
+                    static_cast<double>(last.bytes - first->bytes) / seconds(took)};
     }
 
     static constexpr Duration kKept = std::chrono::seconds(2);
