@@ -85,6 +85,7 @@ Maker::Maker(const Root& root, std::size_t most_jobs, Done done)
 void Maker::make(ports::DiskTag tag, ports::Making making, ByteView content) {
     thread_.post([this, tag, making = std::move(making), content] {
         auto outcome = make_one(making, content);
+        if (making.returns) done_(ports::DiskEvent{.tag = tag, .returned = true});
         if (outcome && *outcome) {
             (*outcome)->tag = tag;
             return finisher_.put(**std::move(outcome));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/bytes.h"
 #include "common/base/file_range.h"
 #include "common/io/root.h"
 #include "common/ports/disk.h"
@@ -54,7 +55,7 @@ struct OpenedSource {
     std::uint64_t id = 0;                           // see ports::DiskEvent
     std::int64_t ctime_ns = 0;                      // likewise
     std::vector<Range> data;                        // likewise
-    std::optional<std::vector<std::byte>> content;  // of a small file; empty: it is a hole
+    std::optional<Bytes> content;  // of a small file; empty: it is a hole
 };
 
 // Regular files only. A small one is read, looked at again, and closed. `range`: of it, as if

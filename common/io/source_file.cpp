@@ -49,7 +49,7 @@ OpenedSource zeros(const std::string& path, std::uint64_t size) {
     opened.metadata = {size, 0, 0644};
     if (size > 0) opened.data = {{0, size}};
     if (size < ports::kSmallFile) {
-        opened.content.emplace(size);
+        opened.content.emplace(size, std::byte{});
         return opened;
     }
     opened.file = std::make_shared<OpenFile>();
@@ -91,21 +91,21 @@ bool unchanged(const struct stat& before, const struct stat& now) {
 }
 
 // All of a small file, or of a small range; nothing where the file changed meanwhile.
-Result<std::optional<std::vector<std::byte>>> read_whole(int fd, const struct stat& status,
-                                                         Range bytes, const std::string& path) {
-    std::vector<std::byte> content(static_cast<std::size_t>(bytes.length()));
+Result<std::optional<Bytes>> read_whole(int fd, const struct stat& status, Range bytes,
+                                        const std::string& path) {
+    Bytes content(static_cast<std::size_t>(bytes.length()));
     std::size_t done = 0;
     while (done < content.size()) {
         const ssize_t got = ::pread(fd, content.data() + done, content.size() - done,
                                     static_cast<off_t>(bytes.first + done));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return file_error("cannot read", path, errno);
-        if (got == 0) return std::optional<std::vector<std::byte>>();
+        if (got == 0) return std::optional<Bytes>();
         done += static_cast<std::size_t>(got);
     }
     struct stat again {};
     if (::fstat(fd, &again) != 0) return file_error("cannot look at", path, errno);
-    if (!unchanged(status, again)) return std::optional<std::vector<std::byte>>();
+    if (!unchanged(status, again)) return std::optional<Bytes>();
     return std::optional(std::move(content));
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/bytes.h"
 #include "common/base/cursor.h"
 #include "common/base/interval_set.h"
 #include "common/base/result.h"
@@ -52,8 +53,9 @@ struct DiskEvent {
     std::optional<Archived> archived{};  // open_source, where it was asked for
     // open_source of a file below kSmallFile: all of it. It was looked at a second time and closed:
     // `file` is unset.
-    std::optional<std::vector<std::byte>> content{};
-    bool unowned = false;  // commit, make_entry: the owner could not be set
+    std::optional<Bytes> content{};
+    bool unowned = false;   // commit, make_entry: the owner could not be set
+    bool returned = false;  // make_entry: not its end, only the slot's (Making::returns)
     // open_source: where there is data, in units of whole `grain`s of file offset; the rest is
     // hole.
     std::vector<Range> data{};
@@ -114,6 +116,9 @@ struct Making {
     std::uint32_t slot = 0;
     std::uint32_t at = 0;
     std::uint32_t bytes = 0;
+    // file: its slot, and that of all files asked for before, is needed no more long before they
+    // are durable. An event of its own may say so. Not with `expected`.
+    bool returns = false;
     // file: of those bytes. They are read again past the page cache before the file gets its name,
     // and written again, a few times, where they differ; then it is an Error of Fault::integrity.
     std::optional<ContentDigest> expected{};
@@ -161,7 +166,7 @@ class Disk {
 
     // Begun in the order of the calls. The event comes when it is durable under its name (a
     // `directory`: when it is made), and batches share what that costs. The slot is the disk's
-    // until then.
+    // until then, or until it is returned.
     virtual void make_entry(DiskTag tag, Making making) = 0;
 
     // Closes a source; closes and removes a partial file and its journal. No event. What is in

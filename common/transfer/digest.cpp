@@ -57,13 +57,10 @@ void FileDigest::Free::operator()(XXH3_state_s* state) const {
     XXH3_freeState(state);
 }
 
-FileDigest::FileDigest(std::uint64_t size, bool strong) : size_(size), state_(XXH3_createState()) {
-    LAMBDA_ASSERT(state_ != nullptr);
-    XXH3_128bits_reset(state_.get());
-    std::array<std::byte, 8> header;
-    store_u64(header.data(), size);
-    XXH3_128bits_update(state_.get(), header.data(), header.size());
-    if (strong) strong_.emplace().add(header);
+FileDigest::FileDigest(std::uint64_t size, bool strong) : size_(size) {
+    store_u64(begun_.data(), size);
+    begun_bytes_ = 8;
+    if (strong) strong_.emplace().add(ByteView(begun_).first(begun_bytes_));
 }
 
 FileDigest::FileDigest(FileDigest&&) noexcept = default;
@@ -99,9 +96,22 @@ void FileDigest::absorb(std::uint64_t offset, const Digest& digest, const Sha256
     std::array<std::byte, 24> record;
     store_u64(record.data(), offset);
     std::memcpy(record.data() + 8, digest.data(), digest.size());
-    XXH3_128bits_update(state_.get(), record.data(), record.size());
+    if (next_ == 0) {
+        std::copy(record.begin(), record.end(), begun_.begin() + begun_bytes_);
+        begun_bytes_ += record.size();
+    } else {
+        if (state_ == nullptr) begin_state();
+        XXH3_128bits_update(state_.get(), record.data(), record.size());
+    }
     if (strong_) strong_->add(*sha256);
     next_ = leaf_end(offset, size_);
+}
+
+void FileDigest::begin_state() {
+    state_.reset(XXH3_createState());
+    LAMBDA_ASSERT(state_ != nullptr);
+    XXH3_128bits_reset(state_.get());
+    XXH3_128bits_update(state_.get(), begun_.data(), begun_bytes_);
 }
 
 void FileDigest::advance(std::uint64_t zeros) {
@@ -124,7 +134,8 @@ void FileDigest::advance(std::uint64_t zeros) {
 
 Digest FileDigest::finish() const {
     LAMBDA_ASSERT(complete());
-    return canonical(XXH3_128bits_digest(state_.get()));
+    return canonical(state_ ? XXH3_128bits_digest(state_.get())
+                            : XXH3_128bits(begun_.data(), begun_bytes_));
 }
 
 Digests FileDigest::finish_all() const {

@@ -71,14 +71,18 @@ class FileDigest {
         std::vector<Sha256> strong;  // likewise, where it is
     };
     void absorb(std::uint64_t offset, const Digest& digest, const Sha256* sha256);
+    void begin_state();
 
     std::uint64_t size_;
-    std::uint64_t next_ = 0;  // all leaves below are in the state
+    std::uint64_t next_ = 0;  // all leaves below are digested
+    // The text of a file of one leaf at most: most files need no state.
+    std::array<std::byte, 32> begun_;
+    std::size_t begun_bytes_ = 0;
     std::map<std::uint64_t, Waiting> waiting_;
     struct Free {
         void operator()(XXH3_state_s* state) const;
     };
-    std::unique_ptr<XXH3_state_s, Free> state_;
+    std::unique_ptr<XXH3_state_s, Free> state_;  // from the second leaf on: of all, the first too
     std::optional<Sha256State> strong_;
 };
 

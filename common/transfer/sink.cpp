@@ -191,6 +191,7 @@ void Sink::issue_writes() {
 }
 
 void Sink::handle(const ports::DiskEvent& event) {
+    if (event.returned) return handle_returned(event);
     ++tags_ended_;
     if (writing_.contains(event.tag)) return handle_written(event);
     if (creating_.contains(event.tag)) return handle_created(event);

@@ -169,7 +169,8 @@ class Sink {
         std::uint64_t expected_bytes = 0;
         bool writing = false;
         unsigned writes_left = 0;
-        bool spare = false;  // in a spare slot, and no credit was taken for it
+        std::optional<FileNumber> last{};  // of small files: once it is made, all of them are
+        bool spare = false;                // in a spare slot, and no credit was taken for it
     };
 
     bool well_placed(const FileRecord& record) const;
@@ -187,6 +188,7 @@ class Sink {
     void handle_created(const ports::DiskEvent& event);
     void handle_written(const ports::DiskEvent& event);
     void handle_committed(const ports::DiskEvent& event);
+    void handle_returned(const ports::DiskEvent& event);
     bool described(std::uint64_t index) const;
     void describe(std::uint64_t index, Block& block);
     void evaluate(std::uint64_t index);
@@ -197,7 +199,6 @@ class Sink {
     void finish_block(std::uint64_t index);
     void write_ended(std::uint64_t index);
     void maybe_commit(FileNumber number);
-    void make_whole(FileNumber number, File& file);
     void queue(FileNumber number, File& file, const Write& write);
     void give_up_content(File& file);
     void fail(FileNumber number, const Error& error, bool tell_sender);

@@ -131,9 +131,14 @@ void Sink::complete(std::uint64_t index, Block& block) {
         }
     }
     std::vector<FileNumber> whole;
+    bool closed = true;
     for (const Extent& extent : *block.expected) {
-        if (files_.at(extent.file).content) whole.push_back(extent.file);
+        const File& file = files_.at(extent.file);
+        if (!file.content) continue;
+        whole.push_back(extent.file);
+        closed = closed && file.close;
     }
+    if (closed && !whole.empty() && !read_back_) block.last = whole.back();
     for (const FileNumber number : whole) maybe_commit(number);
 }
 

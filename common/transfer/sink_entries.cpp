@@ -114,11 +114,12 @@ void Sink::maybe_commit(FileNumber number) {
                          .name = target_.of(file.record.name),
                          .metadata = metadata};
     if (file.content) {
-        making.slot = blocks_.at(file.content->block).slot;
+        const Block& block = blocks_.at(file.content->block);
+        making.slot = block.slot;
         making.at = file.content->extent.at;
         making.bytes = file.content->extent.bytes;
-        if (read_back_)
-            making.expected = blocks_.at(file.content->block).digests.at(making.at + making.bytes);
+        making.returns = block.last == number;
+        if (read_back_) making.expected = block.digests.at(making.at + making.bytes);
     }
     disk_.make_entry(tag, std::move(making));
 }
@@ -129,6 +130,17 @@ void Sink::give_up_content(File& file) {
     const std::uint64_t block = file.content->block;
     file.content.reset();
     write_ended(block);
+}
+
+// The disk took the content of all small files of a block: its slot need not wait for the barrier.
+void Sink::handle_returned(const ports::DiskEvent& event) {
+    const File& last = files_.at(committing_.at(event.tag));
+    if (!last.content) return;
+    const std::vector<Extent> extents = std::move(*blocks_.at(last.content->block).expected);
+    for (const Extent& extent : extents) {
+        const auto file = files_.find(extent.file);
+        if (file != files_.end()) give_up_content(file->second);
+    }
 }
 
 void Sink::handle_committed(const ports::DiskEvent& event) {

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/base/bytes.h"
 #include "common/base/interval_set.h"
 #include "common/ports/disk.h"
 #include "common/ports/walker.h"
@@ -191,9 +192,9 @@ class Source {
         bool failed = false;
         FileDigest digest{0};
         Digest final_digest{};
-        bool closed = false;                             // CLOSE was sent
-        bool reopening = false;                          // for a leaf that must go again
-        std::optional<std::vector<std::byte>> reread{};  // a small file, for that
+        bool closed = false;            // CLOSE was sent
+        bool reopening = false;         // for a leaf that must go again
+        std::optional<Bytes> reread{};  // a small file, for that
     };
     // Found and not yet announced.
     struct Ahead {
@@ -209,8 +210,9 @@ class Source {
     bool announce(Ahead& ahead);
     bool announce_file(Ahead& ahead);
     bool has_place(std::uint64_t size) const;
-    bool lay_small(File file, ports::DiskEvent& opened);
-    bool lay_large(File file, ports::DiskEvent& opened);
+    bool room_for(ports::DiskEvent& opened);
+    void lay_small(File file, ports::DiskEvent& opened);
+    void lay_large(File file, ports::DiskEvent& opened);
     void put_close(FileNumber number, const File& file);
     void add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf);
     void put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened);

@@ -141,18 +141,27 @@ bool Source::announce_file(Ahead& ahead) {
         tell_failed(ahead.found.name, *error);
         return true;
     }
+    if (!room_for(opened)) return false;
+    --opens_pending_;
     File file;
-    file.path = ahead.found.path;
-    file.name = ahead.found.name;
+    file.path = std::move(ahead.found.path);
+    file.name = std::move(ahead.found.name);
     file.follow = ahead.found.follow;
     file.size = opened.size;
     file.mtime_ns = opened.mtime_ns;
     file.ctime_ns = opened.ctime_ns;
     file.digest = FileDigest(file.size, strong_);
-    const bool laid =
-        opened.content ? lay_small(std::move(file), opened) : lay_large(std::move(file), opened);
-    if (laid) --opens_pending_;
-    return laid;
+    opened.content ? lay_small(std::move(file), opened) : lay_large(std::move(file), opened);
+    return true;
+}
+
+// In the packed block, or for all its ranges.
+bool Source::room_for(ports::DiskEvent& opened) {
+    if (opened.content) return opened.content->empty() || room_to_pack(opened.size) != nullptr;
+    if (packed_) flush_packed();
+    if (opened.data.size() > kMaxDataRanges) opened.data = {{0, opened.size}};
+    announce_stuck_ = ranges_ + opened.data.size() > kMostRanges;
+    return !announce_stuck_;
 }
 
 bool Source::has_place(std::uint64_t size) const {
@@ -160,8 +169,8 @@ bool Source::has_place(std::uint64_t size) const {
 }
 
 // Its content is here, checked: it goes into the packed block, FILE and CLOSE into the stream.
-bool Source::lay_small(File file, ports::DiskEvent& opened) {
-    const std::vector<std::byte>& content = *opened.content;
+void Source::lay_small(File file, ports::DiskEvent& opened) {
+    const Bytes& content = *opened.content;
     if (content.empty()) {
         file.digest.add_zeros(0, file.size);
         file.place = next_place_;
@@ -169,7 +178,6 @@ bool Source::lay_small(File file, ports::DiskEvent& opened) {
     } else {
         LAMBDA_ASSERT(content.size() == file.size);
         SendBlock* block = room_to_pack(file.size);
-        if (block == nullptr) return false;
         file.place = next_place_;
         next_place_ += file.size;
         const auto at = static_cast<std::uint32_t>(file.place % block_bytes_);
@@ -190,7 +198,6 @@ bool Source::lay_small(File file, ports::DiskEvent& opened) {
     file.closed = true;
     put_close(number, file);
     files_.emplace(number, std::move(file));
-    return true;
 }
 
 void Source::add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf) {
@@ -204,11 +211,7 @@ void Source::put_close(FileNumber number, const File& file) {
     stream_.put(CloseRecord{number, file.size, file.mtime_ns, file.final_digest});
 }
 
-bool Source::lay_large(File file, ports::DiskEvent& opened) {
-    if (packed_) flush_packed();
-    if (opened.data.size() > kMaxDataRanges) opened.data = {{0, file.size}};
-    announce_stuck_ = ranges_ + opened.data.size() > kMostRanges;
-    if (announce_stuck_) return false;
+void Source::lay_large(File file, ports::DiskEvent& opened) {
     file.disk_file = opened.file;
     file.open = true;
     ++open_files_;
@@ -235,7 +238,6 @@ bool Source::lay_large(File file, ports::DiskEvent& opened) {
     holes_.add(number, laid.size, laid.unread, laid.digest);
     to_plan_.push_back(number);
     maybe_check(number, laid);
-    return true;
 }
 
 void Source::put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened) {

@@ -58,7 +58,7 @@ void MemoryDisk::open_source(ports::DiskTag tag, const ports::SourceFile& file,
                                     .remedy = {}};
             }
             if (event.error) return event;
-            event.content = now.bytes;
+            event.content.emplace(now.bytes.begin(), now.bytes.end());
             if (event.size > 0) event.data = {{0, event.size}};
             return event;
         }
@@ -211,13 +211,20 @@ void MemoryDisk::commit(ports::DiskTag tag, ports::DiskFile file,
 
 void MemoryDisk::make_entry(ports::DiskTag tag, ports::Making making) {
     end_later([this, tag, making = std::move(making)] {
-        ports::DiskEvent event = made(making);
-        event.tag = tag;
-        return event;
+        const auto slot = slots_[making.slot].begin() + making.at;
+        const std::vector<std::byte> content(slot, slot + making.bytes);
+        const auto end = [this, tag, making, content] {
+            ports::DiskEvent event = made(making, content);
+            event.tag = tag;
+            return event;
+        };
+        if (!making.returns) return end();
+        end_later(end);
+        return ports::DiskEvent{.tag = tag, .returned = true};
     });
 }
 
-ports::DiskEvent MemoryDisk::made(const ports::Making& making) {
+ports::DiskEvent MemoryDisk::made(const ports::Making& making, ByteView content) {
     using Kind = ports::Making::Kind;
     ports::DiskEvent event;
     const std::string path = making.name.text();
@@ -233,9 +240,8 @@ ports::DiskEvent MemoryDisk::made(const ports::Making& making) {
         files[path] = files.at(making.first.text());
     } else {
         MemoryFile file;
-        const auto from = slots_[making.slot].begin() + making.at;
         for (int left = kMostRewrites; left >= 0; --left) {
-            file.bytes.assign(from, from + making.bytes);
+            file.bytes.assign(content.begin(), content.end());
             if (on_write) on_write(path, 0, file.bytes);
             if (!making.expected || transfer::leaf_digest(file.bytes) == *making.expected) break;
             if (left > 0) continue;

@@ -71,7 +71,7 @@ class MemoryDisk final : public ports::Disk {
         std::vector<Range> unflushed{};
     };
     std::string name_of(ports::DiskFile file) const;
-    ports::DiskEvent made(const ports::Making& making);
+    ports::DiskEvent made(const ports::Making& making, ByteView content);
     void end_later(std::function<ports::DiskEvent()> action);
 
     World& world_;

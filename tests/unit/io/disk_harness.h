@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -35,15 +36,22 @@ struct Harness {
         disk = std::move(make_disk(options, std::move(root), *reactor).value());
     }
 
-    std::vector<DiskEvent> wait_for(std::size_t count) {
+    // Until `enough` of all that came since.
+    std::vector<DiskEvent> wait_until(
+        const std::function<bool(const std::vector<DiskEvent>&)>& enough) {
         std::vector<DiskEvent> events;
         const Time limit = Clock().now() + 20s;
         disk->submit();
-        while (events.size() < count && Clock().now() < limit) {
+        while (!enough(events) && Clock().now() < limit) {
             for (const DiskEvent& event : disk->poll()) events.push_back(event);
             disk->submit();
-            if (events.size() < count) reactor->wait(limit);
+            if (!enough(events)) reactor->wait(limit);
         }
+        REQUIRE(enough(events));
+        return events;
+    }
+    std::vector<DiskEvent> wait_for(std::size_t count) {
+        auto events = wait_until([&](const auto& all) { return all.size() >= count; });
         REQUIRE(events.size() == count);
         return events;
     }

@@ -163,6 +163,40 @@ TEST_CASE("entries: a batch of small files in many directories") {
     CHECK(names_in(folder / "d1").front() == "f1");
 }
 
+TEST_CASE("entries: a slot is returned before its files are durable") {
+    const Folder folder;
+    Entries disk(folder.path());
+    constexpr std::uint32_t kFiles = 40, kBytes = 1000;
+    const ByteSpan slot = disk.disk->slot(1);
+    for (std::uint32_t i = 0; i < kFiles; ++i) {
+        ports::Making making = disk.of(Kind::file, "f" + std::to_string(i));
+        std::memset(slot.data() + i * kBytes, 'a' + static_cast<int>(i % 26), kBytes);
+        making.slot = 1;
+        making.at = i * kBytes;
+        making.bytes = kBytes;
+        making.metadata.size = kBytes;
+        making.returns = i + 1 == kFiles;
+        disk.disk->make_entry(disk.next_tag++, std::move(making));
+    }
+    const auto is_return = [](const DiskEvent& event) { return event.returned; };
+    const auto first = disk.wait_until(
+        [&](const auto& events) { return std::any_of(events.begin(), events.end(), is_return); });
+    std::memset(slot.data(), '?', slot.size());
+    const auto returned = std::find_if(first.begin(), first.end(), is_return);
+    CHECK(returned->tag == disk.next_tag - 1);
+    CHECK(std::none_of(first.begin(), returned, [&](const DiskEvent& event) {
+        return event.tag == disk.next_tag - 1;  // the last has not ended
+    }));
+    for (const DiskEvent& event : disk.wait_for(kFiles + 1 - first.size())) {
+        CHECK_FALSE(event.error);
+        CHECK_FALSE(event.returned);
+    }
+    for (std::uint32_t i = 0; i < kFiles; ++i) {
+        CHECK(read_file(folder / ("f" + std::to_string(i))) ==
+              std::string(kBytes, static_cast<char>('a' + i % 26)));
+    }
+}
+
 TEST_CASE("entries: more small files than the process may open") {
     const Folder folder;
     rlimit before{};
