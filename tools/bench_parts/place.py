@@ -19,6 +19,8 @@ class Folder:
 
     def __init__(self, arguments):
         within = arguments.folder or os.environ.get("TMPDIR") or os.path.dirname(os.path.abspath(arguments.bin))
+        if not os.path.isdir(within):
+            raise SystemExit(f"bench: {within}: no such folder; make it, or name another by --folder")
         self.path = tempfile.mkdtemp(prefix="bench-", dir=within)
         os.chmod(self.path, 0o755)
 
