@@ -52,9 +52,9 @@ struct OpenFile {
 struct OpenedSource {
     std::shared_ptr<OpenFile> file;  // nothing where the content is here
     ports::FileMetadata metadata;
-    std::uint64_t id = 0;                           // see ports::DiskEvent
-    std::int64_t ctime_ns = 0;                      // likewise
-    std::vector<Range> data;                        // likewise
+    std::uint64_t id = 0;          // see ports::DiskEvent
+    std::int64_t ctime_ns = 0;     // likewise
+    std::vector<Range> data;       // likewise
     std::optional<Bytes> content;  // of a small file; empty: it is a hole
 };
 

@@ -42,11 +42,17 @@ class Lab(LabCase):
         # The quarter that the machine's other work disturbed least.
         return statistics.quantiles(times, n=4)[0] * 1e3
 
+    def check_round_trip(self, wanted, *options, **more):
+        """At most a millisecond more than it should be, in one run of a few: a busy machine is late, never early."""
+        found = []
+        while len(found) < 6 and (not found or found[-1] > wanted + patience(1)):
+            found.append(self.round_trip_ms(*options, **more))
+            self.assertGreaterEqual(found[-1], wanted)
+        self.assertLessEqual(found[-1], wanted + patience(1), f"{options} {more}: {found}")
+
     def test_the_round_trip(self):
         for address in ("$LAB_HOST_server", "$LAB_HOST6_server"):
-            found = self.round_trip_ms("--rtt", "30ms", address=address)
-            self.assertGreaterEqual(found, 30)
-            self.assertLessEqual(found, 30 + patience(1), address)
+            self.check_round_trip(30, "--rtt", "30ms", address=address)
 
     def test_hosts_at_their_own_distances(self):
         path = self.path("bottleneck: {rate: 1Gbit/s, delay: 2ms, backward: {delay: 5ms}}\n"
@@ -55,9 +61,7 @@ class Lab(LabCase):
                          "  - {name: far, side: left, delay: 20ms}\n"
                          "  - {name: server, side: right, delay: 3ms}\n")
         for host, wanted in (("near", 2 * 4 + 7), ("far", 2 * 23 + 7)):
-            found = self.round_trip_ms(path, "--in", host)
-            self.assertGreaterEqual(found, wanted)
-            self.assertLessEqual(found, wanted + patience(1), host)
+            self.check_round_trip(wanted, path, "--in", host)
 
     def test_loss_is_what_the_counters_say(self):
         self.fifo("done")
