@@ -405,12 +405,13 @@ void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView 
                    .number = static_cast<std::uint32_t>(number),
                    .place = 0},
                   packet.data());
-    const ports::SealJob job{number, packet.data(), text, {}};
+    const ports::SealJob job{number, packet.data(), text, {}, false};
     stripe.ciphers.reverse->seal({&job, 1});
     const std::size_t bytes =
         sabul::kHeaderBytes + text.size() + stripe.ciphers.reverse->tag_bytes();
     // A lost HELLO is repeated; one that the socket refuses is no different.
-    static_cast<void>(stripe.socket.send(ByteView(packet).first(bytes), bytes, to));
+    const ByteView sealed = ByteView(packet).first(bytes);
+    static_cast<void>(stripe.socket.send({&sealed, 1}, bytes, to));
 }
 
 // ---- the end

@@ -250,23 +250,21 @@ bool SendSide::has_data(const SendStripe& stripe) {
 
 bool SendSide::flush(SendStripe& stripe) {
     Burst& burst = stripe.burst;
-    switch (stripe.socket.send(burst.bytes(), burst.segment_bytes(), stripe.peer)) {
+    switch (stripe.socket.send(burst.parts(), burst.segment_bytes(), stripe.peer)) {
         case ports::SendOutcome::would_block:
+            burst.keep();
             return false;
-        case ports::SendOutcome::too_large: {
+        case ports::SendOutcome::too_large:
             if (burst.segment_bytes() <= sabul::PathProbe::kBase) {
                 cut(narrow_hop(burst.segment_bytes()));
                 return false;
             }
-            // Nothing left. The numbers are burned, the places go again in smaller packets, and no
-            // law hears of it.
             stripe.probe.too_large(burst.segment_bytes());
-            for (const Range& places : stripe.flow.places_from(burst.first_number()))
-                lost_.insert(places);
-            stripe.flow.burn_from(burst.first_number());
-            burst.clear();
+            take_back(stripe);
             return true;
-        }
+        case ports::SendOutcome::unsegmented:
+            take_back(stripe);
+            return true;
         case ports::SendOutcome::refused:  // the receiver is gone or its port closed: feedback will
                                            // tell
         case ports::SendOutcome::sent:
@@ -284,6 +282,15 @@ bool SendSide::flush(SendStripe& stripe) {
     stripe.last_sent = now_;
     burst.clear();
     return true;
+}
+
+// Nothing of its burst left. The numbers are burned, the places go again in other packets, and no
+// law hears of it.
+void SendSide::take_back(SendStripe& stripe) {
+    for (const Range& places : stripe.flow.places_from(stripe.burst.first_number()))
+        lost_.insert(places);
+    stripe.flow.burn_from(stripe.burst.first_number());
+    stripe.burst.clear();
 }
 
 // Probes, pings and heartbeats.

@@ -68,6 +68,7 @@ class SendSide final : public End, private Links::Handler {
     bool has_data(const SendStripe& stripe);
     void give_up(SendStripe& stripe);
     bool flush(SendStripe& stripe);
+    void take_back(SendStripe& stripe);
     std::size_t room(const SendStripe& stripe) const;
     void maintain(SendStripe& stripe);
     // send_side_report.cpp

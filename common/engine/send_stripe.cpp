@@ -1,6 +1,7 @@
 #include "common/engine/send_stripe.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/base/assert.h"
 
@@ -11,6 +12,8 @@ constexpr std::size_t kIpv4Udp = 28, kIpv6Udp = 48;
 constexpr Duration kPacketTime = std::chrono::milliseconds(2);
 // What a path of 1,500 bytes carries: nothing is gained below.
 constexpr std::size_t kLeastPayload = 1440;
+// A shorter text costs the kernel more as a part than a copy costs here.
+constexpr std::size_t kApart = 4096;
 
 bool is_ipv4(const Address& address) {
     static constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0,    0,
@@ -30,8 +33,8 @@ Address data_address(const Setup& setup, std::uint16_t stripe) {
 
 bool Burst::takes(std::size_t wire_bytes) const {
     if (packets_ == 0) return true;
-    return packets_ < kMaxPackets && used_ == packets_ * segment_ && wire_bytes <= segment_ &&
-           used_ + wire_bytes <= kMaxBytes;
+    return packets_ < kMaxPackets && bytes_ == packets_ * segment_ && wire_bytes <= segment_ &&
+           bytes_ + wire_bytes <= kMaxBytes;
 }
 
 std::byte* Burst::add(const ports::SealJob& job, std::size_t wire_bytes, std::size_t file_bytes) {
@@ -43,10 +46,45 @@ std::byte* Burst::add(const ports::SealJob& job, std::size_t wire_bytes, std::si
     std::byte* const at = buffer_.data() + used_;
     jobs_[packets_] = job;
     jobs_[packets_].packet = at;
+    jobs_[packets_].apart = leaves_text_ && job.text.size() >= kApart;
+    if (jobs_[packets_].apart) {
+        append({at, sabul::kHeaderBytes});
+        append(job.text);
+        append({at + sabul::kHeaderBytes, wire_bytes - sabul::kHeaderBytes - job.text.size()});
+        used_ += wire_bytes - job.text.size();
+    } else {
+        append({at, wire_bytes});
+        used_ += wire_bytes;
+    }
     ++packets_;
-    used_ += wire_bytes;
+    bytes_ += wire_bytes;
     file_bytes_ += file_bytes;
     return at;
+}
+
+// What lies in the buffer one behind the other is one part.
+void Burst::append(ByteView part) {
+    if (part_count_ > 0) {
+        ByteView& last = parts_[part_count_ - 1];
+        if (last.data() + last.size() == part.data()) {
+            last = {last.data(), last.size() + part.size()};
+            return;
+        }
+    }
+    parts_[part_count_++] = part;
+}
+
+void Burst::keep() {
+    if (used_ == bytes_) return;
+    // From the last one on: each goes behind where it lay, past all that is still to be moved.
+    std::byte* at = buffer_.data() + bytes_;
+    for (std::size_t i = part_count_; i-- > 0;) {
+        at -= parts_[i].size();
+        std::memmove(at, parts_[i].data(), parts_[i].size());
+    }
+    parts_[0] = {buffer_.data(), bytes_};
+    part_count_ = 1;
+    used_ = bytes_;
 }
 
 SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
@@ -58,6 +96,7 @@ SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
       probe(socket.largest_datagram(data_address(setup, number).set() ? data_address(setup, number)
                                                                       : setup.peer),
             is_ipv4(setup.peer) ? kIpv4Udp : kIpv6Udp),
+      burst(ciphers.data->leaves_text()),
       peer(data_address(setup, number)) {}
 
 void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, std::size_t padding,
@@ -72,7 +111,7 @@ void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, st
                                                     .type = type,
                                                     .sent = now});
     const ByteView body = padding > 0 ? ByteView(zeros).first(padding) : cut.bytes;
-    std::byte* const at = burst.add({number, nullptr, body, cut.digest}, wire, file_bytes);
+    std::byte* const at = burst.add({number, nullptr, body, cut.digest, false}, wire, file_bytes);
     sabul::encode({.type = type,
                    .flags = cut.digest.empty() ? std::uint8_t{0} : sabul::kLeafEnd,
                    .flow = index,
@@ -86,7 +125,7 @@ void SendStripe::send_alone(sabul::PacketType type, std::size_t padding, ByteVie
     if (!burst.empty()) return;
     add_packet(type, transfer::Cut{0, text, {}}, padding, now);
     burst.seal(*ciphers.data);
-    const ports::SendOutcome outcome = socket.send(burst.bytes(), burst.segment_bytes(), to);
+    const ports::SendOutcome outcome = socket.send(burst.parts(), burst.segment_bytes(), to);
     if (outcome == ports::SendOutcome::too_large || outcome == ports::SendOutcome::would_block) {
         flow.burn_from(burst.first_number());
     } else {

@@ -15,32 +15,41 @@
 
 namespace lambda::engine {
 
-// Packets of one burst, sealed together and handed to the socket in one call.
+// Packets of one burst, sealed together and handed to the socket in one call. A long text that its
+// cipher leaves as it is goes out from the block, until keep().
 class Burst {
   public:
     static constexpr std::size_t kMaxBytes = 65507;  // what UDP over IPv4 takes in one send
     static constexpr std::size_t kMaxPackets = 64;
 
-    Burst() : buffer_(kMaxBytes) {}
+    explicit Burst(bool leaves_text) : leaves_text_(leaves_text), buffer_(kMaxBytes) {}
     bool empty() const { return packets_ == 0; }
     std::size_t packets() const { return packets_; }
     std::size_t segment_bytes() const { return segment_; }
     std::size_t file_bytes() const { return file_bytes_; }
     sabul::PacketNumber first_number() const { return first_number_; }
-    ByteView bytes() const { return ByteView(buffer_).first(used_); }
+    std::span<const ByteView> parts() const { return std::span(parts_).first(part_count_); }
     // Whether a packet of `wire_bytes` may follow: none after a shorter one, all of one size
     // before.
     bool takes(std::size_t wire_bytes) const;
     // Room for one packet; its header is the caller's to write.
     std::byte* add(const ports::SealJob& job, std::size_t wire_bytes, std::size_t file_bytes);
     void seal(ports::PacketCipher& cipher) { cipher.seal(std::span(jobs_).first(packets_)); }
-    void clear() { packets_ = used_ = segment_ = file_bytes_ = 0; }
+    // Before the blocks of its packets may change: from here on it has bytes of its own.
+    void keep();
+    void clear() { packets_ = bytes_ = used_ = part_count_ = segment_ = file_bytes_ = 0; }
 
   private:
+    void append(ByteView part);
+
+    const bool leaves_text_;
     std::vector<std::byte> buffer_;
     std::array<ports::SealJob, kMaxPackets> jobs_{};
+    std::array<ByteView, ports::DatagramSocket::kMostParts> parts_{};
+    std::size_t part_count_ = 0;
     std::size_t packets_ = 0;
-    std::size_t used_ = 0;
+    std::size_t bytes_ = 0;  // of all parts
+    std::size_t used_ = 0;   // of buffer_
     std::size_t segment_ = 0;
     std::size_t file_bytes_ = 0;
     sabul::PacketNumber first_number_ = 0;

@@ -128,29 +128,30 @@ std::uint16_t UdpSocket::port() const {
     return address_of(storage).port;
 }
 
-SendOutcome UdpSocket::send(ByteView burst, std::size_t segment_bytes, const Address& to) {
-    LAMBDA_ASSERT(segment_bytes > 0 && burst.size() <= kLargestBurst);
-    if (!readiness_.writable) return SendOutcome::would_block;
-    if (burst.size() > segment_bytes && max_segments_ == 1) {
-        return send_singly(burst, segment_bytes, to);
-    }
-    return send_one(burst, segment_bytes, to);
-}
-
 // One system call. Segmented where the burst is longer than a segment.
-SendOutcome UdpSocket::send_one(ByteView bytes, std::size_t segment_bytes, const Address& to) {
-    iovec vector{const_cast<std::byte*>(bytes.data()), bytes.size()};
+SendOutcome UdpSocket::send(std::span<const ByteView> parts, std::size_t segment_bytes,
+                            const Address& to) {
+    LAMBDA_ASSERT(segment_bytes > 0 && parts.size() <= kMostParts);
+    if (!readiness_.writable) return SendOutcome::would_block;
+    std::array<iovec, kMostParts> vectors;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        vectors[i] = {const_cast<std::byte*>(parts[i].data()), parts[i].size()};
+        bytes += parts[i].size();
+    }
+    LAMBDA_ASSERT(bytes <= kLargestBurst);
+    const bool segmented = bytes > segment_bytes;
+    if (segmented && max_segments_ == 1) return SendOutcome::unsegmented;
     SocketAddress address;
     msghdr message{};
-    message.msg_iov = &vector;
-    message.msg_iovlen = 1;
+    message.msg_iov = vectors.data();
+    message.msg_iovlen = parts.size();
     if (!connected_) {
         address = SocketAddress(to, family_);
         message.msg_name = &address.storage;
         message.msg_namelen = address.length;
     }
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
-    const bool segmented = bytes.size() > segment_bytes;
     if (segmented) {
         message.msg_control = control.data();
         message.msg_controllen = control.size();
@@ -167,11 +168,7 @@ SendOutcome UdpSocket::send_one(ByteView bytes, std::size_t segment_bytes, const
     } while (sent < 0 && errno == EINTR);
     if (sent >= 0) return SendOutcome::sent;
 
-    const SendOutcome outcome = refused_because(errno, segmented, segment_bytes, to);
-    if (outcome == SendOutcome::refused && segmented && max_segments_ == 1) {
-        return send_singly(bytes, segment_bytes, to);
-    }
-    return outcome;
+    return refused_because(errno, segmented, segment_bytes, to);
 }
 
 // May turn segmentation off, once and for good.
@@ -197,23 +194,12 @@ SendOutcome UdpSocket::refused_because(int error_number, bool segmented, std::si
             if (segmented) {
                 max_segments_ = 1;
                 log_info("the interface does not segment UDP: packets go one by one");
+                return SendOutcome::unsegmented;
             }
             return SendOutcome::refused;
         default:
             return SendOutcome::refused;
     }
-}
-
-// The burst stands or falls with its first packet; one that is refused after it counts as lost.
-SendOutcome UdpSocket::send_singly(ByteView burst, std::size_t segment_bytes, const Address& to) {
-    SendOutcome first = SendOutcome::sent;
-    for (std::size_t at = 0; at < burst.size(); at += segment_bytes) {
-        const ByteView packet = burst.subspan(at, std::min(segment_bytes, burst.size() - at));
-        const SendOutcome outcome = send_one(packet, packet.size(), to);
-        if (at == 0) first = outcome;
-        if (outcome != SendOutcome::sent) break;
-    }
-    return first;
 }
 
 std::size_t UdpSocket::receive(std::span<ports::Arrival> out) {

@@ -19,7 +19,8 @@ class UdpSocket final : public ports::DatagramSocket {
                                                    SocketBuffers* buffers);
     ~UdpSocket() override;
 
-    ports::SendOutcome send(ByteView burst, std::size_t segment_bytes, const Address& to) override;
+    ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
+                            const Address& to) override;
     std::size_t receive(std::span<ports::Arrival> out) override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return receive_buffer_; }
@@ -36,8 +37,6 @@ class UdpSocket final : public ports::DatagramSocket {
     static constexpr std::size_t kControlBytes = 128;
 
     UdpSocket(Descriptor fd, int family, Reactor& reactor);
-    ports::SendOutcome send_one(ByteView bytes, std::size_t segment_bytes, const Address& to);
-    ports::SendOutcome send_singly(ByteView burst, std::size_t segment_bytes, const Address& to);
     ports::SendOutcome refused_because(int error_number, bool segmented, std::size_t segment_bytes,
                                        const Address& to);
     bool refill();

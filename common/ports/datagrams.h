@@ -16,6 +16,7 @@ enum class SendOutcome {
     sent,
     would_block,  // nothing left the machine: the identical bytes go again later
     too_large,    // the path's interface carries no segment of this size; nothing left
+    unsegmented,  // the interface segments no more: max_segments() is 1 from now on; nothing left
     refused,      // the route or the peer's host refuses (ICMP, unreachable); nothing left
 };
 
@@ -30,9 +31,12 @@ class DatagramSocket {
   public:
     virtual ~DatagramSocket() = default;
 
-    // Sends `burst` as datagrams of `segment_bytes` each, the last one as long as what is left.
-    // At most max_segments() of them and 65,507 bytes in all. All of the burst goes, or none.
-    virtual SendOutcome send(ByteView burst, std::size_t segment_bytes, const Address& to) = 0;
+    // Sends the bytes of `parts`, one after the other, as datagrams of `segment_bytes` each, the
+    // last one as long as what is left. At most max_segments() of them, 65,507 bytes in all and
+    // kMostParts. All of them go, or none.
+    static constexpr std::size_t kMostParts = 129;
+    virtual SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
+                             const Address& to) = 0;
 
     // Takes what has arrived, up to out.size() datagrams. 0 when there is nothing now.
     virtual std::size_t receive(std::span<Arrival> out) = 0;

@@ -18,6 +18,7 @@ struct SealJob {
     std::byte* packet = nullptr;  // kHeaderBytes are written already; text and tag follow
     ByteView text;                // straight from the block
     ByteView trailer;             // appended to the text: a leaf digest, or empty
+    bool apart = false;           // the text is not copied: trailer and tag follow the header
 };
 
 struct OpenJob {
@@ -31,6 +32,8 @@ class PacketCipher {
   public:
     virtual ~PacketCipher() = default;
     virtual std::size_t tag_bytes() const = 0;  // 16, or 8 in clear
+    // Whether a job may be `apart`, since the text leaves as it lies in the block.
+    virtual bool leaves_text() const { return false; }
     virtual void seal(std::span<const SealJob> jobs) = 0;
     virtual void open(std::span<OpenJob> jobs) = 0;
 };

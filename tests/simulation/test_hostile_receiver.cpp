@@ -34,7 +34,10 @@ class PlainCipher final : public ports::PacketCipher {
 class CheckedSocket final : public ports::DatagramSocket {
   public:
     explicit CheckedSocket(const std::vector<std::byte>& content) : content_(content) {}
-    ports::SendOutcome send(ByteView burst, std::size_t segment, const Address&) override {
+    ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment,
+                            const Address&) override {
+        REQUIRE(parts.size() == 1);
+        const ByteView burst = parts[0];
         std::uint64_t bytes = 0;
         for (std::size_t at = 0; at < burst.size(); at += segment) {
             const ByteView packet = burst.subspan(at, std::min(segment, burst.size() - at));

@@ -63,7 +63,7 @@ TEST_CASE("the packets of the protocol's example") {
                        .place = 0x100000},
                       packet.data());
         const transfer::Digest digest = transfer::leaf_digest(hello());
-        const ports::SealJob job{5, packet.data(), hello(), digest};
+        const ports::SealJob job{5, packet.data(), hello(), digest, false};
         (*cipher)->seal({&job, 1});
         const std::size_t bytes = sabul::kHeaderBytes + 5 + 16 + (*cipher)->tag_bytes();
         CHECK(document.find(hex(ByteView(packet).first(bytes))) != std::string::npos);

@@ -1,67 +1,9 @@
 // Whole transfers between the two production ends, in virtual time, over paths of every kind.
-#include <cstdlib>
-
-#include "tests/support/catch.h"
-#include "tools/sim/run.h"
+#include "tests/simulation/one.h"
 
 using namespace lambda;
 using namespace lambda::simulation;
 using namespace std::chrono_literals;
-
-namespace {
-
-constexpr std::size_t kMiB = 1u << 20;
-
-// LAMBDA_SEED=N repeats a run.
-std::uint64_t seed() {
-    const char* given = std::getenv("LAMBDA_SEED");
-    return given != nullptr ? std::strtoull(given, nullptr, 10) : 20260101;
-}
-
-Options options(session::Direction direction = session::Direction::put) {
-    Options made;
-    made.terms.direction = direction;
-    made.terms.initial_rate = BitRate{200e6};
-    made.terms.highest_rate = BitRate{2e9};
-    return made;
-}
-
-struct One {
-    explicit One(Options given, std::size_t bytes = 8 * kMiB + 12345)
-        : run(seed(), std::move(given), {{"data.bin", "data.bin"}}, {"out.bin", false}) {
-        run.source.files["data.bin"] = {random_bytes(bytes, seed()), 1234567890123456789, 0640};
-    }
-    void expect_identical() {
-        INFO("seed " << seed());
-        const bool ended = run.run();
-        const auto& sent = run.sender->outcome();
-        const auto& got = run.receiver->outcome();
-        for (const auto& f : got.failures) UNSCOPED_INFO("receiver: " << f.error.sentence());
-        for (const auto& f : sent.failures) UNSCOPED_INFO("sender: " << f.error.sentence());
-        if (sent.cut) UNSCOPED_INFO("sender cut: " << sent.cut->sentence());
-        if (got.cut) UNSCOPED_INFO("receiver cut: " << got.cut->sentence());
-        REQUIRE(ended);
-        REQUIRE_FALSE(sent.cut);
-        REQUIRE_FALSE(got.cut);
-        REQUIRE(run.target.files.contains("out.bin"));
-        const MemoryFile& from = run.source.files["data.bin"];
-        const MemoryFile& to = run.target.files["out.bin"];
-        REQUIRE((from.bytes == to.bytes));
-        REQUIRE(from.mtime_ns == to.mtime_ns);
-        REQUIRE(from.mode == to.mode);
-        REQUIRE(sent.files == 1);
-        REQUIRE(sent.verified == 1);
-        REQUIRE(got.verified == 1);
-        REQUIRE(run.nonces_reused == 0);
-        REQUIRE_FALSE(run.target.files.contains("out.bin.part"));
-    }
-    Run run;
-};
-
-const session::Protection kProtections[] = {session::Protection::private_,
-                                            session::Protection::safe, session::Protection::clear};
-
-}  // namespace
 
 TEST_CASE("a file crosses a clean path, put and get, over 1, 4 and 16 stripes") {
     for (const auto direction : {session::Direction::put, session::Direction::get}) {
@@ -176,40 +118,6 @@ TEST_CASE("numbers wrap at 2^32, and keys are renewed across it") {
     CHECK(one.run.key_ages.contains((1ull << 32) / (1u << 22) - 1));
 }
 
-TEST_CASE("packets grow to what the path carries, and shrink when it shrinks") {
-    Options given = options();
-    given.forward.first_hop = 8972;
-    given.forward.largest = 8972;
-    given.terms.highest_rate = BitRate{200e6};
-    One one(given, 96 * kMiB);
-    one.run.world.after(1500ms, [&one] { one.run.options.forward.largest = 1472; });
-    one.expect_identical();
-    // 1.5 s at full size, then some loss until the fall-back is noticed.
-    CHECK(one.run.sender->outcome().sent_packets > 96 * kMiB / 8900);
-}
-
-TEST_CASE("a path that shrinks is noticed by packets that are shorter than the longest") {
-    Options given = options();
-    given.terms.stripes = 1;
-    given.terms.initial_rate = given.terms.highest_rate = BitRate{50e6};
-    given.terms.congestion = "fixed";  // no law that cuts packets short by a low rate
-    given.forward.largest = 8972;
-    std::vector<transfer::SourceName> names;
-    for (int i = 0; i < 1000; ++i) {
-        std::string name = "f";
-        name += std::to_string(i);
-        names.push_back({name, name});
-    }
-    Run run(seed(), given, names, {"dir", true});
-    for (const auto& name : names) run.source.files[name.path] = {random_bytes(4097, 1), 5, 0644};
-    run.world.after(300ms, [&run] { run.options.forward.largest = 1472; });
-    const Time begin = run.world.now();
-    REQUIRE(run.run());
-    CHECK_FALSE(run.sender->outcome().cut);
-    CHECK(run.sender->outcome().files == 1000);
-    CHECK(run.world.now() - begin < 10s);
-}
-
 TEST_CASE("a sender whose connections end with the last file still hears of the end") {
     for (const auto direction : {session::Direction::put, session::Direction::get}) {
         Options given = options(direction);
@@ -274,16 +182,6 @@ TEST_CASE("a receiver that the control session tells of the end needs no connect
     one.run.run();
     CHECK(there != kNever);
     CHECK_FALSE(one.run.receiver->outcome().cut);
-}
-
-TEST_CASE("a first hop that shrinks is told by the kernel and costs no law a loss") {
-    Options given = options();
-    given.terms.stripes = 1;
-    given.terms.highest_rate = BitRate{100e6};
-    One one(given, 16 * kMiB);
-    one.run.world.after(600ms, [&one] { one.run.options.forward.first_hop = 1472; });
-    one.expect_identical();
-    CHECK(one.run.sender->outcome().lost_packets == 0);
 }
 
 TEST_CASE("one server port serves all stripes") {
@@ -470,21 +368,4 @@ TEST_CASE("a sender without credit hears at once of room that a slow disk made")
         one.expect_identical();
         CHECK(seconds(one.run.world.now() - begin) < 0.75);
     }
-}
-
-TEST_CASE("a first hop that is too narrow for any path ends a transfer at once, and says so") {
-    Options given = options(GENERATE(session::Direction::put, session::Direction::get));
-    given.forward.first_hop = 1000;
-    One one(given);
-    const Time began = one.run.world.now();
-    one.run.world.after(1s, [&] {
-        REQUIRE(one.run.sender->done());
-        one.run.receiver->cut(*one.run.sender->outcome().cut);  // as the control session tells it
-    });
-    REQUIRE(one.run.run());
-    CHECK(seconds(one.run.world.now() - began) < 2);
-    CHECK(one.run.sender->outcome().cut->message.find("MTU") != std::string::npos);
-    // The user may choose packets that fit.
-    given.terms.payload = 900;
-    One(given).expect_identical();
 }

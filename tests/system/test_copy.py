@@ -226,7 +226,7 @@ class Copies(CopyCase):
     def test_it_goes_on_without_the_client(self):
         a, b = self.pair()
         self.file_with(a.path("big"), self.random.randbytes(12 * MIB))
-        first = self.copy(a.url("big"), b.url("big"), "--detach", "--rate-limit", "100Mbit/s")
+        first = self.copy(a.url("big"), b.url("big"), "--detach", "--rate-limit", "30Mbit/s")
         number = first.events[0]["copy"]
         listed = self.client("copies", b.url()).events[0]
         self.assertEqual((listed["copy"], listed["there"], listed["path"]), (number, "/big", "/big"))

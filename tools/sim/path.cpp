@@ -32,15 +32,22 @@ bool Path::loses(World& world) {
     return losing_;
 }
 
-ports::SendOutcome VirtualSocket::send(ByteView burst, std::size_t segment_bytes,
+ports::SendOutcome VirtualSocket::send(std::span<const ByteView> parts, std::size_t segment_bytes,
                                        const Address& to) {
-    LAMBDA_ASSERT(segment_bytes > 0 && burst.size() <= 65507);
+    burst_.clear();
+    for (const ByteView part : parts) burst_.insert(burst_.end(), part.begin(), part.end());
+    const ByteView burst(burst_);
+    LAMBDA_ASSERT(segment_bytes > 0 && parts.size() <= kMostParts && burst.size() <= 65507);
     if (std::min(segment_bytes, burst.size()) > path_.first_hop)
         return ports::SendOutcome::too_large;
     if (world_.chance(busy)) {
         ++times_busy;
         owner_.alarm().set(world_.now() + kBusyFor);
         return ports::SendOutcome::would_block;
+    }
+    if (burst.size() > segment_bytes && !segments) {
+        segments_told_ = true;
+        return ports::SendOutcome::unsegmented;
     }
     ++path_.counters.bursts;
     const auto other = others_.find(to.port);

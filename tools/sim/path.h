@@ -50,12 +50,13 @@ class VirtualSocket final : public ports::DatagramSocket {
         : world_(world), path_(path), own_(own), owner_(owner) {}
     void reach(VirtualSocket& other) { others_[other.own_.port] = &other; }
 
-    ports::SendOutcome send(ByteView burst, std::size_t segment_bytes, const Address& to) override;
+    ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
+                            const Address& to) override;
     std::size_t receive(std::span<ports::Arrival> out) override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return buffer_bytes; }
     std::size_t largest_datagram(const Address&) override { return path_.first_hop; }
-    std::size_t max_segments() const override { return 64; }
+    std::size_t max_segments() const override { return segments_told_ ? 1 : 64; }
 
     // A datagram that arrives at `due`.
     void inject(std::vector<std::byte> datagram, const Address& from, Time due);
@@ -64,6 +65,7 @@ class VirtualSocket final : public ports::DatagramSocket {
 
     std::size_t buffer_bytes = 4u << 20;
     bool overflows = false;  // what does not fit into the buffer is dropped
+    bool segments = true;    // the interface takes more than one datagram at a time
     double busy = 0;         // share of bursts that find the socket full
     std::uint64_t times_busy = 0;
     Duration stamp_noise{0};  // uniform: how late the host's times of arrival are
@@ -89,6 +91,8 @@ class VirtualSocket final : public ports::DatagramSocket {
     Host& owner_;
     std::map<std::uint16_t, VirtualSocket*> others_;
     std::deque<Datagram> inbox_;  // by time of arrival
+    bool segments_told_ = false;  // that it does not
+    std::vector<std::byte> burst_;
     std::vector<std::vector<std::byte>> taken_;
     std::vector<std::vector<std::byte>> spare_;
     Time last_due_{};

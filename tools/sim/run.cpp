@@ -19,11 +19,18 @@ class WatchedCipher final : public ports::PacketCipher {
     WatchedCipher(std::unique_ptr<ports::PacketCipher> cipher, Watch watch)
         : cipher_(std::move(cipher)), watch_(std::move(watch)) {}
     std::size_t tag_bytes() const override { return cipher_->tag_bytes(); }
+    bool leaves_text() const override { return cipher_->leaves_text(); }
     void seal(std::span<const ports::SealJob> jobs) override {
         cipher_->seal(jobs);
         for (const ports::SealJob& job : jobs) {
-            watch_(job.number, {job.packet, ports::kHeaderBytes + job.text.size() +
-                                                job.trailer.size() + tag_bytes()});
+            const std::size_t text = job.apart ? 0 : job.text.size();
+            packet_.assign(job.packet, job.packet + ports::kHeaderBytes + text +
+                                           job.trailer.size() + tag_bytes());
+            if (job.apart) {
+                packet_.insert(packet_.begin() + ports::kHeaderBytes, job.text.begin(),
+                               job.text.end());
+            }
+            watch_(job.number, packet_);
         }
     }
     void open(std::span<ports::OpenJob> jobs) override { cipher_->open(jobs); }
@@ -31,6 +38,7 @@ class WatchedCipher final : public ports::PacketCipher {
   private:
     std::unique_ptr<ports::PacketCipher> cipher_;
     Watch watch_;
+    std::vector<std::byte> packet_;
 };
 
 constexpr unsigned kClient = 1, kServer = 2, kNat = 3;

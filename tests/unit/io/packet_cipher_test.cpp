@@ -40,7 +40,7 @@ std::vector<std::byte> seal(ports::PacketCipher& cipher, std::uint64_t number, B
                             ByteView text, ByteView trailer = {}) {
     std::vector<std::byte> packet(kHeader + text.size() + trailer.size() + cipher.tag_bytes());
     std::copy(header.begin(), header.end(), packet.begin());
-    const ports::SealJob job{number, packet.data(), text, trailer};
+    const ports::SealJob job{number, packet.data(), text, trailer, false};
     cipher.seal({&job, 1});
     return packet;
 }
@@ -114,6 +114,25 @@ TEST_CASE("packet cipher: what is sealed opens, in every protection and size") {
             ++number;
         }
     }
+}
+
+TEST_CASE("packet cipher: a text that stays where it is makes the same packet") {
+    std::mt19937 random(5);
+    auto sealer = make(spec_of(2, 0));
+    REQUIRE(sealer->leaves_text());
+    CHECK_FALSE(make(spec_of(0, 0))->leaves_text());
+    CHECK_FALSE(make(spec_of(1, 0))->leaves_text());
+    const std::size_t trailer_bytes = GENERATE(0u, 16u);
+    const auto header = random_bytes(kHeader, random);
+    const auto text = random_bytes(5000, random);
+    const auto trailer = random_bytes(trailer_bytes, random);
+    const auto whole = seal(*sealer, 7, header, text, trailer);
+    std::vector<std::byte> packet(kHeader + trailer.size() + sealer->tag_bytes());
+    std::copy(header.begin(), header.end(), packet.begin());
+    const ports::SealJob job{7, packet.data(), text, trailer, true};
+    sealer->seal({&job, 1});
+    packet.insert(packet.begin() + kHeader, text.begin(), text.end());
+    CHECK(packet == whole);
 }
 
 TEST_CASE("packet cipher: a flipped bit in any byte is refused, and so is any cut") {

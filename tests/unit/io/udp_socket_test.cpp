@@ -67,6 +67,11 @@ std::vector<std::byte> numbered(std::size_t bytes) {
     return out;
 }
 
+SendOutcome send(ports::DatagramSocket& socket, ByteView burst, std::size_t segment,
+                 const Address& to) {
+    return socket.send({&burst, 1}, segment, to);
+}
+
 }  // namespace
 
 TEST_CASE("udp: a burst arrives as the datagrams that it was cut into") {
@@ -79,7 +84,7 @@ TEST_CASE("udp: a burst arrives as the datagrams that it was cut into") {
     const std::size_t segments = std::min(pair.client->max_segments(), 60000 / segment);
     const auto burst = numbered(segment * segments - segment / 3);
     for (int i = 0; i < 3; ++i) {
-        REQUIRE(pair.client->send(burst, segment, pair.server_address) == SendOutcome::sent);
+        REQUIRE(send(*pair.client, burst, segment, pair.server_address) == SendOutcome::sent);
         const auto taken = pair.take(*pair.server, segments, pair.client_address, batch);
         REQUIRE(taken.size() == segments);
         std::vector<std::byte> together;
@@ -90,11 +95,28 @@ TEST_CASE("udp: a burst arrives as the datagrams that it was cut into") {
         CHECK(together == burst);
     }
     // And the way back, from a socket that is not connected.
-    REQUIRE(pair.server->send(burst, segment, pair.client_address) == SendOutcome::sent);
+    REQUIRE(send(*pair.server, burst, segment, pair.client_address) == SendOutcome::sent);
     CHECK(pair.take(*pair.client, segments, pair.server_address, batch).size() == segments);
     std::array<ports::Arrival, 4> none;
     CHECK(pair.server->receive(none) == 0);
     CHECK(pair.server->dropped() == 0);
+}
+
+TEST_CASE("udp: a burst of many parts arrives as one") {
+    Pair pair(false);
+    const auto burst = numbered(60000);
+    const std::size_t many = GENERATE(2u, 3u, ports::DatagramSocket::kMostParts);
+    std::vector<ByteView> parts;
+    for (std::size_t i = 0; i < many; ++i) {
+        const std::size_t from = burst.size() * i / many;
+        parts.push_back(ByteView(burst).subspan(from, burst.size() * (i + 1) / many - from));
+    }
+    REQUIRE(pair.client->send(parts, 1200, pair.server_address) == SendOutcome::sent);
+    const auto taken = pair.take(*pair.server, 50, pair.client_address);
+    REQUIRE(taken.size() == 50);
+    std::vector<std::byte> together;
+    for (const auto& each : taken) together.insert(together.end(), each.begin(), each.end());
+    CHECK(together == burst);
 }
 
 TEST_CASE("udp: the largest datagram passes, a larger one is told") {
@@ -105,13 +127,13 @@ TEST_CASE("udp: the largest datagram passes, a larger one is told") {
     CHECK(largest >= 1232);
     CHECK(largest <= 65507);
     const auto bytes = numbered(65507);
-    REQUIRE(pair.client->send(ByteView(bytes).first(largest), largest, pair.server_address) ==
+    REQUIRE(send(*pair.client, ByteView(bytes).first(largest), largest, pair.server_address) ==
             SendOutcome::sent);
     const auto taken = pair.take(*pair.server, 1, pair.client_address);
     REQUIRE(taken.size() == 1);
     CHECK(taken[0].size() == largest);
     if (largest < bytes.size()) {
-        CHECK(pair.client->send(bytes, bytes.size(), pair.server_address) ==
+        CHECK(send(*pair.client, bytes, bytes.size(), pair.server_address) ==
               SendOutcome::too_large);
     }
 }
@@ -123,25 +145,25 @@ TEST_CASE(
     CHECK(pair.buffers.given == pair.server->receive_buffer_bytes());
     const auto burst = numbered(60000);
     for (int i = 0; i < 20; ++i) {
-        REQUIRE(pair.client->send(burst, 1200, pair.server_address) == SendOutcome::sent);
+        REQUIRE(send(*pair.client, burst, 1200, pair.server_address) == SendOutcome::sent);
     }
     std::array<ports::Arrival, 64> arrivals;
     std::size_t total = 0;
     while (const std::size_t got = pair.server->receive(arrivals)) total += got;
     CHECK(total > 0);
     CHECK(total < 20 * 50);
-    REQUIRE(pair.client->send(ByteView(burst).first(10), 10, pair.server_address) ==
+    REQUIRE(send(*pair.client, ByteView(burst).first(10), 10, pair.server_address) ==
             SendOutcome::sent);
     REQUIRE(pair.take(*pair.server, 1, pair.client_address).size() == 1);
     CHECK(pair.server->dropped() > 0);
 
     pair.server.reset();
-    CHECK(pair.client->send(ByteView(burst).first(10), 10, pair.server_address) ==
+    CHECK(send(*pair.client, ByteView(burst).first(10), 10, pair.server_address) ==
           SendOutcome::sent);
-    CHECK(pair.client->send(ByteView(burst).first(10), 10, pair.server_address) ==
+    CHECK(send(*pair.client, ByteView(burst).first(10), 10, pair.server_address) ==
           SendOutcome::refused);
     CHECK(pair.client->receive(arrivals) == 0);
-    CHECK(pair.client->send(ByteView(burst).first(10), 10, pair.server_address) ==
+    CHECK(send(*pair.client, ByteView(burst).first(10), 10, pair.server_address) ==
           SendOutcome::sent);
     CHECK(pair.client->receive(arrivals) == 0);
 }
@@ -154,8 +176,8 @@ TEST_CASE("udp: a port in use is an error, one socket serves both families") {
     auto sender = std::move(make_udp_socket({loopback(false), to}, *pair.reactor, nullptr).value());
     const Address from = loopback(false, local_port(*sender));
     const auto bytes = numbered(4000);
-    REQUIRE(sender->send(bytes, 1000, to) == SendOutcome::sent);
+    REQUIRE(send(*sender, bytes, 1000, to) == SendOutcome::sent);
     CHECK(pair.take(*dual, 4, from).size() == 4);
-    REQUIRE(dual->send(bytes, 1000, from) == SendOutcome::sent);
+    REQUIRE(send(*dual, bytes, 1000, from) == SendOutcome::sent);
     CHECK(pair.take(*sender, 4, to).size() == 4);
 }
