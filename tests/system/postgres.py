@@ -40,10 +40,13 @@ class Postgres:
         self.server = Process([f"{self.bin}/postgres", "-D", self.data, "-k", self.folder, "-h", ""],
                               launcher=self.launcher, cwd="/")
         self.case.addCleanup(self.server.kill)
+        self.case.addCleanup(self.stop)  # one that is killed leaves its shared memory to the machine
         wait_for(lambda: self.ask("SELECT 1", "postgres").returncode == 0, "PostgreSQL", alive=self.server.running)
 
     def stop(self):
         """Every connection is cut."""
+        if not self.server.running():
+            return
         self.server.signal(signal.SIGINT)
         self.server.wait()
 
