@@ -1,17 +1,21 @@
 #include "client/replicate/postgres.h"
 
-#include <libpq-fe.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 
+#include "client/replicate/libpq.h"
 #include "client/waiting.h"
 
 namespace lambda::client::replicate {
 namespace {
 
 using std::chrono::milliseconds;
+
+// After libpq() was asked and had it: whoever has a database or options of one.
+const Libpq& pq() {
+    return *libpq();
+}
 
 // Types of values: int8 and bytea, both in binary (PostgreSQL 15, pg_type.dat).
 constexpr Oid kInteger = 20;
@@ -86,8 +90,8 @@ class PostgresRow final : public Row {
         return static_cast<std::int64_t>(number);
     }
     std::string text(int column) const override {
-        return {::PQgetvalue(result_, row_, column),
-                static_cast<std::size_t>(::PQgetlength(result_, row_, column))};
+        return {pq().PQgetvalue(result_, row_, column),
+                static_cast<std::size_t>(pq().PQgetlength(result_, row_, column))};
     }
 
   private:
@@ -96,7 +100,7 @@ class PostgresRow final : public Row {
 };
 
 struct FreeOptions {
-    void operator()(PQconninfoOption* options) const { ::PQconninfoFree(options); }
+    void operator()(PQconninfoOption* options) const { pq().PQconninfoFree(options); }
 };
 using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
 
@@ -121,24 +125,26 @@ bool is_postgres(std::string_view state) {
 }
 
 bool has_password(const std::string& uri) {
-    const Options options(::PQconninfoParse(uri.c_str(), nullptr));
+    if (!libpq()) return false;  // open() says so
+    const Options options(pq().PQconninfoParse(uri.c_str(), nullptr));
     return options && !value_of(options, "password").empty();
 }
 
 void PostgresDatabase::Close::operator()(pg_conn* connection) const {
-    ::PQfinish(connection);
+    pq().PQfinish(connection);
 }
 
 void PostgresDatabase::Clear::operator()(pg_result* result) const {
-    ::PQclear(result);
+    pq().PQclear(result);
 }
 
 Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::string& uri,
                                                                  Duration patience) {
+    if (!libpq()) return libpq().error();
     char* wrong = nullptr;
-    const Options options(::PQconninfoParse(uri.c_str(), &wrong));
+    const Options options(pq().PQconninfoParse(uri.c_str(), &wrong));
     const std::string why = wrong != nullptr ? one_line(wrong) : "no memory";
-    ::PQfreemem(wrong);
+    pq().PQfreemem(wrong);
     if (!options) {
         return Error{.fault = Fault::usage,
                      .message = "is no URI of a database: " + why,
@@ -160,15 +166,15 @@ Result<void> PostgresDatabase::connect() {
         "keepalives_count",          "tcp_user_timeout", "dbname",          nullptr};
     const char* const values[] = {"lambda-ftp", "10",    "10",         "5",
                                   "3",          "30000", uri_.c_str(), nullptr};
-    connection_.reset(::PQconnectdbParams(keywords, values, 1));
+    connection_.reset(pq().PQconnectdbParams(keywords, values, 1));
     broken_ = false;
     // It would write to stderr by itself what the database tells a connection that ends.
     if (connection_)
-        ::PQsetNoticeProcessor(
+        pq().PQsetNoticeProcessor(
             connection_.get(), [](void*, const char*) {}, nullptr);
-    if (!connection_ || ::PQstatus(connection_.get()) != CONNECTION_OK) {
+    if (!connection_ || pq().PQstatus(connection_.get()) != CONNECTION_OK) {
         return error(Fault::session,
-                     connection_ ? one_line(::PQerrorMessage(connection_.get())) : "no memory");
+                     connection_ ? one_line(pq().PQerrorMessage(connection_.get())) : "no memory");
     }
     return execute(kManners);
 }
@@ -202,37 +208,38 @@ Result<void> PostgresDatabase::make_tables(const std::string& statements, std::i
 }
 
 Result<void> PostgresDatabase::check(const Answer& answer) {
-    const ExecStatusType status = ::PQresultStatus(answer.get());
+    const ExecStatusType status = pq().PQresultStatus(answer.get());
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_PIPELINE_SYNC)
         return {};
-    const char* const code = ::PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
+    const char* const code = pq().PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
     const std::string_view state = code != nullptr ? code : "";
     // A deadlock was broken, or somebody held a lock for too long.
     if (state == "40001" || state == "40P01" || state == "55P03") again_ = true;
     const bool skipped = status == PGRES_PIPELINE_ABORTED;  // for an error of one before it
-    const char* const severity = ::PQresultErrorField(answer.get(), PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char* const severity =
+        pq().PQresultErrorField(answer.get(), PG_DIAG_SEVERITY_NONLOCALIZED);
     if (!skipped && (severity == nullptr || std::string_view(severity) != "ERROR")) return broken();
-    return error(Fault::file, one_line(::PQerrorMessage(connection_.get())));
+    return error(Fault::file, one_line(pq().PQerrorMessage(connection_.get())));
 }
 
 Result<std::size_t> PostgresDatabase::run(std::string_view sql, const Values& values,
                                           const Each& each) {
     const Parameters sent(values);
-    const Answer answer(::PQexecParams(connection_.get(), std::string(sql).c_str(), sent.count(),
-                                       sent.types.data(), sent.places.data(), sent.lengths.data(),
-                                       sent.formats.data(), 1));
+    const Answer answer(pq().PQexecParams(connection_.get(), std::string(sql).c_str(), sent.count(),
+                                          sent.types.data(), sent.places.data(),
+                                          sent.lengths.data(), sent.formats.data(), 1));
     if (auto good = check(answer); !good) return good.error();
-    if (::PQresultStatus(answer.get()) == PGRES_COMMAND_OK) {
-        const std::string changed = ::PQcmdTuples(answer.get());
+    if (pq().PQresultStatus(answer.get()) == PGRES_COMMAND_OK) {
+        const std::string changed = pq().PQcmdTuples(answer.get());
         return changed.empty() ? 0 : std::stoull(changed);
     }
-    const int rows = ::PQntuples(answer.get());
+    const int rows = pq().PQntuples(answer.get());
     for (int i = 0; each && i < rows; ++i) each(PostgresRow(answer.get(), i));
     return static_cast<std::size_t>(rows);
 }
 
 Result<void> PostgresDatabase::run_many(std::string_view sql, std::size_t count, const Fill& fill) {
-    if (::PQenterPipelineMode(connection_.get()) != 1) return broken();
+    if (pq().PQenterPipelineMode(connection_.get()) != 1) return broken();
     const std::string statement(sql);
     Values values;
     Result<void> good;
@@ -243,18 +250,18 @@ Result<void> PostgresDatabase::run_many(std::string_view sql, std::size_t count,
             values.clear();
             fill(done + i, values);
             const Parameters one(values);
-            sent = ::PQsendQueryParams(connection_.get(), statement.c_str(), one.count(),
-                                       one.types.data(), one.places.data(), one.lengths.data(),
-                                       one.formats.data(), 1) == 1;
+            sent = pq().PQsendQueryParams(connection_.get(), statement.c_str(), one.count(),
+                                          one.types.data(), one.places.data(), one.lengths.data(),
+                                          one.formats.data(), 1) == 1;
         }
-        if (!sent || ::PQpipelineSync(connection_.get()) != 1) {
+        if (!sent || pq().PQpipelineSync(connection_.get()) != 1) {
             good = broken();
         } else {
             good = take_answers(now);
         }
         done += now;
     }
-    if (::PQexitPipelineMode(connection_.get()) != 1 && good) good = broken();
+    if (pq().PQexitPipelineMode(connection_.get()) != 1 && good) good = broken();
     return good;
 }
 
@@ -263,23 +270,23 @@ Result<void> PostgresDatabase::take_answers(std::size_t count) {
     Result<void> good;
     for (std::size_t i = 0; i <= count; ++i) {
         while (true) {
-            const Answer answer(::PQgetResult(connection_.get()));
+            const Answer answer(pq().PQgetResult(connection_.get()));
             if (!answer) break;
-            if (::PQresultStatus(answer.get()) == PGRES_PIPELINE_SYNC) return good;
+            if (pq().PQresultStatus(answer.get()) == PGRES_PIPELINE_SYNC) return good;
             if (auto one = check(answer); !one && good) good = one;
         }
-        if (::PQstatus(connection_.get()) != CONNECTION_OK) break;
+        if (pq().PQstatus(connection_.get()) != CONNECTION_OK) break;
     }
     return good ? broken() : good;
 }
 
 Result<void> PostgresDatabase::execute(const std::string& sql) {
-    const Answer answer(::PQexec(connection_.get(), sql.c_str()));
+    const Answer answer(pq().PQexec(connection_.get(), sql.c_str()));
     return check(answer);
 }
 
 void PostgresDatabase::roll_back() {
-    if (::PQtransactionStatus(connection_.get()) == PQTRANS_IDLE) return;
+    if (pq().PQtransactionStatus(connection_.get()) == PQTRANS_IDLE) return;
     [[maybe_unused]] const auto rolled = execute("ROLLBACK");
 }
 
@@ -299,12 +306,12 @@ Result<bool> PostgresDatabase::recover() {
 }
 
 bool PostgresDatabase::stands() const {
-    return !broken_ && ::PQstatus(connection_.get()) == CONNECTION_OK;
+    return !broken_ && pq().PQstatus(connection_.get()) == CONNECTION_OK;
 }
 
 Error PostgresDatabase::broken() {
     broken_ = true;
-    return error(Fault::session, one_line(::PQerrorMessage(connection_.get())));
+    return error(Fault::session, one_line(pq().PQerrorMessage(connection_.get())));
 }
 
 Error PostgresDatabase::error(Fault fault, const std::string& why) const {

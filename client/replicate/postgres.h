@@ -22,7 +22,7 @@ bool has_password(const std::string& uri);
 class PostgresDatabase final : public Database {
   public:
     // `uri` as libpq takes it. Errors: Fault::usage (the URI), Fault::session (nobody answers, or
-    // refuses us).
+    // refuses us), Fault::unsupported (no libpq here).
     static Result<std::unique_ptr<PostgresDatabase>> open(const std::string& uri,
                                                           Duration patience);
 

@@ -3,10 +3,11 @@ server; and a state on a full disk."""
 
 import os
 import signal
+import subprocess
 
 from disks import run
 from fleet import FleetCase
-from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, Settings, need, need_isolation, parts_below,
+from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, Settings, need, need_isolation, need_program, parts_below,
                      support_program, wait_for)
 from test_replicate import Jobs, names_below, tree_of
 
@@ -51,6 +52,19 @@ class FromAServer(FleetCase):
             self.assertLess(lost, had, "taken from one who lives")
         again = self.replicate(job)
         self.assertEqual((again.code, again.summary["files"]), (DONE, 0), str(again))
+
+    def test_a_machine_without_the_library_of_the_database(self):
+        need_isolation()
+        known = subprocess.run([need_program("ldconfig"), "-p"], capture_output=True, text=True, check=True).stdout
+        library = next(line.split()[-1] for line in known.splitlines() if "libpq.so.5 " in line)
+        without = ["unshare", "--mount", "sh", "-c", f'mount --bind /dev/null "{library}" && exec "$@"', "sh"]
+        self.files(1, KIB, "small")
+        job = self.job_from(self.far.url("source/"), [self.folder("copy")], state=self.postgres.uri)
+        result = self.client("replicate", job, launcher=without)
+        self.assert_failed(result, NO_SESSION)
+        self.assertIn("libpq", result.said())
+        # Nothing else needs it.
+        self.transfer("get", self.far.url("source/small/0"), self.folder("one"), launcher=without)
 
     def test_who_has_another_directory_at_the_same_place_puts_nothing_there(self):
         need_isolation()
