@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -39,8 +38,7 @@ class Lab(LabCase):
                        main=peer("round_trips", address, 40))
         times = json.loads(run.stdout)
         self.assertEqual(len(times), 40)
-        # The quarter that the machine's other work disturbed least.
-        return statistics.quantiles(times, n=4)[0] * 1e3
+        return min(times) * 1e3  # the one that the machine's other work disturbed least
 
     def check_round_trip(self, wanted, *options, **more):
         """At most a millisecond more than it should be, in one run of a few: a busy machine is late, never early."""
@@ -87,7 +85,7 @@ class Lab(LabCase):
         """More than the rate: the queue is full, what passes is the rate, the rest is dropped."""
         run = self.lab("--rate", "10Mbit/s", "--queue", "50kB", "--on", "server", peer("gather", 1),
                        "--ready", "server", "ready",
-                       main=peer("shower", "$LAB_HOST_server", 4000, 1000, 0.0002))
+                       main=peer("shower", "$LAB_HOST_server", 6000, 1400, 0.0002))
         forward = run.counters["forward"]
         self.assertGreater(forward["dropped"], 400)
         self.assertGreater(forward["utilisation"], 0.7)  # the begin of Python counts as time
