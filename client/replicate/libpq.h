@@ -9,14 +9,15 @@
 
 namespace lambda::client::replicate {
 
-#define LAMBDA_LIBPQ_FUNCTIONS(each)                                                      \
-    each(PQclear) each(PQcmdTuples) each(PQconnectdbParams) each(PQconninfoFree)          \
-        each(PQconninfoParse) each(PQenterPipelineMode) each(PQerrorMessage) each(PQexec) \
-            each(PQexecParams) each(PQexitPipelineMode) each(PQfinish) each(PQfreemem)    \
-                each(PQgetResult) each(PQgetlength) each(PQgetvalue) each(PQntuples)      \
-                    each(PQpipelineSync) each(PQresultErrorField) each(PQresultStatus)    \
-                        each(PQsendQueryParams) each(PQsetNoticeProcessor) each(PQstatus) \
-                            each(PQtransactionStatus)
+// clang-format off
+#define LAMBDA_LIBPQ_FUNCTIONS(each)                                                           \
+    each(PQclear) each(PQcmdTuples) each(PQconnectdbParams) each(PQconninfoFree)               \
+    each(PQconninfoParse) each(PQenterPipelineMode) each(PQerrorMessage) each(PQexec)          \
+    each(PQexecParams) each(PQexitPipelineMode) each(PQfinish) each(PQfreemem)                 \
+    each(PQgetResult) each(PQgetlength) each(PQgetvalue) each(PQntuples)                       \
+    each(PQpipelineSync) each(PQresultErrorField) each(PQresultStatus) each(PQsendQueryParams) \
+    each(PQsetNoticeProcessor) each(PQstatus) each(PQtransactionStatus)
+// clang-format on
 
 struct Libpq {
 #define LAMBDA_MEMBER(name) decltype(&::name) name = nullptr;

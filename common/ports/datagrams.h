@@ -31,10 +31,10 @@ class DatagramSocket {
   public:
     virtual ~DatagramSocket() = default;
 
+    static constexpr std::size_t kMostParts = 129;
     // Sends the bytes of `parts`, one after the other, as datagrams of `segment_bytes` each, the
     // last one as long as what is left. At most max_segments() of them, 65,507 bytes in all and
     // kMostParts. All of them go, or none.
-    static constexpr std::size_t kMostParts = 129;
     virtual SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
                              const Address& to) = 0;
 
