@@ -1,4 +1,4 @@
-// What a program of ours asks of its process before it begins.
+// What a program of ours asks of its process, and of single threads.
 #pragma once
 
 namespace lambda::io {
@@ -6,5 +6,12 @@ namespace lambda::io {
 // Ignores SIGPIPE (tls.h) and raises the soft limit of open files to the hard one: each file that
 // is being received takes three descriptors, and hundreds may be in hand. Before the first thread.
 void prepare_process();
+
+// The calling thread runs soon after it is due, where others want its processor: the scheduler
+// gives it the same share in shorter slices, and lets a thread of shorter slices go first. For one
+// that paces packets or acknowledges them, and sleeps between. It takes no right, but Linux 6.12;
+// before that, and in a thread that somebody gave another policy, nothing changes. Threads that it
+// starts have slices as usual.
+void take_short_slices();
 
 }  // namespace lambda::io

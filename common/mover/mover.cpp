@@ -11,6 +11,7 @@
 #include "common/io/content_reader.h"
 #include "common/io/log.h"
 #include "common/io/machine.h"
+#include "common/io/process.h"
 #include "common/io/target_tree.h"
 #include "common/io/tree_walker.h"
 #include "common/mover/change_log.h"
@@ -180,6 +181,7 @@ void Mover::start() {
 }
 
 void Mover::State::run() {
+    io::take_short_slices();
     Time now = clock.now();
     if (sends(setup)) {
         end = std::make_unique<engine::SendSide>(engine_setup(), now);
