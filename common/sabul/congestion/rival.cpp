@@ -10,6 +10,9 @@ constexpr double kPoor = 0.25;          // of the highest rate ...
 constexpr double kPoorRate = 10e6 / 8;  // ... or less than this, bytes a second
 constexpr double kFade = 0.98;          // of the highest rate, a stretch
 constexpr Duration kStretch = std::chrono::seconds(1);
+// What the starts of flows of this law leave of a queue where a hundred begin at once: above
+// kForeign for up to 6 s.
+constexpr Duration kStarts = std::chrono::seconds(8);
 
 constexpr double kChallengePoor = 0.15;                  // of the highest rate
 constexpr double kMostMore = 0.1;                        // of the highest rate
@@ -53,8 +56,9 @@ bool Rival::stands(Time now, double queue, Duration round) {
     least_ = std::min(least_, queue);
     if (now < stretch_end_) return false;
     const bool stood = std::min(least_, last_least_) > kForeign;
-    // The first step, which is the queue that our own start made, is no stretch.
-    last_least_ = stretch_end_ == Time{} ? 0 : least_;
+    // The queue that our own start made, and those of others who began with us, is no stretch.
+    if (stretch_end_ == Time{}) first_step_ = now;
+    last_least_ = now < first_step_ + kStarts ? 0 : least_;
     least_ = kNone;
     stretch_end_ = now + std::max<Duration>(kStretch, 4 * round);
     best_ *= kFade;

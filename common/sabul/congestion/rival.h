@@ -50,7 +50,7 @@ class Rival {
     double usual_queue_ = 0;  // s, smoothed
     // A standing queue.
     double least_ = kNone, last_least_ = 0;  // of this stretch and the one before, s
-    Time stretch_end_{};
+    Time stretch_end_{}, first_step_{};
     // A challenge.
     Time poor_since_{};
     Duration patience_{0};

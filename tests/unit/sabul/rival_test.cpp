@@ -48,14 +48,22 @@ class Watched {
 
 }  // namespace
 
-TEST_CASE("rival: a queue must stand for two seconds, whatever it was at first") {
+TEST_CASE("rival: a queue must stand for two seconds, once what starts leave must be gone") {
+    constexpr double kPoor = 0.2 * kBest;
     Watched watched;
     watched.step(kBest, 0.02);
     bool found = false;
-    for (int i = 0; i < 180; ++i) found = found || watched.step(kLittle, 0.02);
+    for (int i = 0; i < 850; ++i) found = found || watched.step(kPoor, 0.02);
     CHECK_FALSE(found);
-    for (int i = 0; i < 40; ++i) found = found || watched.step(kLittle, 0.02);
+    for (int i = 0; i < 200; ++i) found = found || watched.step(kPoor, 0.02);
     CHECK(found);
+
+    Watched among_many;
+    among_many.step(kBest, 0.02);
+    found = false;
+    for (int i = 0; i < 700; ++i) found = found || among_many.step(kPoor, 0.02);
+    for (int i = 0; i < 600; ++i) found = found || among_many.step(kPoor, kUsual);
+    CHECK_FALSE(found);
 }
 
 TEST_CASE("rival: who makes no room in a challenge is one") {
@@ -99,7 +107,7 @@ TEST_CASE("rival: a queue that stands high for seconds while we are poor is one'
     Watched watched;
     watched.step(kBest, kUsual);
     bool found = false;
-    for (int i = 0; i < 300 && !found; ++i) found = watched.step(0.2 * kBest, 0.010);
+    for (int i = 0; i < 1100 && !found; ++i) found = watched.step(0.2 * kBest, 0.010);
     CHECK(found);
     CHECK(watched.rival.terms().newcomer);
 }
