@@ -34,7 +34,9 @@ constexpr double kStartGain = 2.4;
 // there takes half a minute to fill a long path.
 constexpr double kYieldingStartGain = 1.5;
 constexpr double kYieldingStart = 10e6 / 8;  // bytes a second
-constexpr double kStartFate = 0.85;
+// Of what is delivered, once a queue is seen.
+constexpr double kQueued = 4;  // target delays
+constexpr double kQueuedGain = 1.05;
 constexpr double kStartLoss = 0.15;
 constexpr double kStartGrowth = 1.15;
 constexpr int kStartFlatRounds = 3;
@@ -74,6 +76,7 @@ void Sabul::set_rate(Time now, double rate) {
 void Sabul::restart(Time now) {
     starting_ = true;
     best_round_ = 0;
+    round_end_ = Time{};
     flat_rounds_ = full_acks_ = 0;
     losses_.clear();
     for (Stripe& stripe : stripes_) stripe.passages.clear();
@@ -86,7 +89,10 @@ void Sabul::on_ack(const AckSample& sample) {
         stripes_.resize(sample.stripe + std::size_t{1}, Stripe(base_life()));
     if (last_ack_ != Time{} && now - last_ack_ > std::max<Duration>(kSilence, 4 * rtt_))
         restart(now);
-    if (last_ack_ == Time{}) set_rate(now, rate_);
+    if (last_ack_ == Time{}) {  // all that left so far, whatever the first ACKs make of the rate
+        set_rate(now - Duration(1), rate_);
+        sendings_.set(now - Duration(1), sending_);
+    }
     last_ack_ = now;
     rtt_ = sample.rtt;
     if (now >= longest_end_) {
@@ -187,18 +193,23 @@ void Sabul::start_up(Time now, const AckSample& sample) {
     const double gain = settings_.competes ? kStartGain : kYieldingStartGain;
     double rate = std::max(rate_, gain * then);
     if (span.known && span.delivered > 0) {
-        // What does not get through is sent for nothing, and fills the queue a round trip long.
-        const bool slows = span.fate < kStartFate && queue_ > 4 * target_delay(span.delivered);
-        const double most = gain * lately(now, least_span()).delivered;
-        rate = slows ? rate_ : std::max(rate_, std::min(rate, most));
+        const double delivered = std::max(span.delivered, lately(now, least_span()).delivered);
+        // A queue tells of the path's end a round trip late, and all that leaves meanwhile fills
+        // it. Till it stands for sure no more leaves than gets through.
+        const bool limited = was_limited(span.sent_from, span.sent_to);
+        const bool queues = queue_ > kQueued * target_delay(delivered);
+        if (!queues)
+            rate = std::max(rate_, std::min(rate, gain * delivered));
+        else
+            rate = limited ? rate_ : std::min(rate_, kQueuedGain * delivered);
         const double few = settings_.competes ? seconds(rtt_) / 8 : 0;
         const bool stands = queue_ > std::max(few, 2 * target_delay(span.delivered));
         full_acks_ = stands ? full_acks_ + 1 : 0;
+        if (round_end_ == Time{}) round_end_ = now + round();  // two packets may come close
         if (now >= round_end_) {
-            const bool grows = span.delivered >= kStartGrowth * best_round_;
-            flat_rounds_ =
-                grows || was_limited(span.sent_from, span.sent_to) ? 0 : flat_rounds_ + 1;
-            best_round_ = std::max(best_round_, span.delivered);
+            const bool grows = delivered >= kStartGrowth * best_round_;
+            flat_rounds_ = grows || limited ? 0 : flat_rounds_ + 1;
+            best_round_ = std::max(best_round_, delivered);
             round_end_ = now + round();
         }
         const double loss = recent_loss(now);
@@ -207,7 +218,7 @@ void Sabul::start_up(Time now, const AckSample& sample) {
             ambient_packets_ = kLossPackets;
         }
         if (full_acks_ >= 2 || loss > kStartLoss || flat_rounds_ >= kStartFlatRounds)
-            return leave_start(now, std::max(span.delivered, lately(now, least_span()).delivered));
+            return leave_start(now, delivered);
     }
     set_rate(now, rate);
 }

@@ -126,6 +126,38 @@ TEST_CASE("sabul: starts in a logarithmic number of round trips and fills the pa
     CHECK(path.queue() < 0.005 * path.capacity);
 }
 
+TEST_CASE("sabul: the start sends no more than gets through once a queue is seen") {
+    // From half the path, as a path that is known begins: 1.2 times it fills the queue for a round
+    // trip, and not a multiple of that after it.
+    for (const std::uint16_t stripes : {std::uint16_t{1}, std::uint16_t{4}}) {
+        FluidPath path;
+        path.rtt = 100ms;
+        path.queue_limit = 12.5e6;
+        path.stripes = stripes;
+        Sabul law({.initial = BitRate{500e6}});
+        double most = 0;
+        for (int i = 0; i < 100; ++i) {
+            path.run(law, 10ms);
+            most = std::max(most, path.queue());
+        }
+        CHECK(!law.starting());
+        CHECK(most < 0.5 * 12.5e6);
+        path.forget();
+        path.run(law, 2s);
+        CHECK(path.mean_rate() > 0.95 * path.capacity);
+    }
+}
+
+TEST_CASE("sabul: all stripes' first ACKs together raise the rate once") {
+    FluidPath path;
+    path.rtt = 100ms;
+    path.stripes = 16;
+    Sabul law({.initial = BitRate{10e6}});
+    path.run(law, 150ms);
+    CHECK(law.rate().bits_per_second > 2.3 * 10e6);
+    CHECK(law.rate().bits_per_second < 2.5 * 10e6);
+}
+
 TEST_CASE("sabul: random loss is found to be none of its making") {
     for (const double loss : {1e-3, 1e-2, 5e-2}) {
         INFO(loss);
