@@ -14,20 +14,33 @@ bool SetChannel::handle_frame(const sabul::Frame& frame) {
 }
 
 void SetChannel::pump(Links& links, bool quiet) {
-    const std::uint16_t stripe = links.primary();
-    if (stripe == links.stripes()) return;
-    while (out_.has_piece() && links.ready(stripe)) {
-        frame_.clear();
-        const auto piece = out_.next_piece();
-        sabul::append_stream(frame_, piece->offset, piece->bytes);
-        links.send(stripe, frame_);
+    while (out_.has_piece() && send_piece(links)) {
     }
-    if (in_.ack_due(quiet) && links.ready(stripe)) {
-        frame_.clear();
-        sabul::append_stream_ack(frame_, in_.consumed());
-        links.send(stripe, frame_);
-        in_.told();
+    const std::uint16_t primary = links.primary();
+    if (primary == links.stripes() || !in_.ack_due(quiet) || !links.ready(primary)) return;
+    frame_.clear();
+    sabul::append_stream_ack(frame_, in_.consumed());
+    links.send(primary, frame_);
+    in_.told();
+}
+
+// False: there is no room.
+bool SetChannel::send_piece(Links& links) {
+    const bool spread = out_.sent() < kSpread;
+    std::uint16_t stripe = links.primary();
+    if (stripe == links.stripes()) return false;
+    if (spread) {
+        std::uint16_t tried = 0;
+        do {
+            stripe = turn_++ % links.stripes();
+        } while (!links.ready(stripe) && ++tried < links.stripes());
     }
+    if (!links.ready(stripe)) return false;
+    frame_.clear();
+    const auto piece = out_.next_piece(spread ? kSpreadPiece : sabul::kMaxStreamBytes);
+    sabul::append_stream(frame_, piece->offset, piece->bytes);
+    links.send(stripe, frame_);
+    return true;
 }
 
 void SetChannel::end(Links& links, ByteView ahead) {

@@ -1,4 +1,4 @@
-// The set stream of a transfer over its links: both directions, on whichever stripe lives
+// The set stream of a transfer over its links: both directions, on whichever stripes live
 // (docs/protocol.md §4, STREAM). Engine thread.
 #pragma once
 
@@ -28,15 +28,23 @@ class SetChannel {
         out_.rewind();
         in_.tell_again();
     }
-    // Sends what the primary link takes. `quiet`: nothing else is going on, tell what was consumed.
+    // Sends what the links take. `quiet`: nothing else is going on, tell what was consumed.
     void pump(Links& links, bool quiet);
     // Tells what was consumed for the last time, behind the frames `ahead`, on every link: one that
     // lives may be stalled.
     void end(Links& links, ByteView ahead);
 
   private:
+    // The names of many small files are more than a connection takes in its first round trips, and
+    // would hold back the files: as many as there are begin side by side. Then one is enough, and a
+    // link that stands still holds up nothing.
+    static constexpr std::uint64_t kSpread = 4u << 20;
+    static constexpr std::size_t kSpreadPiece = 4096;
+    bool send_piece(Links& links);
+
     transfer::StreamSender out_;
     transfer::StreamReceiver in_;
+    std::uint16_t turn_ = 0;  // which link's
     std::vector<std::byte> frame_;
 };
 

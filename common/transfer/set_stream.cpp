@@ -9,10 +9,10 @@ void StreamSender::put(const Record& record) {
     if (watch_ != nullptr) watch_->passes(record);
 }
 
-std::optional<sabul::StreamPiece> StreamSender::next_piece() {
+std::optional<sabul::StreamPiece> StreamSender::next_piece(std::size_t most) {
     if (sent_ >= end()) return std::nullopt;
     const std::size_t at = gone_ + static_cast<std::size_t>(sent_ - start_);
-    const std::size_t length = std::min(bytes_.size() - at, sabul::kMaxStreamBytes);
+    const std::size_t length = std::min(bytes_.size() - at, most);
     const sabul::StreamPiece piece{sent_, ByteView(bytes_).subspan(at, length)};
     sent_ += length;
     return piece;
@@ -38,7 +38,26 @@ std::optional<Record> StreamReceiver::next() {
 }
 
 void StreamReceiver::handle_piece(const sabul::StreamPiece& piece) {
-    if (piece.offset > received_ || piece.offset + piece.bytes.size() <= received_) return;
+    if (piece.offset > received_) return keep_early(piece);
+    append(piece);
+    while (!early_.empty() && early_.begin()->first <= received_) {
+        const auto first = early_.extract(early_.begin());
+        early_bytes_ -= first.mapped().size() + kPieceOverhead;
+        append({first.key(), first.mapped()});
+    }
+}
+
+void StreamReceiver::keep_early(const sabul::StreamPiece& piece) {
+    if (flooded()) return;
+    std::vector<std::byte>& kept = early_[piece.offset];
+    if (kept.size() >= piece.bytes.size()) return;
+    if (kept.empty()) early_bytes_ += kPieceOverhead;
+    early_bytes_ += piece.bytes.size() - kept.size();
+    kept.assign(piece.bytes.begin(), piece.bytes.end());
+}
+
+void StreamReceiver::append(const sabul::StreamPiece& piece) {
+    if (piece.offset + piece.bytes.size() <= received_) return;
     const ByteView fresh = piece.bytes.subspan(static_cast<std::size_t>(received_ - piece.offset));
     reader_.put(fresh);
     received_ += fresh.size();

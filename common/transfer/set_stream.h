@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -35,9 +36,10 @@ class StreamSender {
     // The peer asks for answers and takes none: the transfer should end.
     bool unheard() const { return waiting() > kMostUnheard; }
 
-    // The next bytes to send, or nothing. They count as sent.
-    std::optional<sabul::StreamPiece> next_piece();
+    // The next bytes to send, at most so many, or nothing. They count as sent.
+    std::optional<sabul::StreamPiece> next_piece(std::size_t most = sabul::kMaxStreamBytes);
     bool has_piece() const { return sent_ < end(); }
+    std::uint64_t sent() const { return sent_; }
     // The connection is another one: what was not consumed goes again.
     void rewind() { sent_ = start_; }
     // False: the peer consumed what was never sent.
@@ -59,14 +61,15 @@ class StreamReceiver {
   public:
     // From the next next() on; it must outlive the last.
     void watch(RecordWatch* watch) { watch_ = watch; }
-    // Takes what is new of it. A gap is no error: the bytes come again.
+    // Takes what is new of it. What lies behind a gap waits for what is missing: each connection
+    // keeps its own order alone.
     void handle_piece(const sabul::StreamPiece& piece);
     std::optional<Record> next();
     bool broken() const { return reader_.broken(); }
     // Behind the last record that was taken: whoever takes none holds the peer back.
     std::uint64_t consumed() const { return received_ - reader_.waiting(); }
     // The peer sent far more than it may have under way.
-    bool flooded() const { return reader_.waiting() > 8 * kStreamWindow; }
+    bool flooded() const { return reader_.waiting() + early_bytes_ > 8 * kStreamWindow; }
     // Whether the peer should be told consumed() now; once for each change of 64 KiB, or when asked
     // at a quiet moment.
     bool ack_due(bool quiet) const {
@@ -77,8 +80,15 @@ class StreamReceiver {
     void tell_again() { told_ = 0; }
 
   private:
+    // What a piece that waits takes beside its bytes.
+    static constexpr std::size_t kPieceOverhead = 128;
+    void keep_early(const sabul::StreamPiece& piece);
+    void append(const sabul::StreamPiece& piece);
+
     RecordReader reader_;
     std::uint64_t received_ = 0;
+    std::map<std::uint64_t, std::vector<std::byte>> early_;  // by their offsets
+    std::size_t early_bytes_ = 0;
     std::uint64_t told_ = 0;
     RecordWatch* watch_ = nullptr;
 };

@@ -1,7 +1,10 @@
 // The set stream over connections that die.
 #include "common/engine/set_channel.h"
 
+#include <array>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "tests/support/catch.h"
 
@@ -32,12 +35,19 @@ class WireEnd final : public ports::FeedbackChannel {
     Wire& wire_;
 };
 
-// One end of a set stream, whose link is replaced by the test.
+// One end of a set stream, whose links are replaced by the test.
 class End final : public ports::FeedbackSource, private Links::Handler {
   public:
-    void connect(Wire& wire) {
-        joined_ = ports::Joined{0, ++epoch_, std::make_unique<WireEnd>(wire)};
+    explicit End(std::uint16_t stripes = 1) : links_(*this, stripes, false) {}
+
+    void connect(Wire& wire, std::uint16_t stripe = 0) {
+        joined_ = ports::Joined{stripe, ++epoch_, std::make_unique<WireEnd>(wire)};
         links_.poll(kStart, *this);
+    }
+    void take(const Wire& wire) {
+        sabul::Framer framer;
+        framer.put(wire.taken);
+        while (const auto frame = framer.next()) REQUIRE(set.handle_frame(*frame));
     }
     void take(const sabul::StreamPiece& piece) {
         std::vector<std::byte> bytes;
@@ -61,7 +71,7 @@ class End final : public ports::FeedbackSource, private Links::Handler {
 
     std::optional<ports::Joined> joined_;
     std::uint32_t epoch_ = 0;
-    Links links_{*this, 1, false};
+    Links links_;
 };
 
 std::vector<std::uint64_t> acks_in(const Wire& wire) {
@@ -103,4 +113,70 @@ TEST_CASE("what was consumed is told once more where its connection died") {
     CHECK(peer.has_room());
     end.pump();
     CHECK(acks_in(second).size() == 1);
+}
+
+TEST_CASE("the stream begins on all links, and arrives in its order whichever is first") {
+    End from(4), to(4);
+    std::array<Wire, 4> wires;
+    for (std::uint16_t stripe = 0; stripe < 4; ++stripe) from.connect(wires[stripe], stripe);
+    std::vector<std::string> names;
+    while (from.set.out().has_room()) {
+        names.push_back(std::to_string(names.size()) + std::string(200, 'n'));
+        from.set.out().put(transfer::WantRecord{names.back()});
+    }
+    from.pump();
+    const std::size_t all = names.size() * 200;
+    for (const Wire& wire : wires) CHECK(wire.taken.size() > all / 5);
+    for (std::size_t stripe = 4; stripe-- > 1;) {
+        to.take(wires[stripe]);
+        CHECK(!to.set.next());  // the first piece of all is on the first link
+    }
+    to.take(wires[0]);
+    to.take(wires[2]);  // seen before
+    for (const std::string& name : names) {
+        const auto record = to.set.next();
+        REQUIRE(record);
+        REQUIRE(std::get<transfer::WantRecord>(*record).name == name);
+    }
+    CHECK(!to.set.next());
+}
+
+TEST_CASE("a link that is gone holds up what the others brought until it comes again") {
+    End from(2), to(2);
+    Wire first, second, third;
+    from.connect(first, 0);
+    from.connect(second, 1);
+    std::vector<std::string> names;
+    while (names.size() < 100) {
+        names.push_back(std::to_string(names.size()) + std::string(200, 'n'));
+        from.set.out().put(transfer::WantRecord{names.back()});
+    }
+    from.pump();
+    to.take(second);
+    CHECK(!to.set.next());
+    from.connect(third, 0);  // in place of the first, of which nothing arrived
+    from.pump();
+    to.take(third);
+    to.take(second);
+    for (const std::string& name : names) {
+        const auto record = to.set.next();
+        REQUIRE(record);
+        REQUIRE(std::get<transfer::WantRecord>(*record).name == name);
+    }
+}
+
+TEST_CASE("a peer that sends what lies behind a gap for ever floods") {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{4096}}) {
+        transfer::StreamReceiver receiver;
+        const std::vector<std::byte> bytes(size);
+        std::size_t pieces = 0;
+        for (std::uint64_t at = 1; !receiver.flooded(); at += size, ++pieces) {
+            REQUIRE(pieces <= 8 * transfer::kStreamWindow / size);
+            receiver.handle_piece({at, bytes});
+        }
+        CHECK(pieces * (size + 128) > 8 * transfer::kStreamWindow);
+        CHECK(pieces * (size + 128) < 9 * transfer::kStreamWindow);
+        receiver.handle_piece({1, bytes});
+        CHECK(receiver.flooded());
+    }
 }
