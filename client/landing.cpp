@@ -1,18 +1,12 @@
 #include "client/landing.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
+#include <ctime>
 #include <filesystem>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "client/home.h"
-#include "common/transfer/digest.h"
 #include "common/transfer/filter.h"
 
 namespace lambda::client {
@@ -20,15 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kHashDigits = 32;
-
-std::string content_of(const std::string& landing) {
-    return "lambda-ftp landing 1\n" + landing + "\n";
-}
-
-// Also what a killed process left behind of one.
-bool is_mark(const std::string& name) {
-    return name.size() >= kHashDigits && name.find_first_not_of("0123456789abcdef") >= kHashDigits;
+Marks marks_of_user() {
+    return Marks(state_directory() + "/landings", "lambda-ftp landing 1");
 }
 
 // The same whether it is there by now or not, and whatever leads to it.
@@ -69,57 +56,7 @@ void become_contents_again(Plan& plan) {
 
 }  // namespace
 
-LandingMarks LandingMarks::of_user() {
-    return LandingMarks(state_directory() + "/landings");
-}
-
-std::string LandingMarks::file_of(const std::string& landing) const {
-    const auto digest = transfer::leaf_digest(std::as_bytes(std::span(landing)));
-    return directory_ + "/" + transfer::to_hex(digest);
-}
-
-bool LandingMarks::has(const std::string& landing, std::time_t now) const {
-    const std::string file = file_of(landing);
-    struct stat status {};
-    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    if (now - status.st_mtime > kLongest) return false;
-    const std::string wanted = content_of(landing);
-    const auto content = read_small_file(file, wanted.size());
-    return content && *content == wanted;
-}
-
-Result<void> LandingMarks::keep(const std::string& landing, std::time_t now) const {
-    if (auto made = make_directories(directory_); !made) return made.error();
-    auto written = write_atomically(file_of(landing), content_of(landing));
-    if (written) remove_old(now);
-    return written;
-}
-
-void LandingMarks::drop(const std::string& landing) const {
-    ::unlink(file_of(landing).c_str());
-}
-
-void LandingMarks::remove_old(std::time_t now) const {
-    std::vector<std::pair<std::time_t, std::string>> marks;
-    std::error_code failed;
-    for (fs::directory_iterator each(directory_, failed), end; !failed && each != end;
-         each.increment(failed)) {
-        struct stat status {};
-        if (!is_mark(each->path().filename()) || ::lstat(each->path().c_str(), &status) != 0)
-            continue;
-        marks.emplace_back(status.st_mtime, each->path());
-    }
-    std::sort(marks.begin(), marks.end());
-    std::size_t left = marks.size();
-    for (const auto& [time, file] : marks) {
-        if (left <= kMost && now - time <= kLongest) break;
-        ::unlink(file.c_str());
-        --left;
-    }
-}
-
-Landing::Landing(LandingMarks marks, std::initializer_list<std::string> ends)
-    : marks_(std::move(marks)) {
+Landing::Landing(Marks marks, std::initializer_list<std::string> ends) : marks_(std::move(marks)) {
     for (const std::string& end : ends) known_by_.append(end).push_back('\0');
 }
 
@@ -128,7 +65,7 @@ std::shared_ptr<Landing> Landing::of(const Plan& plan) {
     const Item& item = plan.items.front();
     const bool put = plan.direction == session::Direction::put;
     return std::make_shared<Landing>(
-        LandingMarks::of_user(),
+        marks_of_user(),
         std::initializer_list<std::string>{
             // Hosts that share a home have paths of their own.
             put ? "put" : "get", host_name(), plan.server.user, plan.server.endpoint(),
@@ -139,19 +76,19 @@ std::shared_ptr<Landing> Landing::of(const Plan& plan) {
 std::shared_ptr<Landing> Landing::of(const CopyPlan& plan) {
     const auto& [from, to] = std::tie(plan.source, plan.destination);
     return std::make_shared<Landing>(
-        LandingMarks::of_user(),
+        marks_of_user(),
         std::initializer_list<std::string>{"copy", from.server.user, from.server.endpoint(),
                                            without_slash(from.path), to.server.user,
                                            to.server.endpoint(), to.path});
 }
 
 bool Landing::goes_on() const {
-    return marks_.has(known_by_, std::time(nullptr));
+    return marks_.find(known_by_, std::time(nullptr)) == "";
 }
 
 void Landing::begins() {
     if (kept_) return;
-    auto kept = marks_.keep(known_by_, std::time(nullptr));
+    auto kept = marks_.keep(known_by_, "", std::time(nullptr));
     kept_ = kept.ok();
     if (!kept) unkept_ = kept.error();
 }

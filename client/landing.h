@@ -1,13 +1,8 @@
 // A tree that becomes its target makes a directory under a new name. The same command, run again
 // after a cut, finds that directory and would land in it: marks keep, from the first byte until
-// nothing is left to do, that it is to go on instead. One file each, `landings/HASH` in the state
-// directory, which holds what the landing is known by. docs/integrity.md. One thread; processes
-// side by side see whole marks or none.
+// nothing is left to do, that it is to go on instead. docs/integrity.md. One thread.
 #pragma once
 
-#include <chrono>
-#include <cstddef>
-#include <ctime>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -16,37 +11,17 @@
 
 #include "client/copy/conduct.h"
 #include "client/destination.h"
+#include "client/marks.h"
 #include "common/base/result.h"
 #include "common/transfer/record.h"
 
 namespace lambda::client {
 
-class LandingMarks {
-  public:
-    static constexpr std::size_t kMost = 256;  // the oldest go
-    static constexpr std::time_t kLongest =
-        std::chrono::seconds(std::chrono::days(30)).count();  // then it says nothing
-
-    explicit LandingMarks(std::string directory) : directory_(std::move(directory)) {}
-    static LandingMarks of_user();
-
-    // What is torn, of another landing or no file is no mark. `now`: of the system's clock.
-    bool has(const std::string& landing, std::time_t now) const;
-    Result<void> keep(const std::string& landing, std::time_t now) const;
-    void drop(const std::string& landing) const;
-
-  private:
-    std::string file_of(const std::string& landing) const;
-    void remove_old(std::time_t now) const;
-
-    std::string directory_;
-};
-
 // That of one command, whose source may be a tree.
 class Landing {
   public:
     // `ends`: the verb, where the source lies and where it lands, as they are each time.
-    Landing(LandingMarks marks, std::initializer_list<std::string> ends);
+    Landing(Marks marks, std::initializer_list<std::string> ends);
     // None: of several sources.
     static std::shared_ptr<Landing> of(const Plan& plan);
     static std::shared_ptr<Landing> of(const CopyPlan& plan);
@@ -60,7 +35,7 @@ class Landing {
     const std::optional<Error>& unkept() const { return unkept_; }
 
   private:
-    LandingMarks marks_;
+    Marks marks_;
     std::string known_by_;
     bool kept_ = false;
     std::optional<Error> unkept_;

@@ -18,7 +18,8 @@ std::uint64_t ring_bytes(std::uint64_t memory) {
     return std::clamp(left, kLeastRing, kMostRing);
 }
 
-void set_limit(session::Terms& terms, BitRate limit) {
+void set_rates(session::Terms& terms, BitRate initial, BitRate limit) {
+    if (initial.bits_per_second > 0) terms.initial_rate = initial;
     terms.highest_rate = limit;
     if (limit.bits_per_second > 0) terms.initial_rate = std::min(terms.initial_rate, limit);
 }
@@ -30,8 +31,8 @@ session::Terms make_terms(const config::ClientSettings& settings) {
     terms.stripes = settings.stripes;
     terms.payload = settings.payload;
     terms.syn = settings.syn;
-    terms.initial_rate = settings.initial_rate;
-    set_limit(terms, lower(settings.rate_limit, settings.rate_hours.lowest()));
+    set_rates(terms, settings.initial_rate,
+              lower(settings.rate_limit, settings.rate_hours.lowest()));
     terms.window = settings.window;
     terms.block = settings.block_size;
     terms.memory = ring_bytes(settings.memory);
@@ -46,8 +47,7 @@ session::Offer make_offer(const Plan& plan, const config::ClientSettings& settin
                           bool moves) {
     session::Offer offer;
     offer.terms = make_terms(settings);
-    offer.terms.initial_rate = settings.initial_rate;
-    set_limit(offer.terms, limit);
+    set_rates(offer.terms, settings.initial_rate, limit);
     if (moves) offer.terms.highest_rate = BitRate{0};
     offer.terms.direction = plan.direction;
     io::fill_random(offer.nonce);

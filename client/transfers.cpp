@@ -10,6 +10,7 @@
 #include "client/landing.h"
 #include "client/left_over.h"
 #include "client/offer.h"
+#include "client/path_start.h"
 #include "client/progress.h"
 #include "client/rate_schedule.h"
 #include "client/receipt/signing.h"
@@ -202,6 +203,8 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (const auto settled = settle_patterns(**connection, plan); !settled) return settled.error();
     if (const auto settled = settle_kind(**connection, plan); !settled) return settled.error();
     if (const auto settled = settle_range(**connection, plan); !settled) return settled.error();
+    const PathStart path(plan, arguments.settings);
+    path.apply(**connection, offer.terms);
     const auto agreement = dialling::agree(**connection, offer, plan.remote_target);
     if ((*connection)->logged_in()) report.session_stands();
     if (!agreement) return agreement.error();
@@ -221,6 +224,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (!loop) return loop.error();
     if (schedule.moves()) (*loop)->follow([&] { return limit_now(schedule, report); });
     mover::Outcome outcome = (*loop)->run();
+    path.learn(outcome);
     for (mover::FileFailure& failure : outcome.failures) {
         if (failure.error.side == Side::remote)
             failure.error.path = path_there(plan, agreement->into_directory, failure.name);

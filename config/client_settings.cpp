@@ -16,8 +16,11 @@ void add_flow(Schema& schema, ClientSettings& into) {
                 "cubic or mimd:preset=pr1,T=400ms. An unknown one is answered with the list of "
                 "those there are."},
                into.congestion);
-    schema.rate({"initial_rate", "What a transfer starts at, over all stripes."}, into.initial_rate,
-                {kLeastRate, kMostRate});
+    schema.optional_rate({"initial_rate",
+                          "What a transfer starts at, over all stripes. auto: at 100Mbit/s, or "
+                          "half of what the last "
+                          "transfers to or from this server carried, where that is more."},
+                         into.initial_rate, {kLeastRate, kMostRate}, "auto");
     schema.add(
         {.name = "rate_limit",
          .allowed = "none, " + exact_rate(kLeastRate) + " to " + exact_rate(kMostRate) +
@@ -133,8 +136,7 @@ Result<ClientSettings> parse_client_settings(std::string_view text, const std::s
     }
     const auto related =
         check_relations({{.holds = settings.rate_limit.bits_per_second == 0 ||
-                                   settings.initial_rate <= settings.rate_limit ||
-                                   settings.initial_rate == ClientSettings{}.initial_rate,
+                                   settings.initial_rate <= settings.rate_limit,
                           .keys = {"initial_rate", "rate_limit"},
                           .what = "initial_rate (" + exact_rate(settings.initial_rate) +
                                   ") is more than rate_limit (" + exact_rate(settings.rate_limit) +

@@ -28,7 +28,7 @@ struct ClientSettings {
     Duration syn = std::chrono::milliseconds(10);
     std::uint32_t payload = session::kMaxPayload;
     std::uint64_t window = 0;  // bytes in flight; 0: no limit
-    BitRate initial_rate{100e6};
+    BitRate initial_rate{0};   // 0 ("auto"): by what the path is known for
     BitRate rate_limit{0};     // payload of the whole transfer; 0: no limit
     RateTimetable rate_hours;  // of `rate_limit`, where that is one: counts besides
     Duration retry_for{0};     // a session that was lost is dialled again for so long; 0: not

@@ -151,15 +151,15 @@ void Schema::rate(Label label, BitRate& field, Bounds<BitRate> bounds) {
          })});
 }
 
-void Schema::optional_rate(Label label, BitRate& field, Bounds<BitRate> bounds) {
+void Schema::optional_rate(Label label, BitRate& field, Bounds<BitRate> bounds,
+                           const std::string& word) {
     rate(std::move(label), field, bounds);
     Key& key = keys_.back();
-    key.allowed = std::string(kNone) + ", or " + key.allowed;
-    if (field.bits_per_second == 0) key.default_value = kNone;
-    key.read = [&field,
+    key.allowed = word + ", or " + key.allowed;
+    if (field.bits_per_second == 0) key.default_value = word;
+    key.read = [&field, word,
                 read = std::move(key.read)](const Entry& entry) -> std::optional<std::string> {
-        if (entry.is_list || entry.items.empty() || entry.items.front() != kNone)
-            return read(entry);
+        if (entry.is_list || entry.items.empty() || entry.items.front() != word) return read(entry);
         field = BitRate{0};
         return std::nullopt;
     };

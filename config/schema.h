@@ -54,7 +54,9 @@ class Schema {
     }
     void optional_size(Label label, std::uint64_t& field, Bounds<std::uint64_t> bounds);  // 0: none
     void rate(Label label, BitRate& field, Bounds<BitRate> bounds);
-    void optional_rate(Label label, BitRate& field, Bounds<BitRate> bounds);  // 0: none
+    // 0: the word.
+    void optional_rate(Label label, BitRate& field, Bounds<BitRate> bounds,
+                       const std::string& word = "none");
     void duration(Label label, Duration& field, Bounds<Duration> bounds);
     void flag(Label label, bool& field);
     void law(Label label, std::string& field);  // of congestion control: its form alone

@@ -1,7 +1,12 @@
 #include "common/dialling/connection.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "common/base/units.h"
 #include "common/dialling/auth_tls.h"
@@ -60,6 +65,16 @@ Connection::Connection(Parts parts)
       local_(parts.local),
       peer_(parts.peer),
       joins_(std::move(parts.joins)) {}
+
+std::optional<Duration> Connection::round_trip() const {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (::getsockopt(fd(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+    const bool known = size >= offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt &&
+                       info.tcpi_min_rtt > 0 && info.tcpi_min_rtt != ~0U;
+    return known ? std::optional<Duration>(std::chrono::microseconds(info.tcpi_min_rtt))
+                 : std::nullopt;
+}
 
 // Each shows the key that the control session showed.
 Result<void> Connection::trust_stripes() {

@@ -63,6 +63,9 @@ class Connection {
     bool logged_in() const { return logged_in_; }
     const Address& local() const { return local_; }
     const Address& peer() const { return peer_; }
+    // The least that the session's own connection took for one, to its handshake on; nothing: the
+    // kernel does not say.
+    std::optional<Duration> round_trip() const;
     io::Fingerprint peer_fingerprint() const { return stream_.peer_fingerprint(); }
     const Interruption& interruption() const { return interruption_; }
     Result<std::array<std::byte, 32>> export_key(const std::string& label, ByteView context) const {

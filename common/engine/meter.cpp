@@ -11,6 +11,7 @@ using verdict::Figure;
 constexpr Duration kStall = std::chrono::milliseconds(500);
 // A timer may be so late by itself.
 constexpr Duration kLateness = std::chrono::milliseconds(1);
+constexpr Duration kLeastInterval = std::chrono::milliseconds(100);
 
 std::uint64_t microseconds(Duration time) {
     return static_cast<std::uint64_t>(std::max<Duration::rep>(time.count(), 0)) / 1000;
@@ -62,6 +63,18 @@ verdict::Figures Meter::figures(Time now) const {
 void QueueMeter::tell(verdict::Figures& figures) const {
     figures[Figure::queue] = all_.us();
     figures[Figure::queue_at_loss] = at_loss_.us();
+}
+
+void CarriedMeter::add(Time now, std::uint64_t total, Duration round_trip) {
+    if (since_ != kNever && now - since_ < std::max(kLeastInterval, round_trip)) return;
+    if (since_ != kNever)
+        most_ = std::max(most_, static_cast<double>(total - total_) / seconds(now - since_));
+    since_ = now;
+    total_ = total;
+}
+
+void CarriedMeter::tell(verdict::Figures& figures) const {
+    figures[Figure::carried] = static_cast<std::uint64_t>(most_);
 }
 
 }  // namespace lambda::engine

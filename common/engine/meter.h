@@ -71,4 +71,18 @@ class QueueMeter {
     Mean all_, at_loss_;
 };
 
+// The most that was acknowledged in any of the intervals that follow each other, each of 100 ms and
+// of a round trip at least: acknowledgements may come in clumps.
+class CarriedMeter {
+  public:
+    // `total`: file bytes acknowledged by now.
+    void add(Time now, std::uint64_t total, Duration round_trip);
+    void tell(verdict::Figures& figures) const;
+
+  private:
+    Time since_ = kNever;
+    std::uint64_t total_ = 0;  // then
+    double most_ = 0;          // bytes a second
+};
+
 }  // namespace lambda::engine

@@ -111,6 +111,7 @@ class SendSide final : public End, private Links::Handler {
     Outcome outcome_;
     Meter meter_;
     QueueMeter queue_;
+    CarriedMeter carried_;
     verdict::Figures far_;  // the receiver's
     Time spent_told_{};
     std::uint64_t packets_told_ = 0;

@@ -101,7 +101,16 @@ bool SendSide::all_arrived() const {
 }
 
 void SendSide::sample(Time now) {
-    if (first_sent_ == kNever || !outcome_.series.due(now)) return;
+    if (first_sent_ == kNever) return;
+    std::uint64_t total = 0;
+    Duration round_trip{0};
+    for (const auto& stripe : stripes_) {
+        total += stripe->acked_bytes;
+        if (stripe->flow.rtt().known())
+            round_trip = std::max(round_trip, stripe->flow.rtt().smoothed());
+    }
+    carried_.add(now, total, round_trip);
+    if (!outcome_.series.due(now)) return;
     std::vector<std::uint64_t> totals;
     for (const auto& stripe : stripes_) totals.push_back(stripe->acked_bytes);
     outcome_.series.add(now, totals);
@@ -110,6 +119,7 @@ void SendSide::sample(Time now) {
 verdict::Figures SendSide::figures() const {
     verdict::Figures figures = meter_.figures(now_);
     queue_.tell(figures);
+    carried_.tell(figures);
     for (const auto& stripe : stripes_) {
         figures[Figure::sent] += stripe->packets;
         figures[Figure::lost] += stripe->lost;

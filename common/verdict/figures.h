@@ -40,8 +40,10 @@ enum class Figure : std::uint8_t {
     least_rtt,
     queue,          // mean of what round trips were longer than the least
     queue_at_loss,  // likewise, when losses were heard of
+    // Sender, in file bytes a second: the most that was acknowledged in 100 ms or a round trip.
+    carried,
 };
-constexpr std::size_t kFigures = static_cast<std::size_t>(Figure::queue_at_loss) + 1;
+constexpr std::size_t kFigures = static_cast<std::size_t>(Figure::carried) + 1;
 
 // As in JSON.
 const char* name_of(Figure figure);

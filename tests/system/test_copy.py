@@ -75,13 +75,13 @@ class Impostor:
     FACTS = ("files", "bytes", "failed", "links", "directories", "skipped", "unowned", "kept", "verified", "again",
              "sent", "lost", "repeated", "refused", "time", "adopted", "adoptedbytes", "mended", "deleted", "unsaid")
 
-    def __init__(self, case, key_of, lines):
+    def __init__(self, case, key_of, lines, port=0):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(os.path.join(key_of.state, "certificate.pem"),
                                      os.path.join(key_of.state, "key.pem"))
         self.replies = {"USER": ["331 Password"], "PASS": ["230 Welcome"], "MLST": ["550 No such file"],
                         "GRANT": [f"200 grant={'0' * 32};"], "COPY": lines}
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", port))
         self.port = self.listener.getsockname()[1]
         case.addCleanup(self.listener.close)
         threading.Thread(target=self.serve, daemon=True).start()

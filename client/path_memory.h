@@ -1,0 +1,44 @@
+// What a path carried last, so that the next transfer over it need not search its rate from the
+// bottom: at 100 ms that takes longer than 30 MB at 1 Gbit/s. A start at half of it is safe where
+// the round trip is what it was (after "Careful Resume" of the IETF's transport group, which
+// jumps as far), and the law goes on from there as from any other start. Kept for each server and
+// direction in the user's state. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/marks.h"
+#include "common/base/time.h"
+#include "common/base/units.h"
+
+namespace lambda::client {
+
+struct KnownPath {
+    BitRate carried;
+    Duration round_trip;
+    bool operator==(const KnownPath&) const = default;
+};
+
+// What a transfer starts at, over all stripes, where a connection shows `round_trip`; nothing: the
+// path is not the one that is known, or carried too little to be of use. Pure.
+std::optional<BitRate> start_of(const KnownPath& known, Duration round_trip);
+// What is known once a transfer carried so much. One that was short or had a slow disk says little:
+// what was known before fades by half. Pure.
+KnownPath learnt(const std::optional<KnownPath>& before, const KnownPath& now);
+
+class PathMemory {
+  public:
+    static PathMemory of_user();
+    explicit PathMemory(Marks marks) : marks_(std::move(marks)) {}
+
+    // `path`: its ends and direction. What is damaged is not known.
+    std::optional<KnownPath> find(const std::string& path) const;
+    // What can't be kept is not: the next transfer starts lower, and says nothing.
+    void keep(const std::string& path, const KnownPath& known) const;
+
+  private:
+    Marks marks_;
+};
+
+}  // namespace lambda::client

@@ -1,0 +1,68 @@
+"""A path that is known starts at half of what it carried (--initial-rate auto)."""
+
+import re
+import ssl
+import threading
+
+from harness import DONE, MIB
+from test_copy import CopyCase, Impostor
+
+UNKNOWN = 100_000_000  # bit/s
+
+
+class Listening(Impostor):
+    """In the place of a server that has stopped: what is offered to it, it refuses."""
+
+    def __init__(self, case, server):
+        self.offers = []
+        super().__init__(case, server, [], port=server.port)
+
+    def serve(self):
+        try:
+            while True:
+                plain, _ = self.listener.accept()
+                threading.Thread(target=self.speak, args=(plain,), daemon=True).start()
+        except OSError:
+            pass  # the test is over
+
+    def speak(self, plain):
+        try:
+            with self.encrypted(plain) as stream:
+                for line in stream.makefile("rb"):
+                    self.answer(stream, line)
+        except (OSError, ssl.SSLError):
+            pass  # the other end has left
+
+    def answer(self, stream, line):
+        self.offers += re.findall(rb"XFER .*;initial=(\d+);", line)
+        return super().answer(stream, line)
+
+
+class PathMemory(CopyCase):
+    def offered(self, listening, *arguments):
+        self.assertNotEqual(self.client(*arguments).code, DONE)
+        return int(listening.offers.pop())
+
+    def test_a_transfer_starts_at_half_of_what_the_last_one_carried(self):
+        server = self.server()
+        source = self.random_file("file", 64 * MIB)
+        there, back = server.url("file"), self.folder("back")
+        self.transfer("put", "--rate-limit", "800Mbit/s", source, there)
+        server.kill()
+        listening = Listening(self, server)
+        start = self.offered(listening, "put", source, there)
+        self.assertGreater(start, UNKNOWN)
+        self.assertLess(start, 450_000_000)
+        self.assertEqual(self.offered(listening, "put", "--rate-limit", "120Mbit/s", source, there), 120_000_000)
+        self.assertEqual(self.offered(listening, "put", "--initial-rate", "2Mbit/s", source, there), 2_000_000)
+        # The other direction is another path, and so is every other server.
+        self.assertEqual(self.offered(listening, "get", there, back), UNKNOWN)
+
+    def test_a_get_is_learnt_from_the_server_that_sends(self):
+        server = self.server()
+        self.random_file("file", 64 * MIB, folder="root")
+        self.transfer("get", "--rate-limit", "800Mbit/s", server.url("file"), self.folder("back"))
+        server.kill()
+        start = self.offered(Listening(self, server), "get", server.url("file"), self.folder("again"))
+        self.assertGreater(start, UNKNOWN)
+        self.assertLess(start, 450_000_000)
