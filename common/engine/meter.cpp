@@ -65,10 +65,12 @@ void QueueMeter::tell(verdict::Figures& figures) const {
     figures[Figure::queue_at_loss] = at_loss_.us();
 }
 
-void CarriedMeter::add(Time now, std::uint64_t total, Duration round_trip) {
+void CarriedMeter::add(Time now, std::uint64_t total, Duration round_trip, BitRate allowed) {
     if (since_ != kNever && now - since_ < std::max(kLeastInterval, round_trip)) return;
-    if (since_ != kNever)
-        most_ = std::max(most_, static_cast<double>(total - total_) / seconds(now - since_));
+    if (since_ != kNever) {
+        const double carried = static_cast<double>(total - total_) / seconds(now - since_);
+        most_ = std::max(most_, std::min(carried, allowed.bytes_per_second()));
+    }
     since_ = now;
     total_ = total;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/base/time.h"
+#include "common/base/units.h"
 #include "common/ports/clock.h"
 #include "common/sabul/rtt.h"
 #include "common/verdict/figures.h"
@@ -71,12 +72,13 @@ class QueueMeter {
     Mean all_, at_loss_;
 };
 
-// The most that was acknowledged in any of the intervals that follow each other, each of 100 ms and
-// of a round trip at least: acknowledgements may come in clumps.
+// The most that a path carried in any of the intervals that follow each other, each of 100 ms and
+// of a round trip at least. What stood still somewhere is acknowledged in one bunch, faster than
+// any path carries: no more counts than the law allows when the interval ends.
 class CarriedMeter {
   public:
     // `total`: file bytes acknowledged by now.
-    void add(Time now, std::uint64_t total, Duration round_trip);
+    void add(Time now, std::uint64_t total, Duration round_trip, BitRate allowed);
     void tell(verdict::Figures& figures) const;
 
   private:

@@ -109,7 +109,7 @@ void SendSide::sample(Time now) {
         if (stripe->flow.rtt().known())
             round_trip = std::max(round_trip, stripe->flow.rtt().smoothed());
     }
-    carried_.add(now, total, round_trip);
+    carried_.add(now, total, round_trip, rate_.rate());
     if (!outcome_.series.due(now)) return;
     std::vector<std::uint64_t> totals;
     for (const auto& stripe : stripes_) totals.push_back(stripe->acked_bytes);

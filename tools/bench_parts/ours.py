@@ -18,7 +18,9 @@ class Ours:
         if not self.client or not self.daemon:
             raise SystemExit("bench: lambda-ftp and lambda-ftpd were not built")
         self.root, self.state = os.path.join(folder, "root"), os.path.join(folder, "state")
-        for made in (self.root, self.state):
+        # What a client learns of hosts and paths is of this bench alone.
+        self.home = os.path.join(folder, "home")
+        for made in (self.root, self.state, self.home):
             os.makedirs(made, exist_ok=True)
         self.password = os.path.join(folder, "password")
         with open(self.password, "w", opener=lambda p, f: os.open(p, f, 0o600)) as file:
@@ -34,7 +36,7 @@ class Ours:
         def remote(name):
             return f"lambda://bench@$LAB_HOST_server/{name}"
         ends = [*sources, remote(target)] if verb == "put" else [*map(remote, sources), target]
-        return shell([self.client, verb, "--json", "--trust-new-host", "--password-file", self.password, *options,
+        return shell(["env", f"HOME={self.home}", self.client, verb, "--json", "--trust-new-host", "--password-file", self.password, *options,
                       *ends])
 
 

@@ -80,3 +80,28 @@ TEST_CASE("a thread that is woken before its time is not late") {
     CHECK(meter.figures(clock.at)[Figure::finish] == 3'000'000);
     CHECK(meter.figures(clock.at)[Figure::busy] == 0);
 }
+
+TEST_CASE("the most that a path carried is that of its best interval, and no bunch") {
+    const Time start = Time{} + 1h;
+    const auto carried = [](const CarriedMeter& meter) {
+        verdict::Figures figures;
+        meter.tell(figures);
+        return figures[Figure::carried];
+    };
+    CarriedMeter meter;
+    const BitRate allowed{8e9};
+    meter.add(start, 0, 1ms, allowed);
+    CHECK(carried(meter) == 0);
+    meter.add(start + 99ms, 50'000'000, 1ms, allowed);  // too short to tell
+    CHECK(carried(meter) == 0);
+    meter.add(start + 100ms, 50'000'000, 1ms, allowed);
+    CHECK(carried(meter) == 500'000'000);
+    meter.add(start + 200ms, 60'000'000, 1ms, allowed);
+    CHECK(carried(meter) == 500'000'000);
+    meter.add(start + 300ms, 140'000'000, 200ms, allowed);  // not a round trip
+    CHECK(carried(meter) == 500'000'000);
+    meter.add(start + 400ms, 200'000'000, 200ms, allowed);
+    CHECK(carried(meter) == 700'000'000);
+    meter.add(start + 500ms, 700'000'000, 1ms, allowed);  // 5 GB/s
+    CHECK(carried(meter) == 1'000'000'000);
+}
