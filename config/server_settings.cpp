@@ -108,7 +108,11 @@ void add_places(Schema& schema, ServerSettings& into) {
 }
 
 void add_transfers(Schema& schema, ServerSettings& into) {
-    schema.count({"stripes_max", "The most stripes of one transfer."}, into.stripes_max, {1, 64});
+    schema.count({"stripes_max",
+                  "The most stripes of one transfer. Beside others it has its part of 16 for each "
+                  "processor, and "
+                  "at least one."},
+                 into.stripes_max, {1, 64});
     schema.count({"transfers_max", "The most transfers at once; one more is answered 450."},
                  into.transfers_max, {1, 1024});
     schema.size({"memory",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "common/io/machine.h"
 #include "common/sabul/congestion/registry.h"
 #include "common/session/facts.h"
+#include "server/stripe_share.h"
 
 namespace lambda::server {
 namespace {
@@ -26,8 +28,10 @@ Reply refusal_of_terms(const Error& error) {
     return refusal(error.fault == Fault::unsupported ? 504 : 501, error);
 }
 
-session::Limits limits_of(const config::ServerSettings& settings, std::uint64_t memory) {
-    return session::Limits{.stripes = settings.stripes_max,
+session::Limits limits_of(const config::ServerSettings& settings, std::uint64_t memory,
+                          std::size_t running) {
+    const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+    return session::Limits{.stripes = stripe_share(settings.stripes_max, processors, running),
                            .highest_rate = settings.highest_rate,
                            .memory = memory,
                            .laws = sabul::law_names(),
@@ -167,13 +171,14 @@ std::variant<Transfers::Share, Reply> Transfers::take_share(const session::Terms
         return Reply{.code = 450, .lines = {"Too many transfers run; try later"}};
     }
     const Result<session::Terms> terms =
-        session::agree(wanted, limits_of(settings_, settings_.transfer_memory));
+        session::agree(wanted, limits_of(settings_, settings_.transfer_memory, running()));
     if (!terms) return refusal_of_terms(terms.error());
     const Result<void> law = sabul::check_law(terms->congestion);
     if (!law) return refusal_of_terms(law.error());
     const std::uint64_t memory = memory_.take(terms->memory);
     if (memory == 0) return Reply{.code = 450, .lines = {"No memory is left; try later"}};
-    const Result<session::Terms> bounded = session::agree(*terms, limits_of(settings_, memory));
+    const Result<session::Terms> bounded =
+        session::agree(*terms, limits_of(settings_, memory, running()));
     LAMBDA_ASSERT(bounded.ok());
     return Share{.terms = *bounded, .memory = memory};
 }

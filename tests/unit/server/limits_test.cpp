@@ -5,6 +5,7 @@
 #include "server/command_queue.h"
 #include "server/join_book.h"
 #include "server/memory_budget.h"
+#include "server/stripe_share.h"
 #include "tests/support/catch.h"
 
 namespace lambda::server {
@@ -32,6 +33,18 @@ session::Line line(std::string text) {
 }
 
 }  // namespace
+
+TEST_CASE("a transfer alone has all the stripes it asks for, and many have one each") {
+    CHECK(stripe_share(64, 2, 0) == 64);
+    CHECK(stripe_share(64, 2, 1) == 16);
+    CHECK(stripe_share(64, 2, 7) == 4);
+    CHECK(stripe_share(64, 2, 16) == 1);
+    CHECK(stripe_share(64, 2, 1000) == 1);
+    CHECK(stripe_share(64, 64, 15) == 64);
+    CHECK(stripe_share(64, 64, 63) == 16);
+    CHECK(stripe_share(2, 64, 1) == 2);
+    CHECK(stripe_share(1, 1, 1) == 1);
+}
 
 TEST_CASE("connections are counted in all and for each host") {
     Admission admission(3, 2);
