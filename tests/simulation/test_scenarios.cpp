@@ -181,6 +181,22 @@ TEST_CASE("Flows may be spread over round trips") {
     CHECK((*flows)[3].rtt == std::chrono::milliseconds(200));
 }
 
+TEST_CASE("Rates are spread over the flows without a size alone") {
+    FlowsScenario scenario;
+    scenario.duration = std::chrono::seconds(2);
+    for (const char* words :
+         {"law=fixed,rtt=10ms,initial=100Mbit/s", "law=fixed,rtt=10ms,initial=300Mbit/s",
+          "law=fixed,rtt=10ms,initial=50Mbit/s,size=1MB"}) {
+        const auto flow = parse_flow(words);
+        REQUIRE(flow.ok());
+        scenario.flows.push_back(flow->front());
+    }
+    const FlowsResult result = run_flows(scenario);
+    const double a = result.flows[0].mean_mbit, b = result.flows[1].mean_mbit;
+    REQUIRE(b > 2 * a);
+    CHECK(result.spread == Approx((b - a) / (b + a)).epsilon(1e-4));
+}
+
 TEST_CASE("A rank is Spearman's correlation with the order given") {
     const std::vector<RunResult> runs{
         {"a", two_flows(3, 0)}, {"b", two_flows(2, 0)}, {"c", two_flows(1, 0)}};

@@ -8,11 +8,11 @@
 //                                                   runs with their order here, the highest first
 // VALUE is METRIC, or RUN:METRIC for one of several runs; without RUN it is asked of each run, and
 // with a RUN that ends in * of each whose name begins so.
-// METRIC is sum_mbit, sum_cov, utilisation, jain, correlation, queue_mean_bytes, queue_mean_ms,
-// queue_p10_bytes, queue_p10_bdp or settled_ms (flows.h); or FIELD of a flow: flows[0].mean_mbit;
-// of the least or the greatest: min.cov, max.cov; the mean over flows of a law: reno.mean_mbit.
-// FIELD is mean_mbit, cov, lost_packets, sent_packets, stripes_jain, reached_ms or rtt_ms (in the
-// last bin). Pure.
+// METRIC is sum_mbit, sum_cov, utilisation, jain, spread, correlation, queue_mean_bytes,
+// queue_mean_ms, queue_p10_bytes, queue_p10_bdp or settled_ms (flows.h); or FIELD of a flow:
+// flows[0].mean_mbit; of the least or the greatest: min.cov, max.cov; the mean over flows of a law:
+// reno.mean_mbit. FIELD is mean_mbit, cov, lost_packets, sent_packets, stripes_jain, reached_ms or
+// rtt_ms (in the last bin). Pure.
 #pragma once
 
 #include <span>

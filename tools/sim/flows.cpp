@@ -232,11 +232,14 @@ void summarise(FlowsResult& result, const FlowsScenario& scenario) {
         return std::span(bins).subspan(from);
     };
     std::vector<double> means;
-    std::vector<float> sum;
-    for (FlowResult& flow : result.flows) {
+    std::vector<float> endless, sum;
+    for (std::size_t number = 0; number < result.flows.size(); ++number) {
+        FlowResult& flow = result.flows[number];
         flow.mean_mbit = mean(measured(flow.mbit));
         flow.cov = variation(measured(flow.mbit));
         means.push_back(flow.mean_mbit);
+        if (scenario.flows[number].bytes == 0)
+            endless.push_back(static_cast<float>(flow.mean_mbit));
         sum.resize(flow.mbit.size());
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += flow.mbit[i];
     }
@@ -244,6 +247,7 @@ void summarise(FlowsResult& result, const FlowsScenario& scenario) {
     result.sum_cov = variation(measured(sum));
     result.settled_ms = settled_ms(scenario, sum);
     result.jain = jain(means);
+    result.spread = variation(endless);
     result.utilisation = result.sum_mbit / payload_mbit(scenario.capacity);
     double correlations = 0;
     std::size_t pairs = 0;

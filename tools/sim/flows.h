@@ -73,6 +73,7 @@ struct FlowsResult {
     double sum_cov = 0;
     double utilisation = 0;  // of the capacity for file bytes in packets of 1,500 bytes
     double jain = 1;
+    double spread = 0;  // coefficient of variation of mean_mbit over the flows without a size
     double queue_mean_bytes = 0;
     double queue_mean_ms = 0;    // at the capacity of the beginning
     double queue_p10_bytes = 0;  // the standing queue

@@ -26,6 +26,7 @@ std::string json_of(const FlowsResult& result) {
     told["sum_cov"] = rounded(result.sum_cov);
     told["utilisation"] = rounded(result.utilisation);
     told["jain"] = rounded(result.jain);
+    told["spread"] = rounded(result.spread);
     told["queue_mean_bytes"] = rounded(result.queue_mean_bytes);
     told["queue_p10_bytes"] = rounded(result.queue_p10_bytes);
     told["correlation"] = rounded(result.correlation);
