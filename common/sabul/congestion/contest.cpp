@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace lambda::sabul {
 namespace {
 
-constexpr double kProbe = 0.25;      // of the rate, to see what becomes of the queue
-constexpr double kEmpty = 0.002;     // s
-constexpr double kLeastWindow = 10;  // RFC 6928
-constexpr double kPoor = 0.25;       // of the best: a window does not get more
-constexpr double kNearlyAll = 0.8;   // of the best, ...
-constexpr double kListened = 0.008;  // ... with less loss: they made room
-constexpr double kLossMemory = 3;    // s, and 30 rounds
+constexpr double kProbe = 0.25;       // of the rate, to see what becomes of the queue
+constexpr double kEmpty = 0.002;      // s
+constexpr double kLeastWindow = 10;   // RFC 6928
+constexpr double kPoor = 0.25;        // of the best: a window does not get more
+constexpr double kNearlyPoor = 0.75;  // of what is poor: rivals made room for so much
+constexpr double kNearlyAll = 0.8;    // of the best, ...
+constexpr double kListened = 0.008;   // ... with less loss: they made room
+constexpr double kLossMemory = 3;     // s, and 30 rounds
 constexpr Duration kPoorFor = std::chrono::seconds(3);
 constexpr int kPoorRounds = 10;
 constexpr Duration kTrial = std::chrono::seconds(5);
@@ -67,7 +69,15 @@ void Contest::step(Time now, double delivered, double queue, Duration round) {
     if (model_) return judge_model(now, round);
     if (share_ >= kPoor * terms_.best) poor_since_ = now;
     if (now - poor_since_ > kPoorFor + kPoorRounds * round && now >= next_model_)
-        begin_model(now, share_, round);
+        give_up_window(now, round);
+}
+
+void Contest::give_up_window(Time now, Duration round) {
+    const bool nearly = share_ >= kNearlyPoor * kPoor * terms_.best;
+    if (!nearly || !std::exchange(terms_.opens_again, false))
+        return begin_model(now, share_, round);
+    slow_start_ = true;
+    poor_since_ = now;
 }
 
 void Contest::begin_model(Time now, double rate, Duration round) {

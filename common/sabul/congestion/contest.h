@@ -1,7 +1,8 @@
 // How `sabul` holds a share beside flows that fill the queue (rival.h finds them).
 //
 // First by a CUBIC window (RFC 9438), as one more of them. Where that has next to nothing after
-// seconds, loss is not what the others listen to: then by the model of BBR, as another of those. If
+// seconds, loss is not what the others listen to: then by the model of BBR, as another of those. A
+// window that is only just poor opens once more before: it met a full queue, perhaps. If
 // the path is nearly ours after that, and loses little, they did listen, and the window it is
 // again.
 //
@@ -21,9 +22,10 @@ namespace lambda::sabul {
 
 // What a contest begins with, and what it leaves for the next.
 struct ContestTerms {
-    double rate = 0;       // bytes a second
-    double best = 0;       // what the path once gave us, bytes a second
-    bool newcomer = true;  // open the window as a newcomer's
+    double rate = 0;          // bytes a second
+    double best = 0;          // what the path once gave us, bytes a second
+    bool newcomer = true;     // open the window as a newcomer's ...
+    bool opens_again = true;  // ... and once more, if that was not quite enough
     bool by_model = false;
     Duration stay = std::chrono::seconds(10);
 };
@@ -49,6 +51,7 @@ class Contest {
   private:
     void plan_probe(Time now, Duration round);
     void probe(Time now, double queue, Duration round);
+    void give_up_window(Time now, Duration round);
     void begin_model(Time now, double rate, Duration round);
     void judge_model(Time now, Duration round);
     bool probing(Time now) const { return now >= probe_from_ && now < probe_to_; }

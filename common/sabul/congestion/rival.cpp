@@ -92,7 +92,7 @@ bool Rival::judge_challenge(Time now, double queue, Duration round) {
         best_ *= kForgive;  // ours may be a share like others'
         return false;
     }
-    terms_ = {.rate = challenge_rate_, .best = best_, .newcomer = false};
+    terms_ = {.rate = challenge_rate_, .best = best_};
     return true;
 }
 

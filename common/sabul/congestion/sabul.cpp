@@ -72,7 +72,8 @@ void Sabul::set_rate(Time now, double rate) {
     rates_.set(now, rate_);
 }
 
-// After a silence the path may be another one.
+// After a silence the path may be another one. What it carried long ago says no more of it than
+// what it carried before the silence.
 void Sabul::restart(Time now) {
     starting_ = true;
     best_round_ = 0;
@@ -80,7 +81,7 @@ void Sabul::restart(Time now) {
     flat_rounds_ = full_acks_ = 0;
     losses_.clear();
     for (Stripe& stripe : stripes_) stripe.passages.clear();
-    set_rate(now, std::max(rate_ / 4, settings_.initial.bytes_per_second()));
+    set_rate(now, std::max(rate_ / 4, std::min(rate_, settings_.initial.bytes_per_second())));
 }
 
 void Sabul::on_ack(const AckSample& sample) {

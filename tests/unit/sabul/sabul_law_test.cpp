@@ -228,6 +228,23 @@ TEST_CASE("sabul: a stripe whose feedback is held up still carries its share") {
     }
 }
 
+TEST_CASE("sabul: after a silence it goes on from no more than it had, wherever it began") {
+    Sabul law({.initial = BitRate{500e6}});
+    FluidPath path;
+    path.capacity = 6.25e6;
+    path.queue_limit = 0.3e6;
+    path.run(law, 10s);
+    const double before = law.rate().bytes_per_second();
+    REQUIRE(before < 1.5 * path.capacity);
+    path.held_from = path.now();
+    path.held_to = path.now() + 2s;
+    path.run(law, 1990ms);
+    REQUIRE_FALSE(law.starting());
+    path.run(law, 20ms);
+    CHECK(law.starting());
+    CHECK(law.rate().bytes_per_second() < 3 * before);  // the start grows by 2.4
+}
+
 TEST_CASE("sabul: a rate that is not used does not grow") {
     Sabul law({.initial = BitRate{400e6}});
     FluidPath path;
