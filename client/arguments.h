@@ -46,7 +46,8 @@ struct Arguments {
     transfer::WalkRecord walk;  // put, get, sync: what of trees is taken, and how
     transfer::SyncRecord plan;  // sync: what is to become of what stands there
     TrialOptions trial;
-    RangeOptions range;  // put, get
+    RangeOptions range;        // put, get
+    std::uint16_t beside = 1;  // transfers that this process has on the path, this one with them
     bool json = false;
     bool quiet = false;
     bool verbose = false;

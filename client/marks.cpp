@@ -1,5 +1,6 @@
 #include "client/marks.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,10 @@ Result<void> Marks::keep(const std::string& known_by, const std::string& text,
     auto written = write_atomically(file_of(known_by), head_of(known_by) + text);
     if (written) remove_old(now);
     return written;
+}
+
+void Marks::renew(const std::string& known_by) const {
+    ::utimensat(AT_FDCWD, file_of(known_by).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 void Marks::drop(const std::string& known_by) const {

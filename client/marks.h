@@ -28,6 +28,8 @@ class Marks {
     // What is torn, of another or no file is no mark. `now`: of the system's clock.
     std::optional<std::string> find(const std::string& known_by, std::time_t now) const;
     Result<void> keep(const std::string& known_by, const std::string& text, std::time_t now) const;
+    // As if it had been kept just now.
+    void renew(const std::string& known_by) const;
     void drop(const std::string& known_by) const;
 
   private:

@@ -5,6 +5,7 @@
 // direction in the user's state. One thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,8 @@ struct KnownPath {
     bool operator==(const KnownPath&) const = default;
 };
 
+// Of what a mark or a peer says; nothing: it tells nothing, or makes no sense. Pure.
+std::optional<KnownPath> known_path(std::uint64_t bits_per_second, std::uint64_t round_trip_us);
 // What a transfer starts at, over all stripes, where a connection shows `round_trip`; nothing: the
 // path is not the one that is known, or carried too little to be of use. Pure.
 std::optional<BitRate> start_of(const KnownPath& known, Duration round_trip);
@@ -34,7 +37,7 @@ class PathMemory {
 
     // `path`: its ends and direction. What is damaged is not known.
     std::optional<KnownPath> find(const std::string& path) const;
-    // What can't be kept is not: the next transfer starts lower, and says nothing.
+    // What is of use. What can't be kept is not: the next transfer starts lower, and says nothing.
     void keep(const std::string& path, const KnownPath& known) const;
 
   private:

@@ -7,21 +7,24 @@
 
 namespace lambda::client {
 
-PathStart::PathStart(const Plan& plan, const config::ClientSettings& settings) {
-    if (plan.trial || settings.initial_rate.bits_per_second > 0) return;
+PathStart::PathStart(const Plan& plan, const config::ClientSettings& settings, std::uint16_t beside)
+    : beside_(beside) {
+    if (plan.trial || settings.initial_rate.bits_per_second > 0 ||
+        settings.congestion != session::Terms{}.congestion)
+        return;
     const bool put = plan.direction == session::Direction::put;
     // Hosts that share a home have paths of their own.
     path_ = (put ? "put " : "get ") + host_name() + " " + plan.server.endpoint();
 }
 
-void PathStart::apply(const Connection& connection, session::Terms& terms) const {
+void PathStart::apply(const Connection& connection, BitRate limit, session::Terms& terms) const {
     if (!path_) return;
     const auto known = PathMemory::of_user().find(*path_);
     const auto round_trip = connection.round_trip();
     const auto start = known && round_trip ? start_of(*known, *round_trip) : std::nullopt;
     if (!start) return;
-    const BitRate highest = terms.highest_rate;
-    terms.initial_rate = highest.bits_per_second > 0 ? std::min(*start, highest) : *start;
+    const BitRate part{start->bits_per_second / beside_};
+    terms.initial_rate = lower(std::max(part, terms.initial_rate), limit);
 }
 
 void PathStart::learn(const engine::Outcome& outcome) const {
@@ -29,9 +32,8 @@ void PathStart::learn(const engine::Outcome& outcome) const {
     const verdict::Figures& sender = outcome.evidence.sender;
     const std::uint64_t carried = sender[verdict::Figure::carried];
     const std::uint64_t us = sender[verdict::Figure::least_rtt];
-    if (carried == 0 || us == 0) return;
-    PathMemory::of_user().keep(*path_, {.carried = BitRate{8.0 * static_cast<double>(carried)},
-                                        .round_trip = std::chrono::microseconds(us)});
+    if (carried > UINT64_MAX / 8) return;
+    if (const auto known = known_path(8 * carried, us)) PathMemory::of_user().keep(*path_, *known);
 }
 
 }  // namespace lambda::client

@@ -175,8 +175,8 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     }
     RateSchedule schedule(arguments.settings, arguments.rate_file);
     if (const auto looked = schedule.look(); !looked) return looked.error();
-    session::Offer offer =
-        make_offer(plan, arguments.settings, schedule.limit(minute_of_day()), schedule.moves());
+    const BitRate limit = schedule.limit(minute_of_day());
+    session::Offer offer = make_offer(plan, arguments.settings, limit, schedule.moves());
     offer.replaces = token;
     offer.terms.receipt = receipt != nullptr;
     offer.terms.sha256 = arguments.sha256;
@@ -203,8 +203,8 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (const auto settled = settle_patterns(**connection, plan); !settled) return settled.error();
     if (const auto settled = settle_kind(**connection, plan); !settled) return settled.error();
     if (const auto settled = settle_range(**connection, plan); !settled) return settled.error();
-    const PathStart path(plan, arguments.settings);
-    path.apply(**connection, offer.terms);
+    const PathStart path(plan, arguments.settings, arguments.beside);
+    path.apply(**connection, limit, offer.terms);
     const auto agreement = dialling::agree(**connection, offer, plan.remote_target);
     if ((*connection)->logged_in()) report.session_stands();
     if (!agreement) return agreement.error();

@@ -96,8 +96,10 @@ Transfers::Transfers(const config::ServerSettings& settings, std::uint64_t first
       memory_(settings.memory, settings.transfer_memory, settings.transfers_max) {}
 
 std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
+    std::size_t leaving = 0;
     if (!request.offer.replaces.empty()) {
         if (const auto old = book_.find(request.offer.replaces)) {
+            leaving = transfers_.count(*old);
             stop(*old, Error{.fault = Fault::cut,
                              .message = "the client came back with another session",
                              .path = {},
@@ -105,7 +107,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
                              .remedy = {}});
         }
     }
-    auto share = take_share(request.offer.terms);
+    auto share = take_share(request.offer.terms, running() - leaving);
     if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
     auto& [terms, memory] = std::get<Share>(share);
 
@@ -166,25 +168,26 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     return OpenedTransfer{.number = number, .agreement = std::move(agreement)};
 }
 
-std::variant<Transfers::Share, Reply> Transfers::take_share(const session::Terms& wanted) {
+std::variant<Transfers::Share, Reply> Transfers::take_share(const session::Terms& wanted,
+                                                            std::size_t others) {
     if (running() >= settings_.transfers_max) {
         return Reply{.code = 450, .lines = {"Too many transfers run; try later"}};
     }
     const Result<session::Terms> terms =
-        session::agree(wanted, limits_of(settings_, settings_.transfer_memory, running()));
+        session::agree(wanted, limits_of(settings_, settings_.transfer_memory, others));
     if (!terms) return refusal_of_terms(terms.error());
     const Result<void> law = sabul::check_law(terms->congestion);
     if (!law) return refusal_of_terms(law.error());
     const std::uint64_t memory = memory_.take(terms->memory);
     if (memory == 0) return Reply{.code = 450, .lines = {"No memory is left; try later"}};
     const Result<session::Terms> bounded =
-        session::agree(*terms, limits_of(settings_, memory, running()));
+        session::agree(*terms, limits_of(settings_, memory, others));
     LAMBDA_ASSERT(bounded.ok());
     return Share{.terms = *bounded, .memory = memory};
 }
 
 std::variant<Transfers::Share, Reply> Transfers::reserve(const session::Terms& wanted) {
-    auto share = take_share(wanted);
+    auto share = take_share(wanted, running());
     if (std::holds_alternative<Share>(share)) ++dialled_;
     return share;
 }

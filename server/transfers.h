@@ -110,7 +110,9 @@ class Transfers {
         std::function<void(const mover::Outcome&)> ended;
         std::optional<Held> held{};
     };
-    std::variant<Share, session::Reply> take_share(const session::Terms& wanted);
+    // `others`: how many transfers will run beside it.
+    std::variant<Share, session::Reply> take_share(const session::Terms& wanted,
+                                                   std::size_t others);
     void end(std::uint64_t number);
     void look_whether_idle();
 

@@ -140,6 +140,7 @@ class ClientCarrier final : public Carrier {
         const std::uint64_t rings =
             job_.settings.memory > kBesideRings ? job_.settings.memory - kBesideRings : 0;
         arguments.settings.memory = kBesideRings + std::max(kLeastOfLane, rings / job_.lanes);
+        arguments.beside = job_.lanes;
         arguments.password_file = access_.password_file;
         arguments.source_password_file = job_.source_password_file;
         arguments.connect = job_.connect;

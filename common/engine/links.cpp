@@ -1,6 +1,7 @@
 #include "common/engine/links.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/assert.h"
 
@@ -32,17 +33,19 @@ void Links::poll(Time now, Handler& handler) {
         link.epoch = joined->epoch;
         link.dialled = std::max(link.dialled, link.epoch);
         link.heard = now;
+        link.silent = false;
         link.pause = Duration{0};
         dead_since_ = kNever;
         handler.on_link(joined->stripe, again);
     }
     for (std::uint16_t stripe = 0; stripe < links_.size(); ++stripe) {
-        const Link& link = links_[stripe];
+        Link& link = links_[stripe];
         const bool stood = link.channel != nullptr;
         if (stood) read(stripe, now, handler);
+        const bool silent = stood && now - link.heard > link.patience;
+        if (silent && !std::exchange(link.silent, true)) handler.on_link_silent(stripe);
         // One that ended just now may have said that all is done: the next poll dials it.
-        const bool missing = !stood || now - link.heard > link.patience;
-        if (dials_ && missing && now >= link.dial_again) dial(stripe, now);
+        if (dials_ && (!stood || silent) && now >= link.dial_again) dial(stripe, now);
     }
 }
 
@@ -52,6 +55,7 @@ void Links::read(std::uint16_t stripe, Time now, Handler& handler) {
     for (ByteView bytes = link.channel->receive(); !bytes.empty() && sound;
          bytes = link.channel->receive()) {
         link.heard = now;
+        link.silent = false;
         link.framer.put(bytes);
         while (const auto frame = link.framer.next()) {
             if (!handler.on_frame(stripe, *frame)) {
@@ -84,9 +88,12 @@ void Links::set_patience(std::uint16_t stripe, Duration round_trip) {
 }
 
 std::uint16_t Links::primary() const {
-    std::uint16_t stripe = 0;
-    while (stripe < links_.size() && !alive(stripe)) ++stripe;
-    return stripe;
+    std::uint16_t lives = stripes();
+    for (std::uint16_t stripe = 0; stripe < stripes(); ++stripe) {
+        if (heard(stripe)) return stripe;
+        if (alive(stripe)) lives = std::min(lives, stripe);
+    }
+    return lives;
 }
 
 bool Links::ready(std::uint16_t stripe) {

@@ -22,6 +22,9 @@ class Links {
         virtual void on_link(std::uint16_t stripe, bool again) = 0;
         // The connection is gone and none has taken its place yet.
         virtual void on_link_lost(std::uint16_t stripe) = 0;
+        // It stands and says nothing for longer than its patience: what was given to it may never
+        // arrive.
+        virtual void on_link_silent(std::uint16_t stripe) = 0;
         // False: malformed; the connection ends.
         virtual bool on_frame(std::uint16_t stripe, const sabul::Frame& frame) = 0;
     };
@@ -35,8 +38,11 @@ class Links {
 
     bool alive(std::uint16_t stripe) const { return links_[stripe].channel != nullptr; }
     bool any_alive() const { return primary() < links_.size(); }
-    // The lowest stripe that lives; stripes() where none does.
+    // The lowest stripe that lives and is not silent, or that lives if none is heard; stripes()
+    // where none lives.
     std::uint16_t primary() const;
+    // Whether something was heard of it within its patience, when polled last.
+    bool heard(std::uint16_t stripe) const { return alive(stripe) && !links_[stripe].silent; }
     std::uint16_t stripes() const { return static_cast<std::uint16_t>(links_.size()); }
     // Whether a frame can be given now.
     bool ready(std::uint16_t stripe);
@@ -54,8 +60,9 @@ class Links {
         std::uint32_t epoch = 0;    // of the channel
         std::uint32_t dialled = 0;  // the highest epoch asked for
         Time heard{};
-        Time dial_again{};  // not before
-        Duration pause{0};  // between dials; doubles
+        bool silent = false;  // for longer than `patience`
+        Time dial_again{};    // not before
+        Duration pause{0};    // between dials; doubles
         Duration patience = std::chrono::seconds(1);
     };
     void read(std::uint16_t stripe, Time now, Handler& handler);

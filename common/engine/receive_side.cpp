@@ -268,20 +268,24 @@ void ReceiveSide::sample() {
     outcome_.series.add(now_, totals);
 }
 
-// A few times a second, and once with the end: ahead of the record that tells it. It is the client
-// that judges.
+// A few times a second, and once with the end: on each link ahead of the record that tells it. It
+// is the client that judges.
 void ReceiveSide::tell_spent() {
     if (setup_.is_client) return;
     const bool last = sink_.finished() && !finish_told_;
+    if ((!last && now_ - spent_told_ < kSpentEvery) || !meter_.running()) return;
     const std::uint16_t primary = links_.primary();
-    if ((!last && now_ - spent_told_ < kSpentEvery) || !meter_.running() ||
-        primary == links_.stripes() || !links_.ready(primary))
-        return;
-    finish_told_ = finish_told_ || last;
-    spent_told_ = now_;
     frame_.clear();
     sabul::append_spent(frame_, figures().values());
-    links_.send(primary, frame_);
+    bool told = false;
+    for (std::uint16_t stripe = 0; stripe < links_.stripes(); ++stripe) {
+        if ((!last && stripe != primary) || !links_.ready(stripe)) continue;
+        links_.send(stripe, frame_);
+        told = true;
+    }
+    if (!told) return;
+    finish_told_ = finish_told_ || last;
+    spent_told_ = now_;
 }
 
 // ---- packets

@@ -59,6 +59,7 @@ class ReceiveSide final : public End, private Links::Handler {
     // Links::Handler
     void on_link(std::uint16_t stripe, bool again) override;
     void on_link_lost(std::uint16_t stripe) override;
+    void on_link_silent(std::uint16_t) override { set_.on_links_changed(); }
     bool on_frame(std::uint16_t stripe, const sabul::Frame& frame) override;
 
     bool receive(ports::DatagramSocket& socket);

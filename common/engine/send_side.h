@@ -35,6 +35,7 @@ class SendSide final : public End, private Links::Handler {
     // Links::Handler
     void on_link(std::uint16_t stripe, bool again) override;
     void on_link_lost(std::uint16_t stripe) override;
+    void on_link_silent(std::uint16_t) override { set_.on_links_changed(); }
     bool on_frame(std::uint16_t stripe, const sabul::Frame& frame) override;
 
     // send_feedback.cpp

@@ -29,11 +29,12 @@ bool SetChannel::send_piece(Links& links) {
     const bool spread = out_.sent() < kSpread;
     std::uint16_t stripe = links.primary();
     if (stripe == links.stripes()) return false;
-    if (spread) {
-        std::uint16_t tried = 0;
+    if (spread) {  // where something is heard, or else where one lives
+        std::uint16_t tried = 0, next = 0;
         do {
-            stripe = turn_++ % links.stripes();
-        } while (!links.ready(stripe) && ++tried < links.stripes());
+            next = turn_++ % links.stripes();
+        } while (!(links.heard(next) && links.ready(next)) && ++tried < links.stripes());
+        if (tried < links.stripes()) stripe = next;
     }
     if (!links.ready(stripe)) return false;
     frame_.clear();

@@ -22,8 +22,9 @@ class SetChannel {
     bool broken() const { return in_.broken(); }
     // The peer sends more than it may have under way, or takes nothing of what it asked for.
     bool flooded() const { return in_.flooded() || out_.unheard(); }
-    // A link came or went: what was not consumed goes again, and so does the word of what was. A
-    // peer that missed it has perhaps no room to say anything that would call for the next one.
+    // A link came, went or fell silent: what was not consumed goes again, and so does the word of
+    // what was. A peer that missed it has perhaps no room to say anything that would call for the
+    // next one.
     void on_links_changed() {
         out_.rewind();
         in_.tell_again();
@@ -36,8 +37,8 @@ class SetChannel {
 
   private:
     // The names of many small files are more than a connection takes in its first round trips, and
-    // would hold back the files: as many as there are begin side by side. Then one is enough, and a
-    // link that stands still holds up nothing.
+    // would hold back the files: as many as there are begin side by side. Then one is enough, and
+    // the others may stand still.
     static constexpr std::uint64_t kSpread = 4u << 20;
     static constexpr std::size_t kSpreadPiece = 4096;
     bool send_piece(Links& links);

@@ -14,6 +14,10 @@
 namespace lambda::io {
 namespace {
 
+// Each thing in hand may hold two open, its file and the directory that it is the only one of; and
+// as many again as are in hand may have their names and still hold their directories.
+constexpr std::size_t kOfFilesToOpen = 6;
+
 std::size_t files_to_open() {
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
@@ -32,7 +36,8 @@ void close_all_but_one(std::vector<Made>& named) {
 
 std::atomic<std::size_t> Finisher::in_hand_ = 0;
 
-Finisher::Finisher(Done done) : done_(std::move(done)), most_in_hand_(files_to_open() / 3) {
+Finisher::Finisher(Done done)
+    : done_(std::move(done)), most_in_hand_(files_to_open() / kOfFilesToOpen) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

@@ -1,9 +1,10 @@
 // Makes durable what was made, and gives small files their names. Two threads, so that names are
 // given while the disk is waited for: one flushes (flusher.h), and what it flushed the other names;
 // the next flush covers these names too, and only then are they told as done. Bounds: kMostWaiting
-// things in each of four places (waiting, being flushed, flushed, being named) and a third of the
+// things in each of four places (waiting, being flushed, flushed, being named) and a sixth of the
 // files that the process may open, for all finishers together, of which each is sure of a few; of
-// what is named, with no file open, what came of two more such places while one flush lasts.
+// what is named, with no more than its directory open, what came of two more such places while one
+// flush lasts. So two thirds of the files are open at most.
 #pragma once
 
 #include <atomic>

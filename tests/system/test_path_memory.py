@@ -55,6 +55,11 @@ class PathMemory(CopyCase):
         self.assertLess(start, 450_000_000)
         self.assertEqual(self.offered(listening, "put", "--rate-limit", "120Mbit/s", source, there), 120_000_000)
         self.assertEqual(self.offered(listening, "put", "--initial-rate", "2Mbit/s", source, there), 2_000_000)
+        # By the hour, too; and what is to be compared starts the same each time.
+        hours = "00:00-12:00 130Mbit/s, 12:00-24:00 130Mbit/s"
+        self.assertEqual(self.offered(listening, "put", "--rate-limit", hours, source, there), 130_000_000)
+        for law in "fixed", "cubic", "background":
+            self.assertEqual(self.offered(listening, "put", "--congestion", law, source, there), UNKNOWN)
         # The other direction is another path, and so is every other server.
         self.assertEqual(self.offered(listening, "get", there, back), UNKNOWN)
 

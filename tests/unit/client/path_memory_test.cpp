@@ -1,5 +1,7 @@
 #include "client/path_memory.h"
 
+#include <filesystem>
+
 #include "tests/support/catch.h"
 #include "tests/unit/client/scratch.h"
 
@@ -32,6 +34,16 @@ TEST_CASE("a path that carried little starts as one that nobody knows") {
     CHECK(start_of(known(202e6, milliseconds(10)), milliseconds(10)) == BitRate{101e6});
 }
 
+TEST_CASE("figures that make no sense are no path") {
+    CHECK(known_path(1, 1) == known(1, microseconds(1)));
+    CHECK(known_path(1'000'000'000'000, 60'000'000) == known(1e12, std::chrono::minutes(1)));
+    CHECK(!known_path(0, 1));
+    CHECK(!known_path(1, 0));
+    CHECK(!known_path(1'000'000'000'001, 1));
+    CHECK(!known_path(1, 60'000'001));
+    CHECK(!known_path(UINT64_MAX, UINT64_MAX));
+}
+
 TEST_CASE("more is learnt at once, less bit by bit, and another path anew") {
     const KnownPath before = known(1e9, milliseconds(100));
     const KnownPath more = known(2e9, milliseconds(90));
@@ -57,6 +69,28 @@ TEST_CASE("what is kept of a path is found again, of that path alone") {
     CHECK(paths.find("put a") == known(1.05e9, milliseconds(10)));
     paths.keep("put a", known(1e6, milliseconds(10)));
     CHECK(paths.find("put a") == known(0.525e9, milliseconds(10)));
+}
+
+TEST_CASE("a path is kept while it is of use, and as long as it is used") {
+    const Scratch scratch;
+    const Marks marks(scratch / "paths", "path");
+    const PathMemory paths(marks);
+    const std::time_t now = std::time(nullptr), later = now + Marks::kLongest;
+    paths.keep("put a", known(150e6, milliseconds(100)));
+    CHECK(!marks.find("put a", now));
+    paths.keep("put a", known(300e6, milliseconds(100)));
+    paths.keep("put a", known(1e6, milliseconds(100)));  // that it faded is of use
+    CHECK(paths.find("put a") == known(150e6, milliseconds(100)));
+    paths.keep("put a", known(1e6, milliseconds(100)));
+    CHECK(paths.find("put a") == known(150e6, milliseconds(100)));
+    paths.keep("put a", known(1e9, milliseconds(100)));
+    for (const auto& file : std::filesystem::directory_iterator(scratch / "paths"))
+        std::filesystem::last_write_time(
+            file, std::filesystem::file_time_type::clock::now() - std::chrono::days(29));
+    CHECK(!marks.find("put a", now + std::chrono::seconds(std::chrono::days(2)).count()));
+    paths.keep("put a", known(1.01e9, milliseconds(100)));
+    CHECK(marks.find("put a", later - 60));
+    CHECK(paths.find("put a") == known(1e9, milliseconds(100)));
 }
 
 TEST_CASE("a path of which something damaged is kept is not known") {

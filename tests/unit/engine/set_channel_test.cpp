@@ -19,6 +19,7 @@ constexpr Time kStart = Time(std::chrono::hours(1));
 struct Wire {
     std::vector<std::byte> taken;
     bool alive = true;
+    std::vector<std::byte> says{};  // with the next poll
 };
 
 class WireEnd final : public ports::FeedbackChannel {
@@ -28,11 +29,15 @@ class WireEnd final : public ports::FeedbackChannel {
         wire_.taken.insert(wire_.taken.end(), frame.begin(), frame.end());
         return true;
     }
-    ByteView receive() override { return {}; }
+    ByteView receive() override {
+        said_ = std::exchange(wire_.says, {});
+        return said_;
+    }
     bool alive() const override { return wire_.alive; }
 
   private:
     Wire& wire_;
+    std::vector<std::byte> said_;
 };
 
 // One end of a set stream, whose links are replaced by the test.
@@ -59,6 +64,7 @@ class End final : public ports::FeedbackSource, private Links::Handler {
         }
     }
     void pump() { set.pump(links_, true); }
+    void poll(Duration later) { links_.poll(kStart + later, *this); }
 
     SetChannel set;
 
@@ -67,6 +73,7 @@ class End final : public ports::FeedbackSource, private Links::Handler {
     void dial(std::uint16_t, std::uint32_t) override {}
     void on_link(std::uint16_t, bool) override { set.on_links_changed(); }
     void on_link_lost(std::uint16_t) override { set.on_links_changed(); }
+    void on_link_silent(std::uint16_t) override { set.on_links_changed(); }
     bool on_frame(std::uint16_t, const sabul::Frame&) override { return true; }
 
     std::optional<ports::Joined> joined_;
@@ -163,6 +170,41 @@ TEST_CASE("a link that is gone holds up what the others brought until it comes a
         REQUIRE(record);
         REQUIRE(std::get<transfer::WantRecord>(*record).name == name);
     }
+}
+
+TEST_CASE(
+    "what a silent link has not brought goes again where something is heard, and so does the "
+    "rest") {
+    End from(3), to(3);
+    std::array<Wire, 3> wires;
+    for (std::uint16_t stripe = 0; stripe < 3; ++stripe) from.connect(wires[stripe], stripe);
+    std::vector<std::string> names;
+    const auto put_some = [&] {
+        for (int i = 0; i < 100; ++i) {
+            names.push_back(std::to_string(names.size()) + std::string(200, 'n'));
+            from.set.out().put(transfer::WantRecord{names.back()});
+        }
+    };
+    put_some();
+    from.pump();
+    // Two say nothing for longer than a second, one does.
+    sabul::append_stream_ack(wires[1].says, 0);
+    from.poll(std::chrono::milliseconds(900));
+    from.poll(std::chrono::milliseconds(1100));
+    const std::size_t before = wires[0].taken.size() + wires[2].taken.size();
+    put_some();
+    from.pump();
+    CHECK(wires[0].taken.size() + wires[2].taken.size() == before);
+    to.take(wires[1]);
+    for (const std::string& name : names) {
+        const auto record = to.set.next();
+        REQUIRE(record);
+        REQUIRE(std::get<transfer::WantRecord>(*record).name == name);
+    }
+    // Once nobody is heard, any that lives will do.
+    from.poll(std::chrono::milliseconds(2500));
+    from.pump();
+    CHECK(wires[0].taken.size() > before / 2);
 }
 
 TEST_CASE("a peer that sends what lies behind a gap for ever floods") {
