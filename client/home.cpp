@@ -9,8 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-
-#include "common/io/root.h"
+#include <memory>
 
 namespace lambda::client {
 namespace {
@@ -22,13 +21,18 @@ std::string base_directory(const char* variable, const char* otherwise) {
     return home_directory() + otherwise + "/lambda-ftp";
 }
 
-Result<void> write_all(int fd, std::string_view content, const std::string& path) {
+Result<void> put_all(int fd, std::string_view content, const std::string& path) {
     while (!content.empty()) {
         const ssize_t written = ::write(fd, content.data(), content.size());
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) return errno_error(Fault::file, "cannot write", path, errno);
         content.remove_prefix(static_cast<std::size_t>(written));
     }
+    return {};
+}
+
+Result<void> write_all(int fd, std::string_view content, const std::string& path) {
+    if (auto put = put_all(fd, content, path); !put) return put;
     if (::fsync(fd) != 0) return errno_error(Fault::file, "cannot write", path, errno);
     return {};
 }
@@ -102,6 +106,28 @@ Result<void> write_atomically(const std::string& path, std::string_view content)
     }
     if (!written) ::unlink(temporary.c_str());
     return written;
+}
+
+OutputPlace output_place(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return {path, true};
+    if (!S_ISREG(status.st_mode)) return {path, false};
+    const std::unique_ptr<char, decltype(&std::free)> behind(::realpath(path.c_str(), nullptr),
+                                                             &std::free);
+    return {behind ? behind.get() : path, true};
+}
+
+Result<io::Descriptor> open_output(const std::string& path) {
+    io::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file) return errno_error(Fault::file, "cannot write", path, errno);
+    return file;
+}
+
+Result<void> write_output(const std::string& path, std::string_view content) {
+    const OutputPlace place = output_place(path);
+    if (place.replaced) return write_atomically(place.path, content);
+    const auto file = open_output(place.path);
+    return file ? put_all(file->get(), content, path) : Result<void>(file.error());
 }
 
 }  // namespace lambda::client

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/base/result.h"
+#include "common/io/root.h"
 
 namespace lambda::client {
 
@@ -25,5 +26,17 @@ Result<std::string> read_small_file(const std::string& path, std::size_t limit,
 
 // Through a temporary file, synchronised and renamed: a reader sees the old or the new content.
 Result<void> write_atomically(const std::string& path, std::string_view content);
+
+// Where what a user names as an output goes: behind links; what stands there and is no file, a pipe
+// or a device, is written to as it is, and never replaced.
+struct OutputPlace {
+    std::string path;
+    bool replaced = true;
+};
+OutputPlace output_place(const std::string& path);
+// For writing, as it is.
+Result<io::Descriptor> open_output(const std::string& path);
+// The whole output, by write_atomically() where it is a file.
+Result<void> write_output(const std::string& path, std::string_view content);
 
 }  // namespace lambda::client

@@ -1,5 +1,6 @@
 #include "client/left_over.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,8 +48,16 @@ Result<std::string> write_left_over(const std::string& file,
     if (!path) return path;
     std::string content;
     for (const std::string& source : sources) (content += source) += '\0';
-    if (auto written = write_atomically(*path, content); !written) return written.error();
+    if (auto written = write_output(*path, content); !written) return written.error();
     return path;
+}
+
+Result<void> empty_left_over(const std::string& file) {
+    struct stat status {};
+    if (file.empty() || ::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_size == 0)
+        return {};
+    return write_output(file, {});
 }
 
 }  // namespace lambda::client

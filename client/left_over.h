@@ -13,5 +13,7 @@ namespace lambda::client {
 // hundred stay. Returns where.
 Result<std::string> write_left_over(const std::string& file,
                                     const std::vector<std::string>& sources);
+// All is done: what an earlier run listed in `file` is not left over any more. No file stays none.
+Result<void> empty_left_over(const std::string& file);
 
 }  // namespace lambda::client

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "client/known_hosts.h"
+#include "client/number_option.h"
 #include "client/sources.h"
 #include "common/transfer/filter.h"
 #include "config/schema.h"
@@ -154,8 +155,9 @@ void add_receipt_options(CLI::App& app, Arguments& into) {
 
 void add_number(CLI::App& app, const char* option, std::optional<std::uint64_t>& into,
                 const char* about) {
-    app.add_option_function<std::uint64_t>(
-           option, [&into](std::uint64_t number) { into = number; }, about)
+    app.add_option_function<std::string>(
+           option, [&into, option](const std::string& text) { into = number_of(option, text); },
+           about)
         ->type_name("NUMBER");
 }
 
@@ -187,8 +189,9 @@ void add_sync_options(CLI::App& app, Arguments& into) {
                  "Compare what stands there by digest, not by size and time.");
     app.add_flag("--delete", plan.erase,
                  "Delete what SOURCE does not have; what is left out by a pattern stays.");
-    app.add_option_function<std::uint64_t>(
-           "--max-delete", [&plan](std::uint64_t most) { plan.max_delete = most; },
+    app.add_option_function<std::string>(
+           "--max-delete",
+           [&plan](const std::string& text) { plan.max_delete = number_of("--max-delete", text); },
            "Delete nothing at all where more than N would go.")
         ->type_name("N");
     app.add_flag("--update", plan.update, "Leave files that are newer at DESTINATION.");

@@ -4,6 +4,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "client/number_option.h"
 #include "common/session/facts.h"
 
 namespace lambda::client {
@@ -39,11 +40,11 @@ void add_range_options(CLI::App& app, RangeOptions& into) {
            },
            "Let the --range wait for others of the same NAME, until --finish.")
         ->type_name("NAME");
-    app.add_option_function<std::uint64_t>(
+    app.add_option_function<std::string>(
            "--fence",
-           [&into](std::uint64_t fence) {
-               if (fence == 0) throw CLI::ValidationError("--fence", "it is at least 1");
-               into.fence = fence;
+           [&into](const std::string& text) {
+               into.fence = number_of("--fence", text);
+               if (into.fence == 0) throw CLI::ValidationError("--fence", "it is at least 1");
            },
            "Of a --range for a --stage: a larger one ends the transfer of an older one. Else the "
            "time.")

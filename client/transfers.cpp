@@ -355,7 +355,11 @@ namespace {
 
 void keep_left_over(const Arguments& arguments, const std::vector<std::string>& sources,
                     Report& report) {
-    if (sources.empty()) return;
+    if (sources.empty()) {
+        if (auto emptied = empty_left_over(arguments.left_over); !emptied)
+            report.error(emptied.error());
+        return;
+    }
     const auto file = write_left_over(arguments.left_over, sources);
     if (!file) {
         report.error(file.error());

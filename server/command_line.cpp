@@ -157,13 +157,15 @@ Result<void> check_roots(const Accounts& accounts, const config::ServerSettings&
 }
 
 Result<std::string> add_user(const CommandLine& line, const config::ServerSettings& settings) {
-    const Result<Account> account = account_of(line);
+    Result<Account> account = account_of(line);
     if (!account) return account.error();
-    if (auto checked = check_roots({{line.user, *account}}, settings); !checked) {
-        return checked.error();
-    }
     bool added = false;
     const Result<void> updated = update(settings, [&](Accounts& accounts) -> Result<void> {
+        if (const auto before = accounts.find(line.user); before != accounts.end()) {
+            if (!line.read_write) account->read_only |= before->second.read_only;
+            if (line.root.empty()) account->root = before->second.root;
+        }
+        if (auto checked = check_roots({{line.user, *account}}, settings); !checked) return checked;
         added = accounts.insert_or_assign(line.user, *account).second;
         return {};
     });

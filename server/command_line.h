@@ -21,7 +21,7 @@ struct CommandLine {
     bool allow_null = false;
     std::vector<std::string> copy_hosts;
     std::string log_level;
-    bool read_only = false;  // `user add`
+    bool read_only = false, read_write = false;  // `user add`
 };
 
 // The settings of the file, with the options over them.

@@ -159,7 +159,9 @@ int run(int argc, char** argv) {
     add->add_option("--root", line.root,
                     "Directory that it is jailed in; needed where the settings name no root")
         ->type_name("DIRECTORY");
-    add->add_flag("--read-only", line.read_only, "It may not change anything");
+    add->add_flag("--read-only", line.read_only, "It may not change anything")
+        ->excludes(add->add_flag("--read-write", line.read_write,
+                                 "It may again; a new account may without a word"));
     CLI::App* const remove = user->add_subcommand("remove", "Remove an account");
     add_place(*remove, line);
     remove->add_option("NAME", line.user)->required()->type_name("");

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "client/home.h"
+
 namespace lambda::client {
 namespace {
 
@@ -27,12 +29,18 @@ ReceiptFile::ReceiptFile(std::string path, std::string temporary, io::Descriptor
     : path_(std::move(path)), temporary_(std::move(temporary)), file_(std::move(file)) {}
 
 Result<std::unique_ptr<ReceiptFile>> ReceiptFile::begin(const std::string& path) {
-    std::string temporary = path + ".XXXXXX";
+    const OutputPlace place = output_place(path);
+    if (!place.replaced) {
+        auto file = open_output(path);
+        if (!file) return file.error();
+        return std::unique_ptr<ReceiptFile>(new ReceiptFile(path, {}, *std::move(file)));
+    }
+    std::string temporary = place.path + ".XXXXXX";
     io::Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
     if (!file || ::fchmod(file.get(), kMode) != 0)
         return errno_error(Fault::file, "cannot write the receipt", path, errno);
     return std::unique_ptr<ReceiptFile>(
-        new ReceiptFile(path, std::move(temporary), std::move(file)));
+        new ReceiptFile(place.path, std::move(temporary), std::move(file)));
 }
 
 ReceiptFile::~ReceiptFile() {
@@ -53,6 +61,7 @@ void ReceiptFile::take(std::string_view lines) {
 
 Result<void> ReceiptFile::finish() {
     if (error_) return *error_;
+    if (temporary_.empty()) return {};
     if (::fsync(file_.get()) != 0)
         return errno_error(Fault::file, "cannot flush the receipt", path_, errno);
     if (::rename(temporary_.c_str(), path_.c_str()) != 0)

@@ -1,5 +1,5 @@
 // A receipt being written: beside its name first, so that a reader sees the old one or the new one
-// whole. What was begun and not finished goes.
+// whole. What was begun and not finished goes. Into a pipe or a device it goes as it is.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class ReceiptFile {
     ReceiptFile(std::string path, std::string temporary, io::Descriptor file);
 
     const std::string path_;
-    std::string temporary_;  // empty: it has its name
+    std::string temporary_;  // empty: it has its name, or needs none
     io::Descriptor file_;
     std::optional<Error> error_;
 };

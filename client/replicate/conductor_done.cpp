@@ -6,6 +6,7 @@
 #include "client/replicate/plan.h"
 #include "client/replicate/words.h"
 #include "common/dialling/retry.h"
+#include "common/transfer/sync_plan.h"
 
 namespace lambda::client::replicate {
 
@@ -137,7 +138,7 @@ Result<void> Conductor::handle_check(const Done& done, const Result<Standings>& 
         const Task& task = load.tasks[i];
         const auto& there = (*result)[i];
         const bool same = there && there->kind == Kind::file && there->size == task.standing.size &&
-                          there->mtime_ns == task.standing.mtime_ns;
+                          transfer::same_time(task.standing.mtime_ns, there->mtime_ns);
         settled.push_back({.id = task.id,
                            .state = same ? TaskState::done : TaskState::waiting,
                            .moved = same,

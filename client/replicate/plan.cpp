@@ -5,6 +5,7 @@
 
 #include "common/transfer/digest.h"
 #include "common/transfer/filter.h"
+#include "common/transfer/sync_plan.h"
 
 namespace lambda::client::replicate {
 namespace {
@@ -27,7 +28,7 @@ Decision decide_file(const Standing& source, const Standing& there, Which which,
                      Conflict conflict) {
     Decision decision{.change = Change::replace};
     decision.size = there.kind != Kind::file || source.size != there.size;
-    decision.time = source.mtime_ns != there.mtime_ns;
+    decision.time = !transfer::same_time(source.mtime_ns, there.mtime_ns);
     if (!decision.size && !decision.time) {
         // As a receiver sets it: setuid and setgid are an owner's.
         constexpr std::uint32_t kSet = 01777;
@@ -78,7 +79,7 @@ Decision decide(const Standing& source, const std::optional<Standing>& there, Wh
     }
     if (source.kind == Kind::file) return decide_file(source, *there, which, conflict);
     Decision decision{.change = Change::adjust};
-    decision.time = source.mtime_ns != there->mtime_ns;
+    decision.time = !transfer::same_time(source.mtime_ns, there->mtime_ns);
     decision.mode = directory && source.mode != there->mode;
     if (there->kind != source.kind) {
         decision.change = Change::replace;

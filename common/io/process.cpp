@@ -32,6 +32,7 @@ constexpr std::uint64_t kSliceNs = 250'000;
 
 void prepare_process() {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond a limit is an error of that file
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
     files.rlim_cur = files.rlim_max;

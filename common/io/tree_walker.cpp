@@ -53,6 +53,15 @@ Error partial(const std::string& path) {
                  .remedy = "give it another name first"};
 }
 
+// What a user named is meant.
+Error no_content(const std::string& path, const char* why) {
+    return Error{.fault = Fault::file,
+                 .message = std::string("cannot be sent: ") + why,
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "write what it gives into a file first"};
+}
+
 // Not entered: below it no name is shorter.
 Error too_long(const std::string& path) {
     return Error{.fault = Fault::file,
@@ -141,7 +150,7 @@ void TreeWalker::run() {
         if (root.pattern) {
             walk_pattern(root);
         } else {
-            walk_root(root);
+            walk_root(root, true);
         }
         // More roots may be waited with for room.
         reactor_.wake();
@@ -180,7 +189,7 @@ bool TreeWalker::excluded(const std::string& name, bool directory) const {
 }
 
 // What a user named: a link there is followed.
-void TreeWalker::walk_root(const ports::WalkRoot& root) {
+void TreeWalker::walk_root(const ports::WalkRoot& root, bool named) {
     const std::string path = root.path.empty() ? "." : root.path;
     if (virtual_file(root_, path)) {
         emit({.kind = Kind::file, .path = path, .name = root.name});
@@ -192,6 +201,8 @@ void TreeWalker::walk_root(const ports::WalkRoot& root) {
     if (root.name == "." && !S_ISDIR(status->st_mode)) {
         return fail(path, path, file_error("cannot read", path, ENOTDIR));
     }
+    if (named && !S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode))
+        return fail(path, root.name, no_content(path, special(status->st_mode)));
     visit(nullptr, path, root.name, *status, true);
 }
 
@@ -199,7 +210,8 @@ void TreeWalker::walk_pattern(const ports::WalkRoot& root) {
     if (root_.stat(root.path, false)) {
         return walk_root(
             {.path = root.path,
-             .name = root.name == "." ? "." : root.path.substr(root.path.rfind('/') + 1)});
+             .name = root.name == "." ? "." : root.path.substr(root.path.rfind('/') + 1)},
+            true);
     }
     if (expand(root.path.starts_with('/') ? "/" : "", root.path, root) > 0) return;
     fail(root.path, root.path,
@@ -215,7 +227,8 @@ std::size_t TreeWalker::expand(const std::string& prefix, std::string_view rest,
     rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
     if (rest.empty()) {
         const bool contents = root.name == ".";
-        walk_root({.path = prefix, .name = contents ? "." : prefix.substr(prefix.rfind('/') + 1)});
+        walk_root({.path = prefix, .name = contents ? "." : prefix.substr(prefix.rfind('/') + 1)},
+                  false);
         return 1;
     }
     const std::size_t end = std::min(rest.find('/'), rest.size());

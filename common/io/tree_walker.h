@@ -50,7 +50,8 @@ class TreeWalker final : public ports::Walker {
     };
 
     void run();
-    void walk_root(const ports::WalkRoot& root);
+    // `named`: by its user; else a pattern matched it.
+    void walk_root(const ports::WalkRoot& root, bool named);
     void walk_pattern(const ports::WalkRoot& root);
     // Returns how many entries matched.
     std::size_t expand(const std::string& prefix, std::string_view rest,

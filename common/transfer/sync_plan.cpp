@@ -38,7 +38,7 @@ bool extended_agree(const Extended& offered, const Extended& standing, bool priv
 // Whether setting them would change anything: as io::apply() sets them.
 bool attributes_agree(const ports::FileMetadata& offered, const ports::FileMetadata& standing,
                       bool is_link, bool privileged) {
-    if (offered.mtime_ns != standing.mtime_ns) return false;
+    if (!same_time(offered.mtime_ns, standing.mtime_ns)) return false;
     bool owned = false;
     if (offered.archived && standing.archived) {
         owned = offered.archived->owner == standing.archived->owner;
@@ -58,11 +58,17 @@ Verdict judge_file(const Offered& offered, const ports::Standing& standing, cons
                    bool privileged) {
     if (offered.metadata.size != standing.metadata.size) return Verdict::changed;
     if (plan.checksum) return Verdict::similar;
-    if (offered.metadata.mtime_ns != standing.metadata.mtime_ns) return Verdict::changed;
+    if (!same_time(offered.metadata.mtime_ns, standing.metadata.mtime_ns)) return Verdict::changed;
     return judge_content(offered, standing, true, privileged);
 }
 
 }  // namespace
+
+bool same_time(std::int64_t offered_ns, std::int64_t standing_ns) {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    const std::int64_t apart = offered_ns - standing_ns;
+    return apart == 0 || (standing_ns % kSecond == 0 && apart > 0 && apart < kSecond);
+}
 
 std::size_t offer_bytes(const std::string& name, const std::string& text,
                         const ports::FileMetadata& metadata) {

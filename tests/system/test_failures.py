@@ -2,11 +2,43 @@
 
 import os
 import re
+import resource
 import socket
 
-from harness import DONE, FILE_FAILED, NO_SESSION, PASSWORD, USER, Case, need_isolation
+from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USER, Case, need_isolation
 
 NOBODY = 65534
+
+
+class Sources(Case):
+    def test_a_pipe_that_was_named_is_no_success(self):
+        server = self.server()
+        pipe = os.path.join(self.folder("local"), "pipe")
+        os.mkfifo(pipe)
+        result = self.client("put", pipe, server.url("there"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("it is a pipe", result.said())
+        os.mkfifo(os.path.join(server.root, "pipe"))
+        self.assert_failed(self.client("get", server.url("pipe"), self.folder("back")), FILE_FAILED)
+        # Within a tree, and by a pattern, they are passed over.
+        self.assertEqual(self.client("put", self.folder("local"), server.url("tree")).code, DONE)
+
+    def test_what_is_done_is_not_left_over_any_more(self):
+        server = self.server()
+        source, left = self.random_file("source", 10), os.path.join(self.scratch, "left")
+        missing = os.path.join(self.folder("local"), "missing")
+        self.assert_failed(self.client("put", "--left-over", left, source, missing, server.url("to/")), FILE_FAILED)
+        self.file_with(missing, b"here")
+        self.assertEqual(self.client("put", "--from-file", left, "--left-over", left, server.url("to/")).code, DONE)
+        self.assertEqual(os.stat(left).st_size, 0)
+
+    def test_a_file_beyond_the_servers_limit_fails_alone(self):
+        server = self.server()
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (MIB, MIB))
+        large, small = self.random_file("large", 3 * MIB), self.random_file("small", 1000)
+        self.assert_failed(self.client("put", large, server.url("large")), FILE_FAILED)
+        self.transfer("put", small, server.url("small"))
+        self.assert_serving(server)
 
 
 class Sessions(Case):

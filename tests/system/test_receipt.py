@@ -5,9 +5,12 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import subprocess
+import threading
 
-from harness import CUT, DONE, FILE_FAILED, INTEGRITY, MIB, USAGE, USER, Case, Result, need_program, wait_for
+from harness import (CUT, DONE, FILE_FAILED, INTEGRITY, MIB, PATIENCE_S, USAGE, USER, Case, Result, need_program,
+                     wait_for)
 from test_between import Line
 from test_checksums import tree_digest
 
@@ -418,6 +421,31 @@ class Receipts(Case):
                              self.daemon.url("file"))
         self.assert_failed(result, FILE_FAILED)
         self.assertFalse(os.path.exists(self.daemon.path("file")))
+
+    def test_what_is_no_file_takes_it_and_stays(self):
+        source = self.random_file("file", 10)
+        real = self.file_with(os.path.join(self.scratch, "real"), b"old")
+        os.symlink("real", os.path.join(self.scratch, "link"))
+        self.transfer("put", "--receipt", os.path.join(self.scratch, "link"), source, self.daemon.url("a"))
+        self.assertTrue(os.path.islink(os.path.join(self.scratch, "link")))
+        with open(real, "rb") as file:
+            self.assertIn(b'"signature"', file.read())
+        pipe = os.path.join(self.scratch, "pipe")
+        os.mkfifo(pipe)
+        came = []
+
+        def read():
+            with open(pipe, "rb") as file:
+                came.append(file.read())
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        self.transfer("put", "--receipt", pipe, source, self.daemon.url("b"))
+        reader.join(PATIENCE_S)
+        self.assertIn(b'"signature"', came[0])
+        self.assertTrue(stat.S_ISFIFO(os.lstat(pipe).st_mode))
+        full = self.client("put", "--receipt", "/dev/full", source, self.daemon.url("c"))
+        self.assert_failed(full, FILE_FAILED)
+        self.assertTrue(stat.S_ISCHR(os.lstat("/dev/full").st_mode))
 
     # Cuts
 

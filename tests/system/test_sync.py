@@ -6,7 +6,8 @@ import shutil
 import stat
 import subprocess
 
-from harness import DONE, FILE_FAILED, USAGE, Case, Settings, need, need_isolation, need_program, wait_for
+from disks import Image
+from harness import DONE, FILE_FAILED, MIB, USAGE, Case, Settings, need, need_isolation, need_program, wait_for
 from labs import LabCase
 from test_trees import nasty
 
@@ -360,11 +361,29 @@ class Sync(Case):
 
     def test_words_that_make_no_sense(self):
         source = self.small_tree()
-        for arguments in (("put", "--delete", source), ("sync", "--max-delete", "3", source), ("sync", source, source)):
+        limits = [("sync", "--delete", "--max-delete", number, source)
+                  for number in ("-1", "", " 1", "1k", "0x1", "18446744073709551616")]
+        for arguments in (("put", "--delete", source), ("sync", "--max-delete", "3", source), ("sync", source, source),
+                          *limits):
             result = self.client(*arguments, self.daemon.url("to"))
             self.assert_failed(result, USAGE)
         self.assert_failed(self.client("sync", source, self.folder("other")), USAGE)
         self.assert_failed(self.client("sync", os.path.join(source, "none"), self.daemon.url("to")), FILE_FAILED)
+
+    def test_a_file_system_that_keeps_whole_seconds(self):
+        image = Image(self, ["mkfs.ext4", "-q", "-m", "0", "-I", "128"], 16 * MIB)
+        os.makedirs(os.path.join(image.folder, "root"))
+        server = self.server(root=os.path.join(image.folder, "root"))
+        source = self.small_tree()
+        first = self.sync(source, server.url("to"))
+        self.assertGreater(first.summary["files"], 0)
+        for again in ((), ("--checksum",)):
+            second = self.sync(*again, source, server.url("to"))
+            self.assertEqual([second.summary[what] for what in ("files", "replaced", "attributes")], [0, 0, 0])
+        os.utime(os.path.join(source, "sub/c"), ns=(0, os.stat(os.path.join(source, "sub/c")).st_mtime_ns + 10**9))
+        self.assertEqual(self.sync(source, server.url("to")).summary["files"], 1)
+        server.kill()
+        image.unmount_once_free()
 
     def test_files_of_a_tree_that_were_done_do_not_move_again(self):
         need_isolation()

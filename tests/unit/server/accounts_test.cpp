@@ -113,6 +113,18 @@ TEST_CASE("accounts are added, changed and removed") {
     REQUIRE(add_user(line, settings).ok());
     line.read_only = true;
     REQUIRE(add_user(line, settings).ok());
+    // What is not named stays as it was.
+    const std::string root = std::exchange(line.root, {});
+    line.read_only = false;
+    REQUIRE(add_user(line, settings).ok());
+    CHECK(list_users(settings).value().find("read-only " + root) != std::string::npos);
+    line.read_write = true;
+    REQUIRE(add_user(line, settings).ok());
+    CHECK(list_users(settings).value().find("read-write " + root) != std::string::npos);
+    line.read_write = false;
+    line.read_only = true;
+    line.root = root;
+    REQUIRE(add_user(line, settings).ok());
     CHECK(*list_users(settings) == "alice read-only " + scratch.path() + "\n");
     line.user = "-x";
     CHECK_FALSE(add_user(line, settings).ok());
