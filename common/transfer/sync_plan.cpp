@@ -66,8 +66,11 @@ Verdict judge_file(const Offered& offered, const ports::Standing& standing, cons
 
 bool same_time(std::int64_t offered_ns, std::int64_t standing_ns) {
     constexpr std::int64_t kSecond = 1'000'000'000;
-    const std::int64_t apart = offered_ns - standing_ns;
-    return apart == 0 || (standing_ns % kSecond == 0 && apart > 0 && apart < kSecond);
+    if (offered_ns <= standing_ns || standing_ns % kSecond != 0) return offered_ns == standing_ns;
+    // A peer may say any time: no signed difference.
+    const std::uint64_t apart =
+        static_cast<std::uint64_t>(offered_ns) - static_cast<std::uint64_t>(standing_ns);
+    return apart < static_cast<std::uint64_t>(kSecond);
 }
 
 std::size_t offer_bytes(const std::string& name, const std::string& text,
