@@ -34,6 +34,12 @@ Result<void> check_scopes(const CLI::App& app, const Form& form) {
     return {};
 }
 
+// Of two limits one would count for nothing.
+Result<void> check_limits(const CLI::App& app, const Arguments& into) {
+    if (into.rate_file.empty() || app.get_option("--rate-limit")->count() == 0) return {};
+    return usage("--rate-file takes the place of --rate-limit: give one of them");
+}
+
 // A sync deletes only what no pattern protects.
 Result<void> settle_plan(Arguments& into) {
     transfer::SyncRecord& plan = into.plan;
@@ -110,6 +116,7 @@ Result<void> take_operands(const CLI::App& app, std::vector<std::string> behind_
     for (const transfer::Rule& rule : into.walk.rules) rule_bytes += rule.pattern.size();
     if (into.walk.rules.size() > transfer::kMaxRules || rule_bytes > transfer::kMaxRuleBytes)
         return usage("there are more than 4096 patterns, or more than 256 KiB of them");
+    if (auto checked = check_limits(app, into); !checked) return checked;
     if (auto settled = settle_plan(into); !settled) return settled;
     const std::size_t sources = into.from_file.empty() ? into.operands.size() - 1 : 0;
     if (auto checked = check_range_options(into.range, sources); !checked) return checked;

@@ -100,20 +100,24 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
         return path_at_server(below->empty() ? plan.remote_target
                                              : joined(plan.remote_target, *below));
     }
+    const Item* contents = nullptr;
+    std::size_t of_contents = 0;
     for (const Item& item : plan.items) {
         if (path_at_server(name) == path_at_server(item.path)) return path_at_server(name);
-        if (item.pattern) {
+        if (item.name == ".") {
+            contents = &item;
+            ++of_contents;
+        } else if (item.pattern) {
             const std::string directory =
                 item.path.substr(0, item.path.size() - base_name(item.path).size());
             const bool known = directory.find_first_of("*?[") == std::string::npos;
             if (known && plan.items.size() == 1) return path_at_server(directory + name);
-            continue;
+        } else if (const auto below = within(item.name, name)) {
+            return path_at_server(below->empty() ? item.path : joined(item.path, *below));
         }
-        const auto below =
-            item.name == "." ? std::optional<std::string>(name) : within(item.name, name);
-        if (below) return path_at_server(below->empty() ? item.path : joined(item.path, *below));
     }
-    return name;
+    // Of several that land in one place nobody says from which it came.
+    return of_contents == 1 ? path_at_server(joined(contents->path, name)) : name;
 }
 
 Result<Plan> plan_put(const std::vector<std::string>& operands) {

@@ -1,5 +1,6 @@
 #include "client/failures.h"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -12,6 +13,15 @@ std::string_view cause_of(const Error& error) {
     const std::string_view message = error.message;
     const std::size_t colon = message.rfind(": ");
     return colon == message.npos ? message : message.substr(colon + 2);
+}
+
+// What is said of something that was reached: it is in the way of nothing below it, and has no
+// cause above it.
+bool reached(const Error& error) {
+    constexpr std::string_view kSaid[] = {"cannot set", "cannot delete", "cannot remove",
+                                          "cannot flush", "cannot read the extended"};
+    return std::any_of(std::begin(kSaid), std::end(kSaid),
+                       [&](std::string_view said) { return error.message.starts_with(said); });
 }
 
 }  // namespace
@@ -38,7 +48,9 @@ std::vector<FailureLine> failure_lines(const std::vector<engine::FileFailure>& f
     for (std::size_t i = 0; i < failures.size(); ++i) places.emplace(failures[i].name, i);
     const auto fails_for = [&](std::string_view directory, const Error& error) {
         const auto place = places.find(directory);
-        return place != places.end() && cause_of(failures[place->second].error) == cause_of(error);
+        if (place == places.end()) return false;
+        const Error& other = failures[place->second].error;
+        return cause_of(other) == cause_of(error) && !reached(other) && !reached(error);
     };
     // The topmost directory above `name` that failed of the same cause; "." is above all others.
     const auto above = [&](std::string_view name, const Error& error) {

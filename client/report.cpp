@@ -129,8 +129,12 @@ int Report::finish() {
         .dry_run = style_.dry_run,
         .seconds = std::max(seconds(now() - started_), outcome_ ? outcome_->transfer_seconds : 0),
         .left_over = left_over_};
-    if (outcome_ && outcome_->leaves_again > 0) {
-        say(std::to_string(outcome_->leaves_again) +
+    if (outcome_ && outcome_->leaves_changed > 0) {
+        say(std::to_string(outcome_->leaves_changed) +
+            " blocks of 1 MiB were written to at the source while they were sent, and moved again");
+    }
+    if (outcome_ && outcome_->leaves_again > outcome_->leaves_changed) {
+        say(std::to_string(outcome_->leaves_again - outcome_->leaves_changed) +
             " blocks of 1 MiB came, or were read back from the disk, with another digest than the "
             "sender took, and moved again: test the memory of both machines, and the receiver's "
             "disk");

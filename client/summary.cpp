@@ -127,6 +127,7 @@ std::string summary_json(const Summary& summary, const std::string& verdict) {
         .number("retransmitted_packets", o.retransmitted_packets)
         .number("refused_packets", o.refused_packets)
         .number("leaves_again", o.leaves_again)
+        .number("leaves_changed", o.leaves_changed)
         .number("cuts", o.cuts)
         .number("bytes_kept", o.bytes_kept)
         .number("adopted", o.adopted)

@@ -174,7 +174,11 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
         receipt = *std::move(begun);
     }
     RateSchedule schedule(arguments.settings, arguments.rate_file);
-    if (const auto looked = schedule.look(); !looked) return looked.error();
+    if (const auto looked = schedule.look(); !looked) {
+        Error error = looked.error();
+        error.fault = Fault::usage;  // nothing was begun
+        return error;
+    }
     const BitRate limit = schedule.limit(minute_of_day());
     session::Offer offer = make_offer(plan, arguments.settings, limit, schedule.moves());
     offer.replaces = token;

@@ -355,6 +355,7 @@ mover::Outcome outcome_of(const session::CopyResult& result) {
     outcome.bytes_kept = result.bytes_kept;
     outcome.verified = result.verified;
     outcome.leaves_again = result.leaves_again;
+    outcome.leaves_changed = result.leaves_changed;
     outcome.transfer_seconds = static_cast<double>(result.transfer_us) / 1e6;
     outcome.sent_packets = result.sent_packets;
     outcome.lost_packets = result.lost_packets;

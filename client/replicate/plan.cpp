@@ -24,15 +24,19 @@ char letter(Kind kind) {
     LAMBDA_ASSERT(false);
 }
 
+// As a receiver sets it: setuid and setgid are an owner's.
+bool same_mode(const Standing& source, const Standing& there) {
+    constexpr std::uint32_t kSet = 01777;
+    return (source.mode & kSet) == (there.mode & kSet);
+}
+
 Decision decide_file(const Standing& source, const Standing& there, Which which,
                      Conflict conflict) {
     Decision decision{.change = Change::replace};
     decision.size = there.kind != Kind::file || source.size != there.size;
     decision.time = !transfer::same_time(source.mtime_ns, there.mtime_ns);
     if (!decision.size && !decision.time) {
-        // As a receiver sets it: setuid and setgid are an owner's.
-        constexpr std::uint32_t kSet = 01777;
-        if (which == Which::missing || (source.mode & kSet) == (there.mode & kSet)) return {};
+        if (which == Which::missing || same_mode(source, there)) return {};
         return {.change = Change::adjust, .why = "mode differs", .mode = true};
     }
     if (which == Which::missing) return {.change = Change::none, .why = "exists there"};
@@ -80,7 +84,7 @@ Decision decide(const Standing& source, const std::optional<Standing>& there, Wh
     if (source.kind == Kind::file) return decide_file(source, *there, which, conflict);
     Decision decision{.change = Change::adjust};
     decision.time = !transfer::same_time(source.mtime_ns, there->mtime_ns);
-    decision.mode = directory && source.mode != there->mode;
+    decision.mode = directory && !same_mode(source, *there);
     if (there->kind != source.kind) {
         decision.change = Change::replace;
         decision.why = "something else stands there";

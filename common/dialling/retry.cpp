@@ -45,6 +45,7 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     all.retransmitted_packets += sum.retransmitted_packets;
     all.refused_packets += sum.refused_packets;
     all.leaves_again += sum.leaves_again;
+    all.leaves_changed += sum.leaves_changed;
     all.mended += sum.mended;
     all.deleted += sum.deleted;
     // What the tries before moved stands there for this one: no news to the user, at most all of

@@ -45,6 +45,8 @@ struct Outcome {
     std::uint64_t mended = 0;        // of those, whose mode, time or archive did not agree
     std::uint64_t deleted = 0;       // since the source does not have them
     std::uint64_t leaves_again = 0;  // asked for again since their digest was wrong
+    std::uint64_t leaves_changed =
+        0;                           // of those, since the source was written to while it was sent
     double transfer_seconds = 0;     // first data packet to last byte durable, or to the cut
     std::uint64_t sent_packets = 0;  // data packets; at a receiver, what arrived and what was lost
     std::uint64_t lost_packets = 0;

@@ -155,6 +155,7 @@ const Outcome& ReceiveSide::outcome() {
     outcome_.unowned = totals.unowned + comparison_.totals().unowned;
     outcome_.bytes = totals.bytes_received;
     outcome_.leaves_again = totals.leaves_again;
+    outcome_.leaves_changed = totals.leaves_changed;
     outcome_.bytes_kept = totals.bytes_kept;
     outcome_.adopted = comparison_.totals().adopted;
     outcome_.adopted_bytes = comparison_.totals().adopted_bytes;

@@ -39,6 +39,7 @@ const Outcome& SendSide::outcome() {
     outcome_.directories = totals.directories_done;
     outcome_.bytes = totals.bytes_acknowledged;
     outcome_.leaves_again = totals.leaves_again;
+    outcome_.leaves_changed = totals.leaves_changed;
     outcome_.bytes_kept = totals.bytes_kept;
     outcome_.adopted = offering_.totals().adopted;
     outcome_.adopted_bytes = offering_.totals().adopted_bytes;

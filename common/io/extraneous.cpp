@@ -76,64 +76,63 @@ void ExtraneousList::Parent::restore() {
     ::futimens(opened.get(), times);
 }
 
-Result<std::uint64_t> ExtraneousList::gather(int directory, const std::string& leaf,
-                                             const std::string& below, const std::string& name,
-                                             const ports::TargetTree::Kept& kept) {
-    const std::uint64_t before = count_;
-    struct stat status {};
-    if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) return std::uint64_t{0};
-        return file_error("cannot look at", name, errno);
-    }
-    const bool is_directory = S_ISDIR(status.st_mode);
-    if (kept && kept(name, is_directory)) return std::uint64_t{0};
-    bool goes = true;
-    if (is_directory) {
-        const Descriptor opened(::openat(directory, leaf.c_str(), kOpenDirectory));
-        if (!opened) return file_error("cannot open the directory", name, errno);
-        const auto all = gather_below(opened.get(), below, name, kept, 0);
-        if (!all) return all.error();
-        goes = *all;
-    }
-    if (goes) {
-        if (const auto told = put({is_directory, below, name}); !told) return told.error();
-    }
-    return count_ - before;
+Result<void> ExtraneousList::gather(int directory, const std::string& leaf,
+                                    const std::string& below, const std::string& name,
+                                    const ports::TargetTree::Kept& kept, const Stays& stays) {
+    const auto goes = gather_one(directory, leaf, {.below = below, .name = name}, {kept, stays}, 0);
+    if (!goes) return goes.error();
+    return {};
 }
 
-Result<bool> ExtraneousList::gather_below(int directory, const std::string& below,
-                                          const std::string& name,
-                                          const ports::TargetTree::Kept& kept, unsigned depth) {
-    if (depth == kDeepest) return too_deep(name);
+Result<bool> ExtraneousList::gather_one(int directory, const std::string& leaf, const Line& line,
+                                        const Gathering& how, unsigned depth) {
+    struct stat status {};
+    if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return true;
+        how.stays(file_error("cannot look at", line.name, errno));
+        return false;
+    }
+    const bool is_directory = S_ISDIR(status.st_mode);
+    if (how.kept && how.kept(line.name, is_directory)) return false;
+    if (is_directory) {
+        const Descriptor opened(::openat(directory, leaf.c_str(), kOpenDirectory));
+        if (!opened) {
+            how.stays(file_error("cannot delete: cannot open the directory", line.name, errno));
+            return false;
+        }
+        const auto all = gather_below(opened.get(), line, how, depth);
+        if (!all || !*all) return all;
+    }
+    if (const auto told = put({is_directory, line.below, line.name}); !told) return told.error();
+    return true;
+}
+
+Result<bool> ExtraneousList::gather_below(int directory, const Line& line, const Gathering& how,
+                                          unsigned depth) {
+    if (depth == kDeepest) {
+        how.stays(too_deep(line.name));
+        return false;
+    }
     bool all = true;
-    DirectoryNames names(directory, name);
+    DirectoryNames names(directory, line.name);
     while (true) {
         const auto portion = names.next();
-        if (!portion) return portion.error();
-        if (portion->empty()) return all;
+        if (!portion) how.stays(portion.error());
+        if (!portion || portion->empty()) return portion && all;
         for (const std::string& leaf : *portion) {
-            struct stat status {};
-            if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
             if (ports::is_partial_name(leaf)) {
                 all = false;
                 continue;
             }
-            const std::string called = joined(name, leaf);
-            const std::string lies = joined(below, leaf);
-            if (called.size() > ports::kLongestName || lies.size() > ports::kLongestName)
-                return too_deep(name);
-            const bool is_directory = S_ISDIR(status.st_mode);
-            bool goes = !kept || !kept(called, is_directory);
-            if (goes && is_directory) {
-                const Descriptor opened(::openat(directory, leaf.c_str(), kOpenDirectory));
-                if (!opened) return file_error("cannot open the directory", called, errno);
-                const auto below_it = gather_below(opened.get(), lies, called, kept, depth + 1);
-                if (!below_it) return below_it.error();
-                goes = *below_it;
+            const Line each{.below = joined(line.below, leaf), .name = joined(line.name, leaf)};
+            if (each.name.size() > ports::kLongestName || each.below.size() > ports::kLongestName) {
+                how.stays(too_deep(each.name));
+                all = false;
+                continue;
             }
-            all = all && goes;
-            if (!goes) continue;
-            if (const auto told = put({is_directory, lies, called}); !told) return told.error();
+            const auto goes = gather_one(directory, leaf, each, how, depth + 1);
+            if (!goes) return goes;
+            all = all && *goes;
         }
     }
 }

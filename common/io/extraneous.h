@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,10 +23,14 @@ class ExtraneousList {
 
     // The directory `leaf`, or whatever else it is, in the open `directory`, with all below it:
     // what a directory holds before itself. `below` is where it lies under the base, `name` what it
-    // is called in messages. Nothing that `kept` names, nor the directories that hold such. Returns
-    // how many there are.
-    Result<std::uint64_t> gather(int directory, const std::string& leaf, const std::string& below,
-                                 const std::string& name, const ports::TargetTree::Kept& kept);
+    // is called in messages. Nothing that `kept` names, nor the directories that hold such; nor
+    // what cannot be read, which `stays` is told of. An error: the list lacks something.
+    using Stays = std::function<void(Error error)>;
+    Result<void> gather(int directory, const std::string& leaf, const std::string& below,
+                        const std::string& name, const ports::TargetTree::Kept& kept,
+                        const Stays& stays);
+    // All that was gathered.
+    std::uint64_t count() const { return count_; }
     // Up to `most` of them; empty at the end, and what was removed is then durable. `base`: all lie
     // below it.
     Result<std::vector<ports::Extraneous>> next(int base, bool remove, std::size_t most);
@@ -46,9 +51,16 @@ class ExtraneousList {
         void restore();
         ~Parent() { restore(); }
     };
-    // Whether all below may go.
-    Result<bool> gather_below(int directory, const std::string& below, const std::string& name,
-                              const ports::TargetTree::Kept& kept, unsigned depth);
+    // What one gather() is about.
+    struct Gathering {
+        const ports::TargetTree::Kept& kept;
+        const Stays& stays;
+    };
+    // Whether it may go, with all below it.
+    Result<bool> gather_one(int directory, const std::string& leaf, const Line& line,
+                            const Gathering& how, unsigned depth);
+    Result<bool> gather_below(int directory, const Line& line, const Gathering& how,
+                              unsigned depth);
     Result<void> put(const Line& line);
     Result<std::optional<Line>> take();
     std::optional<Error> remove(int base, const Line& line);

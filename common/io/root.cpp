@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
+
+#include "common/io/open_file.h"
 
 namespace lambda::io {
 namespace {
@@ -194,11 +197,36 @@ Result<void> Root::rename(const std::string& from, const std::string& to) const 
     if (!source) return source.error();
     const auto target = place(to, false);
     if (!target) return target.error();
-    if (::renameat(source->directory.get(), source->leaf.c_str(), target->directory.get(),
-                   target->leaf.c_str()) != 0) {
-        return name_error("cannot rename", from, errno);
+    const int old_place = source->directory.get();
+    const int new_place = target->directory.get();
+    struct stat old_one {};
+    struct stat new_one {};
+    struct stat old_directory {};
+    struct stat new_directory {};
+    // Of two names of one file rename(2) leaves both, and says that all is well. As mv(1) does, the
+    // old one goes, unless it is the new one.
+    const bool one_file =
+        ::fstatat(old_place, source->leaf.c_str(), &old_one, AT_SYMLINK_NOFOLLOW) == 0 &&
+        ::fstatat(new_place, target->leaf.c_str(), &new_one, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISDIR(old_one.st_mode) && same_file(old_one, new_one) &&
+        ::fstat(old_place, &old_directory) == 0 && ::fstat(new_place, &new_directory) == 0;
+    if (one_file) {
+        const bool one_name =
+            same_file(old_directory, new_directory) && source->leaf == target->leaf;
+        if (!one_name && ::unlinkat(old_place, source->leaf.c_str(), 0) != 0)
+            return name_error("cannot rename", from, errno);
+        return {};
     }
-    return {};
+    if (::renameat(old_place, source->leaf.c_str(), new_place, target->leaf.c_str()) == 0)
+        return {};
+    if (errno == EXDEV) {
+        return Error{.fault = Fault::file,
+                     .message = "cannot rename: the new name is on another file system",
+                     .path = from,
+                     .side = Side::local,
+                     .remedy = "copy it there, then remove it here"};
+    }
+    return name_error("cannot rename", from, errno);
 }
 
 }  // namespace lambda::io

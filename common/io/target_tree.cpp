@@ -187,7 +187,8 @@ void TargetTree::look_all(const std::vector<Look>& looks) {
         if (each.step == Look::Step::enter) enter(each, standing);
         event.standings.push_back(std::move(standing));
     }
-    event.error = std::exchange(trouble_, std::nullopt);
+    tell_unread(event);
+    event.error = std::exchange(unlisted_, std::nullopt);
     done(std::move(event));
 }
 
@@ -283,7 +284,7 @@ void TargetTree::enter(const Look& look, const Standing& standing) {
             level.opened = *std::move(opened);
         } else {
             level.error = opened.error();
-            if (!trouble_) trouble_ = level.error;
+            note_unread(*level.error);
         }
     } else if (standing.kind != Standing::Kind::nothing) {
         level.is_none = true;
@@ -316,7 +317,7 @@ void TargetTree::pass(Level& level, const std::string* leaf) {
     while (level.names) {
         if (level.next == level.portion.size()) {
             auto portion = level.names->next();
-            if (!portion && !trouble_) trouble_ = portion.error();
+            if (!portion) note_unread(portion.error());
             if (!portion || portion->empty()) {
                 level.names.reset();
                 return;
@@ -338,12 +339,27 @@ void TargetTree::pass(Level& level, const std::string* leaf) {
 
 void TargetTree::gather(ExtraneousList& into, int directory, const std::string& leaf,
                         const std::string& below, const std::string& name) {
-    const auto count = into.gather(directory, leaf, below, name, kept_);
-    if (count) {
-        extraneous_ += *count;
-    } else if (!trouble_) {
-        trouble_ = count.error();
+    const std::uint64_t before = into.count();
+    const auto gathered = into.gather(directory, leaf, below, name, kept_,
+                                      [this](Error error) { note_unread(std::move(error)); });
+    if (!gathered && !unlisted_) unlisted_ = gathered.error();
+    extraneous_ += into.count() - before;
+}
+
+void TargetTree::note_unread(Error error) {
+    if (unread_.size() < kMostUnread) {
+        unread_.push_back(std::move(error));
+    } else {
+        ++unread_beyond_;
     }
+}
+
+void TargetTree::tell_unread(TargetEvent& event) {
+    event.unread = std::exchange(unread_, {});
+    const std::size_t beyond = std::exchange(unread_beyond_, 0);
+    if (beyond > 0)
+        event.unread.back().message +=
+            "; so it is with " + std::to_string(beyond) + " more near it";
 }
 
 Result<Made> TargetTree::mend_one(const ports::TargetName& target,

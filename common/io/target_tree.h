@@ -60,6 +60,8 @@ class TargetTree final : public ports::TargetTree {
     void pass(Level& level, const std::string* leaf);
     void gather(ExtraneousList& into, int directory, const std::string& leaf,
                 const std::string& below, const std::string& name);
+    void note_unread(Error error);
+    void tell_unread(ports::TargetEvent& event);
     bool is_first(const ports::Look& look, const struct stat& status) const;
     Result<Made> mend_one(const ports::TargetName& target, const ports::FileMetadata& metadata);
     Result<Descriptor> open_to_mend(const ports::TargetName& target) const;
@@ -76,7 +78,10 @@ class TargetTree final : public ports::TargetTree {
     std::vector<Level> levels_;
     Descriptor base_;  // what all that is extraneous lies below
     ExtraneousList surplus_, in_the_way_;
-    std::optional<Error> trouble_;        // of the looks in hand
+    // Of the looks in hand.
+    std::vector<Error> unread_;
+    std::size_t unread_beyond_ = 0;
+    std::optional<Error> unlisted_;
     const std::int64_t written_back_ns_;  // what did not change since is durable
     TargetDirectories directories_;       // of what is kept; the thread's
     std::atomic<std::uint64_t> extraneous_ = 0;

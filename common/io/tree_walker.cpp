@@ -204,6 +204,10 @@ void TreeWalker::walk_root(const ports::WalkRoot& root, bool named) {
     if (named && !S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode))
         return fail(path, root.name, no_content(path, special(status->st_mode)));
     visit(nullptr, path, root.name, *status, true);
+    if (!earlier_.note(path, root.name) && !std::exchange(said_many_roots_, true)) {
+        log_warning("more than " + std::to_string(EarlierRoots::kMostNamed) +
+                    " sources: of those from here on nobody looks whether another has their names");
+    }
 }
 
 void TreeWalker::walk_pattern(const ports::WalkRoot& root) {
@@ -259,14 +263,40 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
                        const struct stat& status, bool followed) {
     const bool directory = S_ISDIR(status.st_mode);
     if (excluded(name, directory)) return;
+    if (!directory && !S_ISREG(status.st_mode)) return skip(path, name, special(status.st_mode));
+    if (said_before(path, name, status)) return;
     if (directory) return enter(outer, path, name, followed);
-    if (!S_ISREG(status.st_mode)) return skip(path, name, special(status.st_mode));
     if (!followed && says_same(path, name, status)) return;
     Found found{.kind = Kind::file, .path = path, .name = name};
     found.follow = followed;
     found.shared = !followed && status.st_nlink > 1;
     describe(found, outer, status);
     emit(std::move(found));
+}
+
+// Whether an earlier root holds something of that name, which stays: only directories become one.
+// The same thing once more is no failure.
+bool TreeWalker::said_before(const std::string& path, const std::string& name,
+                             const struct stat& status) {
+    if (name == ".") return false;
+    for (const EarlierRoots::Place& place : earlier_.places_of(name)) {
+        const auto there =
+            root_.stat(place.path, place.root || options_.links == ports::Links::follow);
+        if (!there) continue;
+        const bool directory = S_ISDIR(there->st_mode);
+        const bool sent = directory || S_ISREG(there->st_mode) ||
+                          (S_ISLNK(there->st_mode) && options_.links == ports::Links::keep);
+        if (!sent || excluded(name, directory) || (directory && S_ISDIR(status.st_mode))) continue;
+        if (there->st_dev == status.st_dev && there->st_ino == status.st_ino) return true;
+        fail(path, name,
+             Error{.fault = Fault::file,
+                   .message = "would land where '" + place.path + "' does",
+                   .path = path,
+                   .side = Side::local,
+                   .remedy = "leave one of them out, or move them in two runs"});
+        return true;
+    }
+    return false;
 }
 
 // What can't be read now is not said, and is an error once the file is opened.
@@ -359,7 +389,8 @@ void TreeWalker::visit_link(const Level& level, const std::string& leaf, const s
         if (!shown) return excluded(name, false) ? void() : fail(path, name, shown.error());
         return visit(&level, path, name, *shown, true);
     }
-    if (excluded(name, false) || says_same(path, name, status)) return;
+    if (excluded(name, false) || said_before(path, name, status) || says_same(path, name, status))
+        return;
     std::array<char, 4096> text;
     const ssize_t length = ::readlinkat(level.directory, leaf.c_str(), text.data(), text.size());
     if (length <= 0 || static_cast<std::size_t>(length) == text.size()) {

@@ -1,6 +1,7 @@
 // The walker on the machine: a thread that reads directories ahead of what is taken. Memory: the
 // names of one directory at a time for each level, in portions of kNamesBytes; kMostFound entries
-// that nobody took yet; what is known of files with several names, up to kMostShared of them.
+// that nobody took yet; what is known of files with several names, up to kMostShared of them; the
+// roots (earlier_roots.h).
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/io/earlier_roots.h"
 #include "common/io/machine.h"
 #include "common/io/root.h"
 #include "common/ports/walker.h"
@@ -60,6 +62,7 @@ class TreeWalker final : public ports::Walker {
     void walk_entry(const Level& level, const std::string& leaf);
     void visit(const Level* outer, const std::string& path, const std::string& name,
                const struct stat& status, bool followed);
+    bool said_before(const std::string& path, const std::string& name, const struct stat& status);
     void visit_link(const Level& level, const std::string& leaf, const std::string& path,
                     const std::string& name, const struct stat& status);
     void describe(ports::Found& found, const Level* outer, const struct stat& status) const;
@@ -82,6 +85,8 @@ class TreeWalker final : public ports::Walker {
     };
     std::map<std::pair<dev_t, ino_t>, Shared> shared_;
     bool said_full_ = false;
+    EarlierRoots earlier_;
+    bool said_many_roots_ = false;
     std::atomic<std::uint64_t> looked_ = 0;
 
     mutable std::mutex mutex_;

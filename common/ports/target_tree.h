@@ -52,7 +52,10 @@ struct TargetEvent {
     std::vector<Standing>
         standings{};        // looked: one for each look but `leave` and skipped ones, in order
     std::uint64_t tag = 0;  // mended: of mend() or keep()
-    std::optional<Error> error{};    // mended; looked: a directory cannot be read; extraneous
+    // looked: what could not be looked into, and so stays; kMostUnread of them, of which the last
+    // may stand for more.
+    std::vector<Error> unread{};
+    std::optional<Error> error{};    // mended; extraneous; looked: of what is so, some is not known
     bool unowned = false;            // mended, but for the owner
     std::vector<Extraneous> list{};  // extraneous: the next of them; empty at the end
 };
@@ -60,6 +63,7 @@ struct TargetEvent {
 class TargetTree {
   public:
     static constexpr std::size_t kMostListed = 256;  // of one `extraneous` event
+    static constexpr std::size_t kMostUnread = 64;
 
     virtual ~TargetTree() = default;
 

@@ -213,6 +213,7 @@ Reply format_copy_result(const CopyResult& result) {
         .add("kept", result.bytes_kept)
         .add("verified", result.verified)
         .add("again", result.leaves_again)
+        .add("written", result.leaves_changed)
         .add("sent", result.sent_packets)
         .add("lost", result.lost_packets)
         .add("repeated", result.retransmitted_packets)
@@ -262,6 +263,7 @@ Result<CopyResult> parse_copy_result(const Reply& reply) {
     result.bytes_kept = number(reader, "kept");
     result.verified = number(reader, "verified");
     result.leaves_again = number(reader, "again");
+    result.leaves_changed = number(reader, "written");
     result.sent_packets = number(reader, "sent");
     result.lost_packets = number(reader, "lost");
     result.retransmitted_packets = number(reader, "repeated");

@@ -38,7 +38,7 @@ struct CopyResult {
     };
     std::vector<Failure> failures;
     std::uint64_t files = 0, links = 0, directories = 0, skipped = 0, unowned = 0, failed = 0;
-    std::uint64_t bytes = 0, bytes_kept = 0, verified = 0, leaves_again = 0;
+    std::uint64_t bytes = 0, bytes_kept = 0, verified = 0, leaves_again = 0, leaves_changed = 0;
     std::uint64_t sent_packets = 0, lost_packets = 0, retransmitted_packets = 0;
     std::uint64_t refused_packets = 0;
     std::uint64_t transfer_us = 0;

@@ -154,7 +154,12 @@ void Comparison::handle(Event& event) {
         case Event::Kind::mended: {
             const Mending mended = mending_.extract(event.tag).mapped();
             mending_bytes_ -= mended.bytes;
-            if (event.error) miss(mended.name, *event.error);
+            if (event.error) {
+                miss(mended.name, *event.error);
+            } else if (mended.attributes) {
+                ++totals_.mended;
+                report({Change::What::attributes, mended.name, false});
+            }
             if (event.unowned) ++totals_.unowned;
             return;
         }
@@ -165,10 +170,10 @@ void Comparison::handle(Event& event) {
 
 void Comparison::handle_looked(const Event& event) {
     --calls_;
+    for (const Error& error : event.unread) miss(error.path, error);
     if (event.error) {
-        // What a directory holds and cannot be read may be extraneous: it stays.
         miss(event.error->path, *event.error);
-        ++faults_;
+        unlisted_ = true;
     }
     for (const ports::Standing& standing : event.standings) {
         Asked asked = std::move(asked_.front());
@@ -303,7 +308,8 @@ void Comparison::act(Asked& asked, Verdict verdict) {
             blocked_.push_back({asked.offer, asked.once_clear, offered.name, size});
             return;
         case Verdict::attributes:
-            report({Change::What::attributes, offered.name, directory});
+            // Of a file once it has them.
+            if (!file || plan_.dry_run) report({Change::What::attributes, offered.name, directory});
             break;
         default:
             break;
@@ -313,11 +319,11 @@ void Comparison::act(Asked& asked, Verdict verdict) {
     if (file) {
         ++totals_.adopted;
         totals_.adopted_bytes += offered.metadata.size;
-        if (mends) ++totals_.mended;
+        if (mends && plan_.dry_run) ++totals_.mended;
     }
     if (plan_.dry_run || !(mends || asked.recent)) return;
     const std::uint64_t tag = next_mend_++;
-    mending_.emplace(tag, Mending{offered.name, asked.bytes});
+    mending_.emplace(tag, Mending{offered.name, asked.bytes, mends});
     mending_bytes_ += asked.bytes;
     if (!mends) return tree_->keep(tag, asked.target);
     tree_->mend(tag, asked.target, offered.metadata);
@@ -370,15 +376,22 @@ bool Comparison::may_remove() {
     if (faults_ > 0) {
         error.message = nothing + ", since what could not be read at the source may belong there";
         error.remedy = "mend that and run the same command again";
+    } else if (unlisted_) {
+        error.message = nothing + ", since not all that would go is known";
+        error.remedy = "mend what failed before and run the same command again";
     } else if (tree_->extraneous() > plan_.max_delete) {
-        error.message = nothing + ": " + std::to_string(tree_->extraneous()) +
-                        " would go, more than --max-delete " + std::to_string(plan_.max_delete);
-        error.remedy = "look at them with --dry-run";
+        const std::string many = std::to_string(tree_->extraneous()) +
+                                 " would go, more than --max-delete " +
+                                 std::to_string(plan_.max_delete);
+        error.message = (plan_.dry_run ? "nothing would be deleted: " : nothing + ": ") + many;
+        error.remedy = plan_.dry_run ? "raise it if they should" : "look at them with --dry-run";
     } else {
         return true;
     }
-    miss(".", error);
-    return false;
+    // They are looked at in a dry run, whether or not they would go.
+    const bool lists = plan_.dry_run && faults_ == 0 && !unlisted_;
+    if (!lists || stage_ == Stage::removing) miss(".", error);
+    return lists;
 }
 
 // The next portion of what is to go, once there is room to tell of it.

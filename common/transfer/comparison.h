@@ -157,11 +157,13 @@ class Comparison {
     struct Mending {
         std::string name;
         std::size_t bytes = 0;
+        bool attributes = false;  // it gets others; else it is kept
     };
     std::unordered_map<std::uint64_t, Mending> mending_;  // by tag
     std::size_t mending_bytes_ = 0;
     std::uint64_t next_mend_ = 0;
     std::uint64_t faults_ = 0;
+    bool unlisted_ = false;  // what is extraneous is not wholly known
     bool offers_ended_ = false;
     bool removes_ = false;  // may_remove() said so
     bool lists_ = false;    // what goes is to be asked for

@@ -49,8 +49,8 @@ class Sink {
     struct Totals {
         std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_received = 0,
                       bytes_complete = 0, bytes_announced = 0, verified = 0, failed = 0,
-                      leaves_again = 0, bytes_kept = 0, links_done = 0, directories_done = 0,
-                      unowned = 0;
+                      leaves_again = 0, leaves_changed = 0, bytes_kept = 0, links_done = 0,
+                      directories_done = 0, unowned = 0;
     };
     struct Listener {
         std::function<void(Failure)> on_failure;

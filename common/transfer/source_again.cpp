@@ -22,6 +22,7 @@ bool Source::handle_again(const AgainRecord& record) {
     totals_.bytes_kept -= moves;
     totals_.bytes_known += moves;
     ++totals_.leaves_again;
+    if (file.looks > 0) ++totals_.leaves_changed;
     return true;
 }
 

@@ -50,6 +50,7 @@ session::CopyResult result_of(const mover::Outcome& outcome) {
     result.bytes_kept = outcome.bytes_kept;
     result.verified = outcome.verified;
     result.leaves_again = outcome.leaves_again;
+    result.leaves_changed = outcome.leaves_changed;
     result.sent_packets = outcome.sent_packets;
     result.lost_packets = outcome.lost_packets;
     result.retransmitted_packets = outcome.retransmitted_packets;

@@ -183,6 +183,10 @@ class ChangingFiles(Case):
         self.assert_same(source, copy)
         self.assertEqual(os.stat(source).st_mtime_ns, os.stat(copy).st_mtime_ns)
         self.assertIn(result.summary["leaves_again"], leaves_again)
+        # No reason to doubt the machines.
+        self.assertEqual(result.summary["leaves_changed"], result.summary["leaves_again"])
+        self.assertIn("written to at the source", result.said())
+        self.assertNotIn("test the memory", result.said())
         self.assertEqual(result.summary["verified"], 1)
 
     def test_put_of_a_file_that_is_rewritten(self):

@@ -45,5 +45,7 @@ class RateLimits(Case):
             self.assert_failed(result, USAGE)
             self.assertIn(word, result.said())
         missing = self.client("put", "--rate-file", os.path.join(self.scratch, "none"), source, server.url("x"))
-        self.assertNotEqual(missing.code, DONE)
+        self.assert_failed(missing, USAGE)
+        both = self.client("put", "--rate-file", source, "--rate-limit", "1Mbit/s", source, server.url("x"))
+        self.assert_failed(both, USAGE)
         self.assertFalse(os.path.exists(server.path("x")))

@@ -190,6 +190,9 @@ class Sync(Case):
         few = self.sync("--delete", "--max-delete", "6", source, self.daemon.url("to"), code=FILE_FAILED)
         self.assertIn("7 would go", few.said())
         self.assertEqual(few.summary["deleted"], 0)
+        told = self.sync("--dry-run", "--delete", "--max-delete", "6", source, self.daemon.url("to"), code=FILE_FAILED)
+        self.assertEqual(told.said().count("7 would go"), 1)
+        self.assertEqual(told.summary["deleted"], 7)
         for name in extra + ["a/holds"]:
             self.assertTrue(os.path.lexists(os.path.join(target, name)), name)
         self.assert_same(os.path.join(source, "sub/c"), os.path.join(target, "sub/c"))
@@ -239,6 +242,25 @@ class Sync(Case):
         result = self.sync("--delete", "--from-file", left_over, self.daemon.url("to"))
         self.assertEqual(result.summary["files"], 1)
         self.assertFalse(os.path.exists(self.daemon.path("to/gone")))
+
+    def test_what_cannot_be_read_at_the_destination_stays_alone(self):
+        need_isolation()
+        nobody = 65534
+        os.chown(self.home, nobody, nobody)
+        os.chown(self.client_password, nobody, nobody)
+        os.makedirs(self.daemon.path("from"))
+        self.file_with(self.daemon.path("from/a"), b"a")
+        target = os.path.join(self.home, "to")
+        os.makedirs(os.path.join(target, "closed"))
+        self.file_with(os.path.join(target, "gone"), b"x")
+        for name in ("", "closed", "gone"):
+            os.chown(os.path.join(target, name), nobody, nobody)
+        os.chmod(os.path.join(target, "closed"), 0)
+        result = self.client("sync", "--delete", self.daemon.url("from"), target, user=nobody)
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        self.assertIn("closed", result.said())
+        self.assertNotIn("nothing was deleted", result.said())
+        self.assertEqual(sorted(os.listdir(target)), ["a", "closed"])
 
     def test_what_stays_as_it_is(self):
         source = self.small_tree()

@@ -108,6 +108,10 @@ TEST_CASE("what stands at a server is written from its root on, however a transf
     CHECK(there(got, "a/f") == "/runs/a/f");
     CHECK(there(got, "runs/a") == "/runs/a");
     CHECK(there(*plan_get({"h:b/", "/nowhere"}), "f") == "/b/f");
+    const Plan mixed = *plan_get({"h:src/size/", "h:src/nope", "/nowhere"});
+    CHECK(there(mixed, "nope") == "/src/nope");
+    CHECK(there(mixed, "f") == "/src/size/f");
+    CHECK(there(*plan_get({"h:b/", "h:c/", "/nowhere"}), "f") == "f");
     CHECK(there(*plan_get({"h:c/*", "/nowhere"}), "f") == "/c/f");
     CHECK(there(*plan_get({"h:/c/*", "/nowhere"}), "/c/*") == "/c/*");  // that matched nothing
     CHECK(there(*plan_get({"h:*/c", "/nowhere"}), "f") == "f");

@@ -35,6 +35,14 @@ TEST_CASE("what a directory's failure brings with it stands in its line") {
     CHECK(lines[2].error.path == "runs/b");
     CHECK(lines[2].error.fault == Fault::file);  // no session was cut
 
+    // Of one cause, but each for itself.
+    const auto each = failure_lines({failure("d", "cannot set the owner: no leave"),
+                                     failure("d/a", "cannot set the owner: no leave"),
+                                     failure("d/b", "cannot open: no leave"),
+                                     failure("e", "cannot open the directory: no leave"),
+                                     failure("e/f", "cannot delete: no leave")});
+    for (const FailureLine& line : each) CHECK_FALSE(line.below_another);
+
     const auto all = failure_lines({failure(".", "no leave"), failure("a", "no leave")});
     CHECK(all[0].below == 1);
     CHECK(all[1].below_another);

@@ -82,6 +82,21 @@ TEST_CASE("root: links as such are removed and renamed, never what they show") {
     CHECK(read_file(jail.folder / "secret") == "secret");
 }
 
+TEST_CASE("root: of two names of one file a rename leaves the new one") {
+    const Folder folder;
+    const Root root = Root::machine();
+    write_file(folder / "old", "x");
+    std::filesystem::create_hard_link(folder / "old", folder / "new");
+    CHECK(root.rename(folder / "old", folder / "new").ok());
+    CHECK_FALSE(std::filesystem::exists(folder / "old"));
+    CHECK(read_file(folder / "new") == "x");
+    CHECK(root.rename(folder / "new", folder / "./new").ok());
+    CHECK(read_file(folder / "new") == "x");
+    const auto elsewhere = root.rename(folder / "new", "/proc/new");
+    REQUIRE_FALSE(elsewhere.ok());
+    CHECK(elsewhere.error().message.find("root") == std::string::npos);
+}
+
 TEST_CASE("root: places make their directories") {
     const Jail jail;
     const Root root = jail.root();

@@ -18,11 +18,12 @@ using ports::Found;
 
 namespace {
 
-std::vector<Found> walk(Root root, const ports::WalkRoot& start, ports::WalkOptions options = {}) {
+std::vector<Found> walk_all(Root root, const std::vector<ports::WalkRoot>& roots,
+                            ports::WalkOptions options = {}) {
     auto reactor = std::move(Reactor::make().value());
     TreeWalker walker(std::move(root), *reactor);
     walker.set_options(std::move(options));
-    REQUIRE(walker.add(start));
+    for (const ports::WalkRoot& start : roots) REQUIRE(walker.add(start));
     walker.no_more();
     std::vector<Found> all;
     const Time limit = Clock().now() + 20s;
@@ -33,6 +34,10 @@ std::vector<Found> walk(Root root, const ports::WalkRoot& start, ports::WalkOpti
     }
     REQUIRE(walker.ended());
     return all;
+}
+
+std::vector<Found> walk(Root root, const ports::WalkRoot& start, ports::WalkOptions options = {}) {
+    return walk_all(std::move(root), {start}, std::move(options));
 }
 
 // "d NAME", "f NAME", ...; "." for a leave.
@@ -143,6 +148,42 @@ TEST_CASE("walk: what is left out is not entered") {
     CHECK(words(walk(Root::machine(), {.path = folder / "src", .name = "s"}, options)) ==
           Words{"d s", "f s/yes", "."});
     CHECK(asked == Words{"s", "s/no", "s/yes"});
+}
+
+TEST_CASE("walk: what lands where an earlier root's does fails, and directories become one") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "a/d/e");
+    std::filesystem::create_directories(folder / "b/d");
+    std::filesystem::create_directories(folder / "b/file");
+    write_file(folder / "a/d/one", "1");
+    write_file(folder / "a/d/left-out", "1");
+    write_file(folder / "a/file", "1");
+    write_file(folder / "b/d/e", "2");
+    write_file(folder / "b/d/left-out", "2");
+    write_file(folder / "b/d/two", "2");
+    write_file(folder / "b/file/below", "2");
+    REQUIRE(::mkfifo((folder / "a/d/three").c_str(), 0600) == 0);
+    write_file(folder / "b/d/three", "2");
+    const ports::WalkRoot a{.path = folder / "a", .name = "."};
+    const ports::WalkRoot b{.path = folder / "b", .name = "."};
+    const ports::WalkOptions options{
+        .excluded = [](const std::string& name, bool) { return name.ends_with("left-out"); }};
+    const auto both = walk_all(Root::machine(), {a, b}, options);
+    CHECK(words(both) == Words{"d .", "d d", "d d/e", ".", "f d/one", "s d/three > it is a pipe",
+                               ".", "f file", ".", "d .", "d d", "! d/e", "f d/three", "f d/two",
+                               ".", "! file", "."});
+    CHECK(both[11].error.message == "would land where '" + (folder / "a/d/e") + "' does");
+    CHECK(both[11].path == folder / "b/d/e");
+    // By name and in contents, either first; the same once more is dropped.
+    const ports::WalkRoot named{.path = folder / "b/d", .name = "d"};
+    CHECK(words(walk_all(Root::machine(), {named, a})) ==
+          Words{"d d", "f d/e", "f d/left-out", "f d/three", "f d/two", ".", "d .", "d d", "! d/e",
+                "! d/left-out", "f d/one", "s d/three > it is a pipe", ".", "f file", "."});
+    CHECK(words(walk_all(Root::machine(), {b, named})) ==
+          Words{"d .", "d d", "f d/e", "f d/left-out", "f d/three", "f d/two", ".", "d file",
+                "f file/below", ".", ".", "d d", "."});
+    const ports::WalkRoot pattern{.path = folder / "[ab]/file", .name = "", .pattern = true};
+    CHECK(words(walk_all(Root::machine(), {pattern})) == Words{"f file", "! file"});
 }
 
 TEST_CASE("walk: patterns find what stands there") {

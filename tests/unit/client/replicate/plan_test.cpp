@@ -57,6 +57,9 @@ TEST_CASE("directories and links") {
     CHECK(item(directory, other) == ".d..t......");
     other.mode = 0700;
     CHECK(item(directory, other) == ".d..tp.....");
+    other = directory;
+    other.mode = 02755;  // the receiver's own, by the directory around it
+    CHECK(item(directory, other).empty());
     const Standing link{.kind = Kind::link, .size = 0, .mtime_ns = 5, .mode = 0777};
     CHECK(item(link, std::nullopt) == "cL+++++++++");
     CHECK(item(link, link).empty());
