@@ -33,7 +33,7 @@ char type_letter(session::EntryType type) {
         case session::EntryType::link:
             return 'l';
         case session::EntryType::special:
-            return 's';
+            return '?';  // as ls has what it doesn't know: the server does not say which kind
     }
     LAMBDA_ASSERT(false);
 }
@@ -44,11 +44,19 @@ std::string mode_letters(const session::Entry& entry) {
         const bool set = (entry.mode >> shift & 1u) != 0;
         letters += set ? "xwr"[shift % 3] : '-';
     }
+    // Bits 11, 10 and 9 show where who may execute stands, as ls(1) has it.
+    for (std::size_t i = 0; i < 3; ++i) {
+        if ((entry.mode >> (11 - i) & 1u) == 0) continue;
+        char& executes = letters[3 + 3 * i];
+        executes = (executes == 'x' ? "sst" : "SST")[i];
+    }
     return letters;
 }
 
 std::string date(std::int64_t time_ns) {
-    const auto time = static_cast<std::time_t>(time_ns / 1'000'000'000);
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    // The second that it is in, before 1970 too.
+    const auto time = static_cast<std::time_t>(time_ns / kSecond - (time_ns % kSecond < 0 ? 1 : 0));
     std::tm local{};
     ::localtime_r(&time, &local);
     char text[32];

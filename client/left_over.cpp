@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <set>
 
 #include "client/home.h"
 
@@ -40,7 +41,42 @@ Result<std::string> fresh_file() {
     return directory + "/" + std::string(kPrefix) + name + std::to_string(::getpid());
 }
 
+// Whether what a source is called says which names are of it.
+bool named(const Item& item) {
+    return !item.pattern && item.name != ".";
+}
+
+// Whether a name that failed is of this named source.
+bool concerns(const std::string& name, const Item& item) {
+    return name == item.name || name == item.path || name.starts_with(item.name + "/");
+}
+
 }  // namespace
+
+std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome) {
+    std::vector<std::string> sources;
+    if (!outcome.cut && outcome.failed == 0) return sources;
+    const bool all_known = !outcome.cut && outcome.failed == outcome.failures.size();
+    const std::set<std::string> done(outcome.done.begin(), outcome.done.end());
+    std::set<std::string> failed;  // of named sources
+    bool others = !all_known;      // something that may be of any other
+    for (const mover::FileFailure& failure : outcome.failures) {
+        const auto item = std::find_if(plan.items.begin(), plan.items.end(), [&](const Item& each) {
+            return named(each) && !done.contains(each.name) && concerns(failure.name, each);
+        });
+        if (item != plan.items.end()) {
+            failed.insert(item->name);
+        } else {
+            others = true;
+        }
+    }
+    for (const Item& item : plan.items) {
+        if (done.contains(item.name)) continue;
+        if (named(item) ? !all_known || failed.contains(item.name) : others)
+            sources.push_back(item.argument);
+    }
+    return sources;
+}
 
 Result<std::string> write_left_over(const std::string& file,
                                     const std::vector<std::string>& sources) {

@@ -5,10 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "client/destination.h"
 #include "common/base/result.h"
+#include "common/mover/mover.h"
 
 namespace lambda::client {
 
+// The sources of which something was not done, or may not have been.
+std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome);
 // Written to `file`, or where that is empty to a fresh one in the state directory, where the newest
 // hundred stay. Returns where.
 Result<std::string> write_left_over(const std::string& file,

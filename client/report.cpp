@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "client/verdict_json.h"
 #include "client/waiting.h"
@@ -73,14 +74,13 @@ void Report::record_error(const Error& error, const std::string& side) {
     if (!style_.json) return;
     const std::string message =
         error.remedy.empty() ? error.message : error.message + "; " + error.remedy;
-    std::puts(JsonObject()
-                  .text("event", "error")
-                  .text("path", error.path)
-                  .text("side", side)
-                  .text("code", to_string(error.fault))
-                  .text("message", message)
-                  .line()
-                  .c_str());
+    put(JsonObject()
+            .text("event", "error")
+            .text("path", error.path)
+            .text("side", side)
+            .text("code", to_string(error.fault))
+            .text("message", message)
+            .line());
 }
 
 void Report::note(const std::string& text) {
@@ -92,7 +92,7 @@ void Report::say(const std::string& text) {
 }
 
 void Report::data(const JsonObject& object, const std::string& text) {
-    std::puts(style_.json ? object.line().c_str() : text.c_str());
+    put(style_.json ? object.line() : text);
 }
 
 void Report::change(const std::string& word, const std::string& name, bool directory,
@@ -109,7 +109,7 @@ void Report::change(const std::string& word, const std::string& name, bool direc
 }
 
 void Report::event(const JsonObject& object) {
-    if (style_.json) std::puts(object.line().c_str());
+    if (style_.json) put(object.line());
 }
 
 void Report::live(const std::string& text) {
@@ -141,26 +141,33 @@ int Report::finish() {
     }
     if (outcome_) print_end(summary);
     if (style_.json && summary_) {
-        std::puts(summary_->line().c_str());
+        put(summary_->line());
     } else if (style_.json) {
         const bool judged = outcome_ && summary.measured();
-        std::puts(summary_json(summary, judged ? verdict_json(summary.outcome.evidence) : "null")
-                      .c_str());
+        put(summary_json(summary, judged ? verdict_json(summary.outcome.evidence) : "null"));
     }
     flush();
     return exit_code_.value();
 }
 
+// A line that does not fit into what is buffered is written now.
+void Report::put(const std::string& line) {
+    if (std::puts(line.c_str()) < 0) fail_stdout(errno);
+}
+
 // stdout, before each word on stderr: where both go into one file, lines stay whole and in their
-// order. An error of it is told once.
+// order.
 void Report::flush() {
-    if (flush_failed_ || std::fflush(stdout) == 0) return;
-    flush_failed_ = true;
-    // Of a reader who has seen enough nobody needs to be told.
-    if (errno == EPIPE) {
+    if (!stdout_failed_ && std::fflush(stdout) != 0) fail_stdout(errno);
+}
+
+// Told once; of a reader who has seen enough nobody needs to be told.
+void Report::fail_stdout(int error_number) {
+    if (std::exchange(stdout_failed_, true)) return;
+    if (error_number == EPIPE) {
         exit_code_.add(Fault::file);
     } else {
-        error(errno_error(Fault::file, "cannot write to stdout", {}, errno));
+        error(errno_error(Fault::file, "cannot write to stdout", {}, error_number));
     }
 }
 

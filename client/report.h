@@ -74,13 +74,15 @@ class Report {
     void say_at(const std::string& side, const Error& error, const std::string& more = {});
     void record_error(const Error& error, const std::string& side);
     void print_end(const Summary& summary);
+    void put(const std::string& line);
     void flush();
+    void fail_stdout(int error_number);
 
     Style style_;
     Time started_;
     bool terminal_;
     bool live_ = false;  // a live line stands on the terminal
-    bool flush_failed_ = false;
+    bool stdout_failed_ = false;
     ExitCode exit_code_;
     std::optional<mover::Outcome> outcome_;
     ChangeCount changes_;

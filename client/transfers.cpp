@@ -246,30 +246,6 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
 
 namespace {
 
-// Whether a name that failed is of this source, or may be.
-bool concerns(const std::string& name, const Item& item) {
-    return item.pattern || item.name == "." || name == item.name || name == item.path ||
-           name.starts_with(item.name + "/");
-}
-
-// The sources of which something was not done, as the user gave them.
-std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome) {
-    std::vector<std::string> sources;
-    if (!outcome.cut && outcome.failed == 0) return sources;
-    const bool all_known = !outcome.cut && outcome.failed == outcome.failures.size();
-    const std::set<std::string> done(outcome.done.begin(), outcome.done.end());
-    for (const Item& item : plan.items) {
-        if (done.contains(item.name)) continue;
-        const bool failed =
-            !all_known || std::any_of(outcome.failures.begin(), outcome.failures.end(),
-                                      [&](const mover::FileFailure& failure) {
-                                          return concerns(failure.name, item);
-                                      });
-        if (failed) sources.push_back(item.argument);
-    }
-    return sources;
-}
-
 // What a next try has to do: what is neither done nor failed. What came out of a tree tells nothing
 // of an item that has the same name, nor of the tree as a whole: such are tried again from the
 // beginning. False: all are.

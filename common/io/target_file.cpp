@@ -217,6 +217,11 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
         target->kind = OpenFile::Kind::null;
         return CreatedTarget{std::move(target), {}};
     }
+    if (ports::is_partial_name(path.substr(path.rfind('/') + 1))) {
+        return target_error(path,
+                            "cannot write: such names are for what transfers that were cut left",
+                            "give it another name");
+    }
     const auto found =
         name.below.empty() ? find_named(root, *target) : find_below(root, name, *target);
     if (!found) return found.error();

@@ -263,7 +263,7 @@ Result<CopyResult> parse_copy_result(const Reply& reply) {
     result.bytes_kept = number(reader, "kept");
     result.verified = number(reader, "verified");
     result.leaves_again = number(reader, "again");
-    result.leaves_changed = number(reader, "written");
+    if (parsed->facts.find("written") != nullptr) result.leaves_changed = number(reader, "written");
     result.sent_packets = number(reader, "sent");
     result.lost_packets = number(reader, "lost");
     result.retransmitted_packets = number(reader, "repeated");

@@ -4,8 +4,9 @@ import os
 import re
 import resource
 import socket
+import subprocess
 
-from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USER, Case, need_isolation
+from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USER, Case, Settings, need_isolation
 
 NOBODY = 65534
 
@@ -31,6 +32,50 @@ class Sources(Case):
         self.file_with(missing, b"here")
         self.assertEqual(self.client("put", "--from-file", left, "--left-over", left, server.url("to/")).code, DONE)
         self.assertEqual(os.stat(left).st_size, 0)
+
+    def test_what_failed_elsewhere_leaves_nothing_of_a_done_directory_over(self):
+        server = self.server()
+        self.random_file("a", 10, folder="local/runs")
+        runs, missing = os.path.join(self.folder("local"), "runs/"), os.path.join(self.folder("local"), "missing")
+        left = os.path.join(self.scratch, "left")
+        self.assert_failed(self.client("put", "--left-over", left, runs, missing, server.url("to/")), FILE_FAILED)
+        with open(left, "rb") as file:
+            self.assertEqual(file.read(), os.fsencode(missing) + b"\0")
+
+    def test_two_directories_with_a_file_of_one_name(self):
+        server = self.server()
+        for name in ("a", "b"):
+            self.file_with(os.path.join(self.folder(f"local/{name}/deep"), "same"), name.encode())
+            self.file_with(os.path.join(self.folder(f"local/{name}"), name), name.encode())
+        local = self.folder("local")
+        result = self.client("put", local + "/a/", local + "/b/", server.url("to"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("deep/same: would land where", result.said())
+        with open(server.path("to/deep/same"), "rb") as file:
+            self.assertEqual(file.read(), b"a")
+        self.assertEqual(sorted(os.listdir(server.path("to"))), [b"a", b"b", b"deep"])
+        back = self.folder("back")
+        os.rename(local + "/a", os.path.join(server.root, "a"))
+        os.rename(local + "/b", os.path.join(server.root, "b"))
+        result = self.client("get", server.url("b/"), server.url("a/"), back)
+        self.assert_failed(result, FILE_FAILED)
+        with open(os.path.join(back, "deep/same"), "rb") as file:
+            self.assertEqual(file.read(), b"b")
+
+    def test_no_file_is_put_under_a_name_of_what_a_cut_leaves(self):
+        server = self.server()
+        name = ".lambda-" + "0123456789abcdef" * 2 + ".part"
+        result = self.client("put", self.random_file("source", 10), server.url(name))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("another name", result.said())
+        self.assertFalse(os.path.exists(server.path(name)))
+
+    def test_output_that_cannot_be_written_is_told(self):
+        with open("/dev/full", "w") as full:
+            for words in (("version",), ("put", "--help")):
+                run = subprocess.run([os.path.join(Settings.bin_dir, "lambda-ftp"), *words], stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual(run.returncode, FILE_FAILED)
+                self.assertIn(b"cannot write to stdout", run.stderr)
 
     def test_a_file_beyond_the_servers_limit_fails_alone(self):
         server = self.server()

@@ -15,7 +15,6 @@
 #include <set>
 #include <utility>
 
-#include "common/io/content_reader.h"
 #include "common/io/open_file.h"
 #include "tests/unit/io/disk_harness.h"
 
@@ -487,30 +486,4 @@ TEST_CASE("target: what a cut transfer left stays, in what is extraneous too") {
     CHECK(asked.tree.extraneous() == 2);
     CHECK(asked.extraneous(false, true) == Names{"d/e/empty", "d/e/other"});
     CHECK(std::filesystem::exists(folder / partial));
-}
-
-TEST_CASE("content is read whole, in order") {
-    const Folder folder;
-    const std::string text(300'000, 'x');
-    write_file(folder / "f", text);
-    auto reactor = std::move(Reactor::make().value());
-    ContentReader reader(Root::machine(), *reactor);
-    std::uint64_t next = 0;
-    std::string got;
-    reader.read(1, ports::SourceFile{.path = folder / "f"}, 65536,
-                [&](std::uint64_t offset, ByteView piece) {
-                    if (offset == next) next += piece.size();
-                    got.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-                });
-    reader.read(2, ports::TargetName{folder / "", "none"}, 65536, [](std::uint64_t, ByteView) {});
-    std::vector<ports::ContentRead> ended;
-    const Time limit = Clock().now() + 20s;
-    while (ended.size() < 2 && Clock().now() < limit) {
-        for (auto& each : reader.poll()) ended.push_back(std::move(each));
-        if (ended.size() < 2) reactor->wait(limit);
-    }
-    REQUIRE(ended.size() == 2);
-    for (const auto& each : ended) CHECK(each.error.has_value() == (each.tag == 2));
-    CHECK(next == text.size());
-    CHECK(got == text);
 }
