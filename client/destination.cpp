@@ -60,7 +60,7 @@ Result<void> check_names(const Plan& plan) {
     if (!plan.several) return {};
     std::set<std::string> names;
     for (const Item& item : plan.items) {
-        // Contents may be merged.
+        // Of contents and patterns the walk finds it.
         if (item.name == "." || item.pattern) continue;
         if (!names.insert(item.name).second) {
             return usage(item.argument, "another source would land under the same name",
@@ -102,12 +102,14 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
     }
     const Item* contents = nullptr;
     std::size_t of_contents = 0;
+    bool patterns = false;
     for (const Item& item : plan.items) {
         if (path_at_server(name) == path_at_server(item.path)) return path_at_server(name);
         if (item.name == ".") {
             contents = &item;
             ++of_contents;
         } else if (item.pattern) {
+            patterns = true;
             const std::string directory =
                 item.path.substr(0, item.path.size() - base_name(item.path).size());
             const bool known = directory.find_first_of("*?[") == std::string::npos;
@@ -117,7 +119,8 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
         }
     }
     // Of several that land in one place nobody says from which it came.
-    return of_contents == 1 ? path_at_server(joined(contents->path, name)) : name;
+    const bool known = of_contents == 1 && !patterns;
+    return known ? path_at_server(joined(contents->path, name)) : name;
 }
 
 Result<Plan> plan_put(const std::vector<std::string>& operands) {

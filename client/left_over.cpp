@@ -46,9 +46,19 @@ bool named(const Item& item) {
     return !item.pattern && item.name != ".";
 }
 
-// Whether a name that failed is of this named source.
-bool concerns(const std::string& name, const Item& item) {
-    return name == item.name || name == item.path || name.starts_with(item.name + "/");
+bool within(const std::string& path, const std::string& top) {
+    return path == top || path.starts_with(top.ends_with('/') ? top : top + "/");
+}
+
+// Whether what failed is of this source, or may be. Of a put it says where it is read.
+bool concerns(const Plan& plan, const mover::FileFailure& failure, const Item& item) {
+    const Error& error = failure.error;
+    const bool read_here = plan.direction == session::Direction::put && error.side == Side::local &&
+                           std::any_of(plan.items.begin(), plan.items.end(), [&](const Item& each) {
+                               return within(error.path, each.path);
+                           });
+    if (read_here) return within(error.path, item.path);
+    return !named(item) || failure.name == item.path || within(failure.name, item.name);
 }
 
 }  // namespace
@@ -57,23 +67,16 @@ std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome)
     std::vector<std::string> sources;
     if (!outcome.cut && outcome.failed == 0) return sources;
     const bool all_known = !outcome.cut && outcome.failed == outcome.failures.size();
-    const std::set<std::string> done(outcome.done.begin(), outcome.done.end());
-    std::set<std::string> failed;  // of named sources
-    bool others = !all_known;      // something that may be of any other
-    for (const mover::FileFailure& failure : outcome.failures) {
-        const auto item = std::find_if(plan.items.begin(), plan.items.end(), [&](const Item& each) {
-            return named(each) && !done.contains(each.name) && concerns(failure.name, each);
-        });
-        if (item != plan.items.end()) {
-            failed.insert(item->name);
-        } else {
-            others = true;
-        }
-    }
+    std::set<std::string> done(outcome.done.begin(), outcome.done.end());
+    for (const mover::FileFailure& failure : outcome.failures) done.erase(failure.name);
     for (const Item& item : plan.items) {
         if (done.contains(item.name)) continue;
-        if (named(item) ? !all_known || failed.contains(item.name) : others)
-            sources.push_back(item.argument);
+        const bool failed =
+            !all_known || std::any_of(outcome.failures.begin(), outcome.failures.end(),
+                                      [&](const mover::FileFailure& failure) {
+                                          return concerns(plan, failure, item);
+                                      });
+        if (failed) sources.push_back(item.argument);
     }
     return sources;
 }

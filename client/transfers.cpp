@@ -176,7 +176,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     RateSchedule schedule(arguments.settings, arguments.rate_file);
     if (const auto looked = schedule.look(); !looked) {
         Error error = looked.error();
-        error.fault = Fault::usage;  // nothing was begun
+        error.fault = token.empty() ? Fault::usage : Fault::cut;  // it may be read at the next try
         return error;
     }
     const BitRate limit = schedule.limit(minute_of_day());

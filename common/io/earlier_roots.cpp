@@ -1,26 +1,35 @@
 #include "common/io/earlier_roots.h"
 
-#include <algorithm>
-
 namespace lambda::io {
 
-bool EarlierRoots::note(const std::string& path, const std::string& name) {
-    if (name == ".") {
-        contents_.push_back(path);
-        return true;
-    }
-    if (named_.size() >= kMostNamed) return false;
-    named_.emplace(name, path);
-    return true;
+bool EarlierRoots::room_for(std::size_t bytes) {
+    full_ = full_ || names_.size() >= kMostNames || bytes_ + bytes > kMostBytes;
+    if (!full_) bytes_ += bytes;
+    return !full_;
+}
+
+void EarlierRoots::begin(const std::string& path, const std::string& name) {
+    ++roots_;
+    current_known_ = room_for(path.size());
+    if (current_known_) known_.push_back({path, name == "."});
+}
+
+void EarlierRoots::note(const std::string& name) {
+    if (!current_known_ || !room_for(name.size())) return;
+    names_.emplace(name, static_cast<std::uint32_t>(known_.size() - 1));
 }
 
 std::vector<EarlierRoots::Place> EarlierRoots::places_of(const std::string& name) const {
     std::vector<Place> places;
-    for (const std::string& path : contents_) places.push_back({.path = path + "/" + name});
-    const std::size_t first = std::min(name.find('/'), name.size());
-    const auto [begin, end] = named_.equal_range(name.substr(0, first));
-    for (auto at = begin; at != end; ++at)
-        places.push_back({.path = at->second + name.substr(first), .root = first == name.size()});
+    const auto [begin, end] = names_.equal_range(name);
+    for (auto at = begin; at != end; ++at) {
+        const Root& root = known_[at->second];
+        if (!root.contents) {
+            places.push_back({.path = root.path, .root = true});
+        } else {
+            places.push_back({.path = root.path + (root.path.ends_with('/') ? "" : "/") + name});
+        }
+    }
     return places;
 }
 

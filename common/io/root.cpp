@@ -208,7 +208,7 @@ Result<void> Root::rename(const std::string& from, const std::string& to) const 
     const bool one_file =
         ::fstatat(old_place, source->leaf.c_str(), &old_one, AT_SYMLINK_NOFOLLOW) == 0 &&
         ::fstatat(new_place, target->leaf.c_str(), &new_one, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !S_ISDIR(old_one.st_mode) && same_file(old_one, new_one) &&
+        !S_ISDIR(old_one.st_mode) && old_one.st_nlink > 1 && same_file(old_one, new_one) &&
         ::fstat(old_place, &old_directory) == 0 && ::fstat(new_place, &new_directory) == 0;
     if (one_file) {
         const bool one_name =

@@ -163,6 +163,10 @@ bool TreeWalker::stopping() const {
 }
 
 void TreeWalker::emit(Found found) {
+    const bool lands = found.kind == Kind::file || found.kind == Kind::directory ||
+                       found.kind == Kind::link || found.kind == Kind::same;
+    if (lands && found.name != "." && found.name.find('/') == found.name.npos)
+        earlier_.note(found.name);
     std::unique_lock lock(mutex_);
     if (found_.size() >= kMostFound) {
         room_.wait(lock, [this] { return stopping_ || found_.size() <= kMostFound / 2; });
@@ -203,11 +207,12 @@ void TreeWalker::walk_root(const ports::WalkRoot& root, bool named) {
     }
     if (named && !S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode))
         return fail(path, root.name, no_content(path, special(status->st_mode)));
-    visit(nullptr, path, root.name, *status, true);
-    if (!earlier_.note(path, root.name) && !std::exchange(said_many_roots_, true)) {
-        log_warning("more than " + std::to_string(EarlierRoots::kMostNamed) +
-                    " sources: of those from here on nobody looks whether another has their names");
+    earlier_.begin(path, root.name);
+    if (earlier_.full() && earlier_.roots() > 1 && !std::exchange(said_many_roots_, true)) {
+        log_warning("the sources hold more than " + std::to_string(EarlierRoots::kMostNames) +
+                    " names: of those from here on nobody looks whether another source has them");
     }
+    visit(nullptr, path, root.name, *status, true);
 }
 
 void TreeWalker::walk_pattern(const ports::WalkRoot& root) {
@@ -264,8 +269,9 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
     const bool directory = S_ISDIR(status.st_mode);
     if (excluded(name, directory)) return;
     if (!directory && !S_ISREG(status.st_mode)) return skip(path, name, special(status.st_mode));
-    if (said_before(path, name, status)) return;
-    if (directory) return enter(outer, path, name, followed);
+    std::vector<std::string> merged;
+    if (stands_before(outer, path, name, status, merged)) return;
+    if (directory) return enter(outer, path, name, followed, std::move(merged));
     if (!followed && says_same(path, name, status)) return;
     Found found{.kind = Kind::file, .path = path, .name = name};
     found.follow = followed;
@@ -274,20 +280,33 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
     emit(std::move(found));
 }
 
-// Whether an earlier root holds something of that name, which stays: only directories become one.
-// The same thing once more is no failure.
-bool TreeWalker::said_before(const std::string& path, const std::string& name,
-                             const struct stat& status) {
+// Whether something of an earlier root lands there, which stays: only directories become one, those
+// in `merged`. The same thing once more is no failure.
+bool TreeWalker::stands_before(const Level* outer, const std::string& path, const std::string& name,
+                               const struct stat& status, std::vector<std::string>& merged) {
     if (name == ".") return false;
-    for (const EarlierRoots::Place& place : earlier_.places_of(name)) {
+    std::vector<EarlierRoots::Place> places;
+    if (outer == nullptr || outer->name == ".") {
+        places = earlier_.places_of(name);
+    } else {
+        for (const std::string& directory : outer->earlier)
+            places.push_back({.path = directory + name.substr(name.rfind('/'))});
+    }
+    for (const EarlierRoots::Place& place : places) {
         const auto there =
             root_.stat(place.path, place.root || options_.links == ports::Links::follow);
         if (!there) continue;
         const bool directory = S_ISDIR(there->st_mode);
-        const bool sent = directory || S_ISREG(there->st_mode) ||
-                          (S_ISLNK(there->st_mode) && options_.links == ports::Links::keep);
-        if (!sent || excluded(name, directory) || (directory && S_ISDIR(status.st_mode))) continue;
+        const bool link = S_ISLNK(there->st_mode);
+        const bool sent =
+            directory || S_ISREG(there->st_mode) || (link && options_.links == ports::Links::keep);
+        if (!sent || excluded(name, directory)) continue;
+        if (directory && S_ISDIR(status.st_mode)) {
+            if (root_.open(place.path, kReadDirectory)) merged.push_back(place.path);
+            continue;
+        }
         if (there->st_dev == status.st_dev && there->st_ino == status.st_ino) return true;
+        if (link && S_ISLNK(status.st_mode) && same_link(path, place.path)) return true;
         fail(path, name,
              Error{.fault = Fault::file,
                    .message = "would land where '" + place.path + "' does",
@@ -297,6 +316,20 @@ bool TreeWalker::said_before(const std::string& path, const std::string& name,
         return true;
     }
     return false;
+}
+
+bool TreeWalker::same_link(const std::string& path, const std::string& other) const {
+    std::array<std::string, 2> texts;
+    for (std::size_t i = 0; i < 2; ++i) {
+        const auto place = root_.place(i == 0 ? path : other, false);
+        std::array<char, 4096> text;
+        const ssize_t length = !place ? -1
+                                      : ::readlinkat(place->directory.get(), place->leaf.c_str(),
+                                                     text.data(), text.size());
+        if (length <= 0) return false;
+        texts[i].assign(text.data(), static_cast<std::size_t>(length));
+    }
+    return texts[0] == texts[1];
 }
 
 // What can't be read now is not said, and is an error once the file is opened.
@@ -317,7 +350,7 @@ void TreeWalker::describe(Found& found, const Level* outer, const struct stat& s
 }
 
 void TreeWalker::enter(const Level* outer, const std::string& path, const std::string& name,
-                       bool followed) {
+                       bool followed, std::vector<std::string> earlier) {
     auto opened = outer != nullptr && !followed
                       ? Result<Descriptor>(Descriptor(::openat(outer->directory,
                                                                path.c_str() + path.rfind('/') + 1,
@@ -339,7 +372,8 @@ void TreeWalker::enter(const Level* outer, const std::string& path, const std::s
                 .device = status.st_dev,
                 .inode = status.st_ino,
                 .path = path,
-                .name = name};
+                .name = name,
+                .earlier = std::move(earlier)};
     walk_directory(*std::move(opened), status, std::move(level));
 }
 
@@ -389,7 +423,9 @@ void TreeWalker::visit_link(const Level& level, const std::string& leaf, const s
         if (!shown) return excluded(name, false) ? void() : fail(path, name, shown.error());
         return visit(&level, path, name, *shown, true);
     }
-    if (excluded(name, false) || said_before(path, name, status) || says_same(path, name, status))
+    std::vector<std::string> none;
+    if (excluded(name, false) || stands_before(&level, path, name, status, none) ||
+        says_same(path, name, status))
         return;
     std::array<char, 4096> text;
     const ssize_t length = ::readlinkat(level.directory, leaf.c_str(), text.data(), text.size());

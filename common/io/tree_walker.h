@@ -49,6 +49,7 @@ class TreeWalker final : public ports::Walker {
         ino_t inode = 0;
         std::string path;  // where it is
         std::string name;  // for the receiver; ".": nothing before the names in it
+        std::vector<std::string> earlier{};  // directories of earlier roots that land there too
     };
 
     void run();
@@ -62,11 +63,14 @@ class TreeWalker final : public ports::Walker {
     void walk_entry(const Level& level, const std::string& leaf);
     void visit(const Level* outer, const std::string& path, const std::string& name,
                const struct stat& status, bool followed);
-    bool said_before(const std::string& path, const std::string& name, const struct stat& status);
+    bool stands_before(const Level* outer, const std::string& path, const std::string& name,
+                       const struct stat& status, std::vector<std::string>& merged);
+    bool same_link(const std::string& path, const std::string& other) const;
     void visit_link(const Level& level, const std::string& leaf, const std::string& path,
                     const std::string& name, const struct stat& status);
     void describe(ports::Found& found, const Level* outer, const struct stat& status) const;
-    void enter(const Level* outer, const std::string& path, const std::string& name, bool followed);
+    void enter(const Level* outer, const std::string& path, const std::string& name, bool followed,
+               std::vector<std::string> earlier);
     bool says_same(const std::string& path, const std::string& name, const struct stat& status);
     bool excluded(const std::string& name, bool directory) const;
     void fail(const std::string& path, const std::string& name, Error error);

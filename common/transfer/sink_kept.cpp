@@ -162,7 +162,7 @@ void Sink::mend(std::uint32_t slot, const Compare& compare, File& file) {
         if (!file.changed) totals_.bytes_kept -= offsets.length();
     }
     ++totals_.leaves_again;
-    if (file.changed) ++totals_.leaves_changed;
+    if (file.changed && !compare.bad) ++totals_.leaves_changed;
     stream_.put(AgainRecord{leaf.file, leaf.offset});
 }
 

@@ -185,6 +185,7 @@ class Source {
         bool awaiting = false;      // HAVE or NOTHING: only then it is known what to send
         std::vector<Range> data{};  // what is still to be planned
         IntervalSet told{};         // of what the receiver has, the digests
+        IntervalSet changed{};      // of that, what it asked for since the file was gone over
         std::vector<Range> kept{};  // what the receiver has and was not read for comparison yet
         std::uint64_t unread = 0;   // bytes planned or to plan, not read yet
         unsigned reads_pending = 0;

@@ -17,12 +17,13 @@ bool Source::handle_again(const AgainRecord& record) {
         });
     if (record.offset >= file.size || never_sent || again_.size() == kMostAgain) return false;
     again_.push_back(record);
-    const std::uint64_t moves =
-        file.told.erase({record.offset, std::min(record.offset + kLeafBytes, file.size)});
+    const Range leaf{record.offset, std::min(record.offset + kLeafBytes, file.size)};
+    const std::uint64_t moves = file.told.erase(leaf);
     totals_.bytes_kept -= moves;
     totals_.bytes_known += moves;
     ++totals_.leaves_again;
-    if (file.looks > 0) ++totals_.leaves_changed;
+    // What is asked for once more came damaged.
+    if (file.looks > 0 && file.changed.insert(leaf) > 0) ++totals_.leaves_changed;
     return true;
 }
 

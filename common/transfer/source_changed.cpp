@@ -28,6 +28,7 @@ void Source::go_over_changed() {
                 continue;
             }
             ++file.looks;
+            file.changed = {};
             // Its last block may be described by nothing that was said so far, and what the
             // receiver has not put away by now it does not compare.
             if (!finish_sent_) stream_.put(FrontierRecord{next_place_});

@@ -42,6 +42,31 @@ class Sources(Case):
         with open(left, "rb") as file:
             self.assertEqual(file.read(), os.fsencode(missing) + b"\0")
 
+    def test_what_failed_in_one_of_two_directories_is_left_over(self):
+        server = self.server()
+        for name in ("d", "a/d"):
+            self.random_file("y", 10, folder=f"local/{name}")
+        self.file_with(os.path.join(self.folder("local"), "f"), b"f")
+        self.file_with(os.path.join(self.folder("local"), "a/f"), b"a/f")
+        d, a, f = (os.path.join(self.folder("local"), name) for name in ("d", "a/", "f"))
+        left = os.path.join(self.scratch, "left")
+        for sources, lacks in (([d, a], [a]), ([a, f], [f]), ([f, a], [a])):
+            with self.subTest(sources=sources):
+                result = self.client("put", "--left-over", left, *sources, server.url("to/"))
+                self.assert_failed(result, FILE_FAILED)
+                with open(left, "rb") as file:
+                    self.assertEqual(file.read(), b"".join(os.fsencode(each) + b"\0" for each in lacks))
+
+    def test_links_that_are_skipped_hold_nothing(self):
+        server = self.server()
+        local = self.folder("local")
+        os.makedirs(os.path.join(local, "a"))
+        self.file_with(os.path.join(self.folder("local/b/d"), "x"), b"x")
+        os.symlink("../b/d", os.path.join(local, "a/d"))
+        result = self.client("put", "--links", "skip", local + "/a/", local + "/b/", server.url("to"))
+        self.assertEqual(result.code, DONE, str(result))
+        self.assert_same(os.path.join(local, "b/d/x"), server.path("to/d/x"))
+
     def test_two_directories_with_a_file_of_one_name(self):
         server = self.server()
         for name in ("a", "b"):
@@ -50,7 +75,7 @@ class Sources(Case):
         local = self.folder("local")
         result = self.client("put", local + "/a/", local + "/b/", server.url("to"))
         self.assert_failed(result, FILE_FAILED)
-        self.assertIn("deep/same: would land where", result.said())
+        self.assertIn(f"would land where '{local}/a/deep/same' does", result.said())
         with open(server.path("to/deep/same"), "rb") as file:
             self.assertEqual(file.read(), b"a")
         self.assertEqual(sorted(os.listdir(server.path("to"))), [b"a", b"b", b"deep"])
