@@ -61,6 +61,7 @@ std::optional<double> Contest::window() const {
 void Contest::step(Time now, double delivered, double queue, Duration round) {
     if (!probing(now) && !(model_ && model_->probing_rtt()))
         share_ += (delivered - share_) * (1 - std::exp(-seconds(now - last_step_)));
+    terms_.best = std::max(terms_.best, share_);
     const double kept = std::exp(-seconds(now - last_step_) / (kLossMemory + 30 * seconds(round)));
     lost_ *= kept;
     passed_ *= kept;

@@ -23,7 +23,7 @@ namespace lambda::sabul {
 // What a contest begins with, and what it leaves for the next.
 struct ContestTerms {
     double rate = 0;          // bytes a second
-    double best = 0;          // what the path once gave us, bytes a second
+    double best = 0;          // what the path once gave us, here too, bytes a second
     bool newcomer = true;     // open the window as a newcomer's ...
     bool opens_again = true;  // ... and once more, if that was not quite enough
     bool by_model = false;

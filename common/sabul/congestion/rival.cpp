@@ -88,7 +88,8 @@ bool Rival::judge_challenge(Time now, double queue, Duration round) {
     poor_since_ = now;
     // The mean: BBR empties the queue now and then, too.
     const double stood = challenge_queue_ / std::max(challenge_steps_, 1.0);
-    if (stood < std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy)) {
+    // Where it stands too high for flows of this law alone, it need not have grown so much.
+    if (stood < std::min(kForeign, std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy))) {
         best_ *= kForgive;  // ours may be a share like others'
         return false;
     }
@@ -98,6 +99,7 @@ bool Rival::judge_challenge(Time now, double queue, Duration round) {
 
 void Rival::left(Time now, const ContestTerms& terms) {
     terms_ = terms;
+    best_ = std::max(best_, terms.best);
     left_at_ = poor_since_ = now;
     last_least_ = 0;
 }

@@ -66,6 +66,14 @@ const ContestTerms kTerms{.rate = 0.3 * kBest, .best = kBest, .newcomer = false}
 
 }  // namespace
 
+TEST_CASE("contest: what the window once had counts as the best, too") {
+    Path path({.rate = 0.01 * kBest, .best = 0.05 * kBest});
+    path.run(6s, 0.6 * kBest, 0.010, 0);
+    CHECK(path.contest.terms().best > 0.5 * kBest);
+    path.run(8s, 0.05 * kBest, 0.010, 0.001);
+    CHECK(path.contest.terms().by_model);
+}
+
 TEST_CASE("contest: a window that holds a share stays one") {
     Path path(kTerms);
     path.run(30s, 0.4 * kBest, 0.010, 0);

@@ -76,6 +76,17 @@ TEST_CASE("rival: who makes no room in a challenge is one") {
     CHECK(watched.rival.terms().newcomer);
 }
 
+TEST_CASE("rival: a queue too high for flows of this law alone need not double in a challenge") {
+    constexpr double kHigh = 0.0056;
+    for (const bool grows : {true, false}) {
+        Watched watched;
+        watched.step(kBest, kHigh);
+        for (int i = 0; i < 6000 && !watched.rival.challenging(); ++i) watched.step(kLittle, kHigh);
+        REQUIRE(watched.rival.challenging());
+        CHECK(watched.answer(grows ? 0.008 : kHigh) == grows);
+    }
+}
+
 TEST_CASE("rival: flows that make room are none") {
     Watched watched;
     REQUIRE(watched.starve());
