@@ -64,8 +64,8 @@ Result<Plan> plan_get(const std::vector<std::string>& operands);
 
 // Where at the server it lies what an outcome of the plan calls `name`, as errors write it. Of a
 // get an item's pattern may have found it in any directory, and of several directories' contents it
-// may be any one's: then the name stays. `into_directory`:
-// how the server understood the target of a put.
+// may be any one's: then the name stays. `into_directory`: how the server understood the target of
+// a put.
 std::string path_there(const Plan& plan, bool into_directory, const std::string& name);
 
 using transfer::base_name;
