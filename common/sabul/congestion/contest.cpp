@@ -11,6 +11,7 @@ constexpr double kProbe = 0.25;       // of the rate, to see what becomes of the
 constexpr double kEmpty = 0.002;      // s
 constexpr double kLeastWindow = 10;   // RFC 6928
 constexpr double kPoor = 0.25;        // of the best: a window does not get more
+constexpr double kSounded = 0.6;      // of what a path carries: to have been what we had
 constexpr double kNearlyPoor = 0.75;  // of what is poor: rivals made room for so much
 constexpr double kNearlyAll = 0.8;    // of the best, ...
 constexpr double kListened = 0.008;   // ... with less loss: they made room
@@ -50,7 +51,8 @@ ContestTerms Contest::terms() const {
 
 double Contest::rate(Time now, Duration round) const {
     if (model_) return model_->rate().bytes_per_second();
-    return (probing(now) ? kProbe : 1) * window_ * packet_bytes_ / seconds(round);
+    const double factor = probing(now) ? kProbe : sounding_ ? sounding_->factor(now) : 1;
+    return factor * window_ * packet_bytes_ / seconds(round);
 }
 
 std::optional<double> Contest::window() const {
@@ -58,9 +60,10 @@ std::optional<double> Contest::window() const {
     return std::nullopt;
 }
 
-void Contest::step(Time now, double delivered, double queue, Duration round) {
-    if (!probing(now) && !(model_ && model_->probing_rtt()))
-        share_ += (delivered - share_) * (1 - std::exp(-seconds(now - last_step_)));
+void Contest::step(Time now, const Delivery& delivery, double queue, Duration round) {
+    const bool sounded = sounding_ && sounding_->met(delivery.sent_from, delivery.sent_to);
+    if (!probing(now) && !sounded && !(model_ && model_->probing_rtt()))
+        share_ += (delivery.delivered - share_) * (1 - std::exp(-seconds(now - last_step_)));
     terms_.best = std::max(terms_.best, share_);
     const double kept = std::exp(-seconds(now - last_step_) / (kLossMemory + 30 * seconds(round)));
     lost_ *= kept;
@@ -68,9 +71,20 @@ void Contest::step(Time now, double delivered, double queue, Duration round) {
     last_step_ = now;
     probe(now, queue, round);
     if (model_) return judge_model(now, round);
+    sound(now, delivery, round);
     if (share_ >= kPoor * terms_.best) poor_since_ = now;
     if (now - poor_since_ > kPoorFor + kPoorRounds * round && now >= next_model_)
         give_up_window(now, round);
+}
+
+void Contest::sound(Time now, const Delivery& delivery, Duration round) {
+    if (slow_start_ || !terms_.newcomer || probing(now)) return;
+    if (!sounding_) sounding_.emplace(now, delivery.width, round);
+    sounding_->step(now, delivery, round);
+    if (!sounding_->done()) return;
+    terms_.best = std::max(terms_.best, kSounded * sounding_->capacity());
+    terms_.newcomer = false;
+    sounding_.reset();
 }
 
 void Contest::give_up_window(Time now, Duration round) {
@@ -128,6 +142,8 @@ void Contest::on_ack(const AckSample& sample) {
     if (model_) return model_->on_ack(sample);
     if (sample.passages.empty() || sample.passages.back().sent <= event_at_ || probing(sample.now))
         return;
+    if (sounding_ && sounding_->met(sample.passages.front().sent, sample.passages.back().sent))
+        return;
     const auto packets = static_cast<double>(sample.packets);
     if (slow_start_) {
         window_ += packets;
@@ -140,6 +156,7 @@ void Contest::on_ack(const AckSample& sample) {
 void Contest::on_loss(const LossSample& sample) {
     lost_ += static_cast<double>(sample.packets);
     if (model_ || sample.last_sent <= event_at_) return;
+    if (sounding_ && sounding_->met(sample.first_sent, sample.last_sent)) return;
     event_at_ = sample.now;
     slow_start_ = false;
     window_ = std::max(rule_.reduced({sample.now, sample.rtt, sample.rtt}, window_), kLeastWindow);

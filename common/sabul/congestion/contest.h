@@ -4,7 +4,7 @@
 // seconds, loss is not what the others listen to: then by the model of BBR, as another of those. A
 // window that is only just poor opens once more before: it met a full queue, perhaps. If
 // the path is nearly ours after that, and loses little, they did listen, and the window it is
-// again.
+// again. Who came late never saw what the path carries, and sounds it.
 //
 // Left: every `stay` most of the rate goes for two rounds (BBR: all of it, for 200 ms); a queue
 // that empties then may be ours alone, and the law goes on by itself. Pure.
@@ -17,13 +17,14 @@
 #include "common/sabul/congestion/bbr.h"
 #include "common/sabul/congestion/cubic.h"
 #include "common/sabul/congestion/law.h"
+#include "common/sabul/congestion/sounding.h"
 
 namespace lambda::sabul {
 
 // What a contest begins with, and what it leaves for the next.
 struct ContestTerms {
     double rate = 0;          // bytes a second
-    double best = 0;          // what the path once gave us, here too, bytes a second
+    double best = 0;          // what the path once gave us, or carries, bytes a second
     bool newcomer = true;     // open the window as a newcomer's ...
     bool opens_again = true;  // ... and once more, if that was not quite enough
     bool by_model = false;
@@ -34,8 +35,8 @@ class Contest {
   public:
     Contest(const LawSettings& settings, const ContestTerms& terms, Time now, Duration round);
 
-    // One step of the law: what gets through (bytes a second), the queueing delay (seconds).
-    void step(Time now, double delivered, double queue, Duration round);
+    // One step of the law: what gets through, the queueing delay (seconds).
+    void step(Time now, const Delivery& delivery, double queue, Duration round);
     void on_ack(const AckSample& sample);
     void on_loss(const LossSample& sample);
     void on_syn(const SynSample& sample);
@@ -51,6 +52,7 @@ class Contest {
   private:
     void plan_probe(Time now, Duration round);
     void probe(Time now, double queue, Duration round);
+    void sound(Time now, const Delivery& delivery, Duration round);
     void give_up_window(Time now, Duration round);
     void begin_model(Time now, double rate, Duration round);
     void judge_model(Time now, Duration round);
@@ -72,6 +74,7 @@ class Contest {
     bool slow_start_;
     double window_;  // packets
     Time event_at_;
+    std::optional<Sounding> sounding_;
     // By the model.
     std::optional<Bbr> model_;
     Time judged_at_{};

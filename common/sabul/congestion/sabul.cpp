@@ -189,7 +189,7 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
 }
 
 void Sabul::start_up(Time now, const AckSample& sample) {
-    const Span span = lately(now, std::max<Duration>(rtt_ / 4, 2 * settings_.syn));
+    const Span span = lately(now, usual_width());
     const double then = rates_.mean(sample.passages.front().sent, sample.passages.back().sent);
     const double gain = settings_.competes ? kStartGain : kYieldingStartGain;
     double rate = std::max(rate_, gain * then);
@@ -272,7 +272,7 @@ double Sabul::loss_excess(Time now) const {
 }
 
 void Sabul::step(Time now) {
-    const Span span = lately(now, std::max<Duration>(rtt_ / 4, 2 * settings_.syn));
+    const Span span = lately(now, usual_width());
     if (!span.known) return;
     if (span.sent_from < started_) {
         // What the start sent fills the path: what comes of it is what the path carries.
@@ -282,7 +282,7 @@ void Sabul::step(Time now) {
     }
     judge_start(span);
     const bool contending = contest_.has_value();
-    contend(now, span.delivered);
+    contend(now, span);
     if (rival_.challenging()) return;  // what comes of it says nothing of the rate
     const double loss = recent_loss(now);
     loss_deviation_ += (std::abs(loss - loss_mean_) - loss_deviation_) / 64;
@@ -311,14 +311,21 @@ void Sabul::step(Time now) {
     doubt_base(now);
 }
 
-void Sabul::contend(Time now, double delivered) {
+void Sabul::contend(Time now, const Span& span) {
     if (!settings_.competes) return;
     if (!contest_) {
         if (rival_.watch(now, rate_, queue_, round()))
             contest_.emplace(settings_, rival_.terms(), now, round());
         return;
     }
-    contest_->step(now, delivered, queue_, round());
+    contest_->step(now,
+                   {.sent_from = span.sent_from,
+                    .sent_to = span.sent_to,
+                    .sent = sendings_.mean(span.sent_from, span.sent_to),
+                    .delivered = span.delivered,
+                    .limited = was_limited(span.sent_from, span.sent_to),
+                    .width = usual_width()},
+                   queue_, round());
     if (!contest_->over()) return;
     rival_.left(now, contest_->terms());
     set_rate(now, contest_->terms().rate);

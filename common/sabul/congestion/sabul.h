@@ -61,7 +61,7 @@ class Sabul final : public Law {
     void leave_start(Time now, double delivered);
     void judge_start(const Span& span);
     void step(Time now);
-    void contend(Time now, double delivered);
+    void contend(Time now, const Span& span);
     void probe_loss(Time now);
     void expire_base(Time now);
     void doubt_base(Time now);
@@ -79,6 +79,7 @@ class Sabul final : public Law {
     Duration least_span() const { return 3 * settings_.syn / 4; }
     // Who yields wholly must not take a queue that stands for long for the path.
     Duration base_life() const { return std::chrono::seconds(settings_.competes ? 10 : 60); }
+    Duration usual_width() const { return std::max<Duration>(rtt_ / 4, 2 * settings_.syn); }
     Duration round() const { return rtt_ + settings_.syn; }
 
     LawSettings settings_;

@@ -51,7 +51,13 @@ class Path {
                             .latest_rtt = kRtt,
                             .min_rtt = kRtt});
             contest.on_syn({.now = now_, .elapsed = 10ms, .rtt = kRtt, .min_rtt = kRtt});
-            contest.step(now_, through, back ? queue_back : queue, kRound);
+            contest.step(now_,
+                         {.sent_from = now_ - 20ms,
+                          .sent_to = now_,
+                          .sent = sent,
+                          .delivered = through,
+                          .width = 20ms},
+                         back ? queue_back : queue, kRound);
         }
     }
     double least_share() const { return least_; }

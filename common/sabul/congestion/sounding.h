@@ -1,0 +1,53 @@
+// What a path carries where others have most of it, without taking it from them: some times, for a
+// few SYNs, twice as much is sent as else. One queue serves all who come in proportion to what they
+// send: where we have little of the path, twice as much of ours gets through; where a quarter is
+// ours, delivery falls behind by a fifth. With r sent more, and k of what is sent delivered:
+// 1/k(then) - 1/k(before) = r / capacity. Pure.
+#pragma once
+
+#include "common/base/time.h"
+
+namespace lambda::sabul {
+
+// What became of what was sent between two times; bytes a second.
+struct Delivery {
+    Time sent_from{}, sent_to{};
+    double sent = 0, delivered = 0;
+    bool limited = false;  // the rate was not used
+    Duration width{0};     // how long it is meant to be
+};
+
+class Sounding {
+  public:
+    // `width`: of a Delivery.
+    Sounding(Time now, Duration width, Duration round);
+
+    // One step of the law.
+    void step(Time now, const Delivery& delivery, Duration round);
+    // Of what would be sent else.
+    double factor(Time now) const { return now >= from_ && now < to_ ? kFactor : 1; }
+    // Some of what left between these times is ours beyond the rate: its loss, and what is
+    // delivered of it, say nothing of the rate.
+    bool met(Time sent_from, Time sent_to) const { return sent_to >= from_ && sent_from < to_; }
+
+    bool done() const { return pulses_ >= kPulses; }
+    // Bytes a second; no more than kMost times what was ours. Once done.
+    double capacity() const;
+
+  private:
+    void plan(Time now, Duration width, Duration round);
+
+    static constexpr double kFactor = 2;
+    static constexpr int kPulses = 6;
+    static constexpr double kMost = 20;
+
+    Time from_{}, to_{};
+    double before_ = 1;  // sent by delivered
+    double sent_before_ = 0;
+    double then_ = 0;  // 0: nothing yet
+    double more_ = 0;
+    int pulses_ = 0;
+    double sum_more_ = 0, sum_behind_ = 0;
+};
+
+}  // namespace lambda::sabul
