@@ -96,6 +96,7 @@ Time ReceiveSide::turn(Time now) {
     setup_.disk->submit();
     if (setup_.is_client && !want_end_sent_) ask();
     tell_credit();
+    hurry_ack();
     for (const auto& stripe : stripes_) {
         greet(*stripe);
         acknowledge(*stripe);
@@ -244,6 +245,21 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
         sabul::append_ack(frame_, stripe.flow.take_ack(now_, credit_told_));
     }
     if (!frame_.empty()) links_.send(stripe.index, frame_);
+}
+
+// All stripes may have no more under way than one socket holds (SendSide::buffer_room): a quarter
+// of it is told at once, of the stripe that has most of it, however many they are.
+void ReceiveSide::hurry_ack() {
+    std::size_t all = 0;
+    Stripe* most = nullptr;
+    for (const auto& stripe : stripes_) {
+        if (!links_.ready(stripe->index)) continue;
+        all += stripe->flow.untold_bytes();
+        if (most == nullptr || stripe->flow.untold_bytes() > most->flow.untold_bytes())
+            most = stripe.get();
+    }
+    const std::size_t buffer = most != nullptr ? most->socket.receive_buffer_bytes() : 0;
+    if (buffer > 0 && all >= buffer / 4) most->flow.ack_at_once();
 }
 
 void ReceiveSide::tell_credit() {

@@ -73,6 +73,7 @@ class ReceiveSide final : public End, private Links::Handler {
     void acknowledge(Stripe& stripe);
     // A sender out of credit sends nothing that would be acknowledged: one stripe tells it of new
     // room.
+    void hurry_ack();
     void tell_credit();
     void handle_records();
     bool handle_record(const transfer::Record& record);

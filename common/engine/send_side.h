@@ -71,6 +71,11 @@ class SendSide final : public End, private Links::Handler {
     bool flush(SendStripe& stripe);
     void take_back(SendStripe& stripe);
     std::size_t room(const SendStripe& stripe) const;
+    std::size_t buffer_room(const SendStripe& stripe) const;
+    bool keeps_turn(const SendStripe& stripe);
+    bool may_send(const SendStripe& stripe) const;
+    bool heard(const SendStripe& stripe) const;
+    void count_open();
     void maintain(SendStripe& stripe);
     // send_side_report.cpp
     void meter_waits();
@@ -97,6 +102,7 @@ class SendSide final : public End, private Links::Handler {
     std::uint64_t credit_ = 0;
     bool credit_limited_ = false;
     std::size_t next_stripe_ = 0;
+    std::size_t open_all_ = 0, open_heard_ = 0;  // bytes, of all stripes; of those that were heard
     std::deque<transfer::SourceName> names_left_;
     std::size_t names_left_bytes_ = 0;
     std::vector<std::uint64_t> orphans_;  // blocks begun by a stripe that is gone

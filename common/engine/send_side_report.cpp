@@ -66,12 +66,11 @@ void SendSide::meter_waits() {
 }
 
 Figure SendSide::wait_of(const SendStripe& stripe) {
-    if (!stripe.peer.set() || !links_.alive(stripe.index) || stripe.suspended)
-        return Figure::silence;
+    if (!may_send(stripe)) return Figure::silence;
     if (!stripe.burst.empty()) return Figure::socket;
     if (!has_data(stripe)) return starved_of();
     if (room(stripe) > 0) return rate_.at_limit(stripe.index) ? Figure::limit : Figure::pace;
-    if (stripe.flow.open_bytes() >= stripe.buffer_limit(setup_.terms.syn)) return Figure::buffer;
+    if (buffer_room(stripe) == 0) return Figure::buffer;
     const double by_law = rate_.window(stripe.index);
     const double by_user = static_cast<double>(setup_.terms.window) /
                            (rate_.shared_window() ? 1.0 : static_cast<double>(stripes_.size()));

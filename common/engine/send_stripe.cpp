@@ -142,9 +142,12 @@ std::size_t SendStripe::payload(const session::Terms& terms, BitRate rate) const
     return std::min(most, std::max(quick, kLeastPayload));
 }
 
-std::size_t SendStripe::buffer_limit(Duration syn) const {
+bool SendStripe::short_path(Duration syn) const {
     // The least round trip: a busy host's is no sign that the path holds more.
-    if (flow.rtt().known() && flow.rtt().minimum() >= syn) return SIZE_MAX;
+    return !flow.rtt().known() || flow.rtt().minimum() < syn;
+}
+
+std::size_t SendStripe::buffer_limit() const {
     if (peer_buffer == 0) return probe.size() * 2;
     return std::max(peer_buffer * 3 / 4 / stripes_on_socket, probe.size() * 2);
 }

@@ -95,9 +95,11 @@ struct SendStripe {
     std::size_t tag_bytes() const { return ciphers.data->tag_bytes(); }
     // File bytes (and digest) for a packet now, at this rate of the stripe.
     std::size_t payload(const session::Terms& terms, BitRate rate) const;
-    // Bytes that may be open so that the receiver's socket never overflows where no SYN fits into a
-    // round trip; SIZE_MAX where the path itself holds more.
-    std::size_t buffer_limit(Duration syn) const;
+    // No SYN fits into a round trip, as far as is known: the receiver's socket holds more than the
+    // path.
+    bool short_path(Duration syn) const;
+    // Bytes that may be open then, so that the receiver's socket never overflows.
+    std::size_t buffer_limit() const;
 };
 
 }  // namespace lambda::engine

@@ -46,6 +46,8 @@ class ReceiveFlow {
     // Gaps whose time has come; each is given once and then forgotten.
     const std::vector<Range>& take_naks(Time now);
     bool ack_due(Time now) const { return now >= ack_time(); }
+    // Of datagrams, since the last ACK.
+    std::size_t untold_bytes() const { return bytes_since_ack_; }
     // The next ACK is due now: a connection stands that heard none.
     void ack_at_once() { last_ack_ = Time{}; }
     Ack take_ack(Time now, std::uint64_t credit);

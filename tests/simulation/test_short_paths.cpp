@@ -1,0 +1,44 @@
+// A path that holds less than the receiver's socket: what is under way is one socket's worth,
+// whatever the stripes.
+#include "tests/simulation/one.h"
+
+using namespace lambda;
+using namespace lambda::simulation;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Moved {
+    double seconds = 0;
+    std::uint64_t dropped = 0;
+};
+
+Moved move(std::uint16_t stripes, double busy, std::size_t buffer = 1u << 20) {
+    Options given = options();
+    given.terms.stripes = stripes;
+    given.terms.initial_rate = BitRate{4e9};
+    given.terms.highest_rate = BitRate{4e9};
+    given.forward.delay = given.backward.delay = 50us;
+    given.feedback_delay = 50us;
+    given.buffer_bytes = buffer;
+    One one(given, 64 * kMiB);
+    for (auto& socket : one.run.client_sockets) socket->busy = busy;
+    for (auto& socket : one.run.server_sockets) socket->overflows = true;
+    one.expect_identical();
+    Moved moved{one.run.receiver->outcome().transfer_seconds, 0};
+    for (const auto& socket : one.run.server_sockets) moved.dropped += socket->dropped();
+    return moved;
+}
+
+}  // namespace
+
+TEST_CASE("a short path: no stripe of many waits for its SYN") {
+    const Moved one = move(1, 0), many = move(32, 0);
+    CHECK(many.seconds < 1.2 * one.seconds);
+    CHECK(one.dropped == 0);
+    CHECK(many.dropped == 0);
+}
+
+TEST_CASE("a short path: a burst that a full socket left behind holds up no other") {
+    CHECK(move(8, 0.3).seconds < 2 * move(1, 0.3).seconds);
+}
