@@ -247,8 +247,9 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
     if (!frame_.empty()) links_.send(stripe.index, frame_);
 }
 
-// All stripes may have no more under way than one socket holds (SendSide::buffer_room): a quarter
-// of it is told at once, of the stripe that has most of it, however many they are.
+// On a short path all stripes may have no more under way than one socket holds
+// (SendSide::buffer_room): a quarter of it is told at once, by the stripe that has most of it,
+// however many they are.
 void ReceiveSide::hurry_ack() {
     std::size_t all = 0;
     Stripe* most = nullptr;
@@ -258,7 +259,8 @@ void ReceiveSide::hurry_ack() {
         if (most == nullptr || stripe->flow.untold_bytes() > most->flow.untold_bytes())
             most = stripe.get();
     }
-    const std::size_t buffer = most != nullptr ? most->socket.receive_buffer_bytes() : 0;
+    if (most == nullptr || most->flow.rtt() >= 2 * setup_.terms.syn) return;
+    const std::size_t buffer = most->socket.receive_buffer_bytes();
     if (buffer > 0 && all >= buffer / 4) most->flow.ack_at_once();
 }
 

@@ -70,10 +70,10 @@ class ReceiveSide final : public End, private Links::Handler {
     void answer(Stripe& stripe, ByteView challenge, const Address& to);
     void send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text, const Address& to);
     void greet(Stripe& stripe);
+    void hurry_ack();
     void acknowledge(Stripe& stripe);
     // A sender out of credit sends nothing that would be acknowledged: one stripe tells it of new
     // room.
-    void hurry_ack();
     void tell_credit();
     void handle_records();
     bool handle_record(const transfer::Record& record);

@@ -82,6 +82,7 @@ Time SendSide::turn(Time now) {
         source_.handle(std::move(event));
         ++disk_events_;
     }
+    source_.handled_all();
     feed_walker();
     compare();
     source_.turn();
@@ -149,21 +150,30 @@ bool SendSide::send_some() {
     return idle < stripes_.size();
 }
 
-// Of a path that holds less than the receiver's socket, each takes a whole block where one law
-// paces all: what is under way is one stripe's then, and one tells what became of it. Few blocks
-// are in hand at either end, which the processors' caches hold.
-bool SendSide::keeps_turn(const SendStripe& stripe) {
-    return rate_.shared_window() && stripe.short_path(setup_.terms.syn) && may_send(stripe) &&
-           stripe.burst.empty() && heard(stripe) &&
-           stripe.flow.open_bytes() < stripe.buffer_limit() && begun(stripe.block) != nullptr;
-}
-
+// On paths that hold less than the receiver's socket, and are fast enough for it, one stripe after
+// the other has a whole block: what is under way is one stripe's then, and one tells what became of
+// it. Few blocks are in hand at either end, which the processors' caches hold. Slower, a law that
+// measures over some SYNs would see stripes that stand still.
 void SendSide::count_open() {
+    const Duration syn = setup_.terms.syn;
     open_all_ = open_heard_ = 0;
+    bool all_short = true;
     for (const auto& stripe : stripes_) {
         open_all_ += stripe->flow.open_bytes();
-        if (heard(*stripe)) open_heard_ += stripe->flow.open_bytes();
+        if (!may_send(*stripe) || !heard(*stripe)) continue;
+        open_heard_ += stripe->flow.open_bytes();
+        all_short = all_short && stripe->flow.rtt().known() && stripe->short_path(syn);
     }
+    const BitRate rate = rate_.rate();
+    block_by_block_ =
+        rate_.shared_window() && all_short && rate.bits_per_second > 0 &&
+        rate.time_for(static_cast<double>(stripes_.size() * setup_.terms.block)) <= 2 * syn;
+}
+
+bool SendSide::keeps_turn(const SendStripe& stripe) {
+    return block_by_block_ && lost_.empty() && may_send(stripe) && stripe.burst.empty() &&
+           heard(stripe) && stripe.flow.open_bytes() < stripe.buffer_limit() &&
+           begun(stripe.block) != nullptr;
 }
 
 bool SendSide::may_send(const SendStripe& stripe) const {
@@ -187,16 +197,17 @@ std::size_t SendSide::room(const SendStripe& stripe) const {
     return buffer_room(stripe);
 }
 
-// No more than one socket's worth, whatever the stripes: more is not faster, and leaves the
-// processor's cache before it is read. What a silent stripe has open holds up no other.
+// Block by block no more than one socket's worth, whatever the stripes: more is not faster, and
+// leaves the processor's cache before it is read. A silent stripe has no part in it.
 std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     if (!stripe.short_path(setup_.terms.syn)) return SIZE_MAX;
     const std::size_t open = stripe.flow.open_bytes(), limit = stripe.buffer_limit();
     if (open >= limit) return 0;
-    if (stripe.peer_buffer == 0 || !stripe.flow.rtt().known()) return limit - open;
+    if (!block_by_block_) return limit - open;
     const auto under_way = static_cast<std::size_t>(rate_.rate().bytes_per_second() *
                                                     seconds(stripe.flow.rtt().minimum()));
-    const std::size_t most = stripe.peer_buffer * 3 / 4 + under_way;
+    const std::size_t most =
+        std::max(stripe.peer_buffer * 3 / 4 + under_way, 2 * stripe.probe.size());
     return open_heard_ >= most ? 0 : std::min(limit - open, most - open_heard_);
 }
 

@@ -62,6 +62,8 @@ const Outcome& SendSide::outcome() {
 
 void SendSide::meter_waits() {
     if (!meter_.running()) return;
+    const SendStripe& first = *stripes_[next_stripe_];
+    if (keeps_turn(first)) return meter_.waits_for(wait_of(first));
     for (const auto& stripe : stripes_) meter_.waits_for(wait_of(*stripe));
 }
 

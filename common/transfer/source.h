@@ -126,6 +126,9 @@ class Source {
     // Holes are being digested: turn() has something to do by itself.
     bool digesting() const { return holes_.working(); }
     void handle(ports::DiskEvent&& event);
+    // All that the disk had to tell in this turn was handled: what is still being read was begun in
+    // an earlier one, and is late.
+    void handled_all() { disk_lags_ = !reading_.empty(); }
     void handle_done(const DoneRecord& record);
     void handle_refuse(const RefuseRecord& record);
     // False: the receiver asks for what it cannot be missing.
@@ -299,6 +302,7 @@ class Source {
     std::size_t blocks_ahead_ = 0;
     std::size_t most_ahead_ = kLeastAhead;
     std::size_t taken_ = 0;  // blocks, since most_ahead_ grew
+    bool disk_lags_ = false;
 
     Totals totals_;
     NamesKept names_kept_ = NamesKept::none;

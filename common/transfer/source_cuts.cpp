@@ -31,7 +31,7 @@ Source::Lack Source::lack() const {
 }
 
 SendBlock* Source::take_ready(std::uint64_t credit) {
-    if (ready_.empty() && !reading_.empty() && taken_ >= most_ahead_) {
+    if (ready_.empty() && disk_lags_ && !reading_.empty() && taken_ >= most_ahead_) {
         most_ahead_ = std::min(2 * most_ahead_, kMostAhead);
         taken_ = 0;
     }

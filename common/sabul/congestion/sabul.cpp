@@ -416,6 +416,8 @@ void Sabul::apply(Time now) {
         share = 1;
         sending_ = challenge;
     }
+    if (settings_.highest.bits_per_second > 0)
+        sending_ = std::min(sending_, settings_.highest.bytes_per_second());
     sending_ = std::max(sending_ * share, kLeastPackets * packet_bytes_);
     sendings_.set(now, sending_);
     const Duration feedback = std::max({rtt_, longest_rtt_, last_longest_});

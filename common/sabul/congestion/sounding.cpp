@@ -25,12 +25,15 @@ void Sounding::step(Time now, const Delivery& delivery, Duration round) {
     if (delivery.limited || delivery.delivered <= 0) return;
     const double behind = std::min(delivery.sent / delivery.delivered, kMostBehind);
     if (!met(delivery.sent_from, delivery.sent_to)) {
-        if (delivery.sent_from >= to_ && then_ > 0) {
+        if (delivery.sent_from >= to_ && then_ > 0 && sent_before_ > 0) {
             sum_more_ += more_;
             sum_behind_ += then_ - before_;
             ++pulses_;
         }
-        if (delivery.sent_from >= to_) plan(now, delivery.width, round);
+        if (delivery.sent_from >= to_) {
+            ++tries_;
+            plan(now, delivery.width, round);
+        }
         before_ = behind;
         sent_before_ = delivery.sent;
     } else if (delivery.sent_from >= from_ && delivery.sent_to <= to_) {
@@ -40,6 +43,7 @@ void Sounding::step(Time now, const Delivery& delivery, Duration round) {
 }
 
 double Sounding::capacity() const {
+    if (pulses_ < kPulses) return 0;
     return sum_more_ / std::max(sum_behind_, kPulses / kMost);
 }
 

@@ -30,15 +30,15 @@ class Sounding {
     // delivered of it, say nothing of the rate.
     bool met(Time sent_from, Time sent_to) const { return sent_to >= from_ && sent_from < to_; }
 
-    bool done() const { return pulses_ >= kPulses; }
-    // Bytes a second; no more than kMost times what was ours. Once done.
+    bool done() const { return pulses_ >= kPulses || tries_ >= kTries; }
+    // Bytes a second; no more than kMost times what was ours. 0: it did not succeed. Once done.
     double capacity() const;
 
   private:
     void plan(Time now, Duration width, Duration round);
 
     static constexpr double kFactor = 2;
-    static constexpr int kPulses = 6;
+    static constexpr int kPulses = 6, kTries = 20;
     static constexpr double kMost = 20;
 
     Time from_{}, to_{};
@@ -46,7 +46,7 @@ class Sounding {
     double sent_before_ = 0;
     double then_ = 0;  // 0: nothing yet
     double more_ = 0;
-    int pulses_ = 0;
+    int pulses_ = 0, tries_ = 0;
     double sum_more_ = 0, sum_behind_ = 0;
 };
 

@@ -89,9 +89,21 @@ TEST_CASE("a sender that waits for its disk reads further ahead, up to a bound")
     for (int i = 0; i < 8; ++i) {
         sender.end_reads();
         CHECK(sender.send() == expected);  // then there is nothing, and all of it is being read
+        sender.source.handled_all();
         CHECK(sender.send() == 0);
         expected = std::min(2 * expected, Source::kMostAhead);
         CHECK(sender.reading() == expected);
     }
     CHECK(expected == Source::kMostAhead);
+}
+
+TEST_CASE("a sender that sends more in a turn than it reads ahead has no slow disk for that") {
+    Sender sender;
+    for (int i = 0; i < 20; ++i) {
+        sender.end_reads();
+        sender.source.handled_all();
+        CHECK(sender.send() == Source::kLeastAhead);
+        CHECK(sender.send() == 0);  // within the same turn
+        CHECK(sender.reading() == Source::kLeastAhead);
+    }
 }
