@@ -213,7 +213,7 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
 
 bool SendSide::send_on(SendStripe& stripe) {
     if (!may_send(stripe)) return false;
-    if (!stripe.burst.empty()) return flush(stripe);
+    if (!stripe.burst.empty()) return false;  // send_some has tried
     const std::size_t space = room(stripe);
     if (space == 0) return false;
     now_ = setup_.clock->now();
