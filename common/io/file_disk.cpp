@@ -45,8 +45,15 @@ FileDisk::FileDisk(const DiskOptions& options, Slots slots, Root root, Reactor& 
       range_(options.range),
       claim_(options.claim),
       requests_(options.queue_depth),
+      overloaded_(options.overloaded),
       name_workers_(kNameThreads, kMostNameJobs) {
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_requests_.push_back(i - 1);
+}
+
+void FileDisk::stop() {
+    stopping_ = true;
+    reader_.reset();
+    take_posted();
 }
 
 void FileDisk::open_source(DiskTag tag, const ports::SourceFile& file, std::uint64_t grain) {
@@ -287,6 +294,7 @@ void FileDisk::submit() {
 
 std::span<DiskEvent> FileDisk::poll() {
     reap();
+    take_posted();
     names_done_.take(names_taken_);
     for (NameDone& taken : names_taken_) {
         if (taken.opening) --opening_;
@@ -296,6 +304,7 @@ std::span<DiskEvent> FileDisk::poll() {
                 files_.emplace_back();
             }
             taken.event.file = free_files_.back();
+            taken.event.in_memory = taken.opened->in_memory;
             free_files_.pop_back();
             files_[taken.event.file].file = std::move(taken.opened);
         }
@@ -324,10 +333,29 @@ void FileDisk::step(std::uint32_t index) {
     Request& request = requests_[index];
     aim(request);
     if (request.writing || !entry(request.file).file->in_memory) return start(index);
+    if (overloaded_ ? overloaded_() : load_.overloaded()) {
+        if (reader_ == nullptr) reader_ = std::make_unique<Workers>(1, requests_.size());
+        return post_step(*reader_, index);
+    }
     const ssize_t got =
         ::pread(request.fd, request.memory, request.length, static_cast<off_t>(request.position));
     ready_unsaid_ = true;
     finish(index, got < 0 ? -errno : got);
+}
+
+void FileDisk::post_step(Workers& workers, std::uint32_t index) {
+    workers.post([this, index] {
+        const Request& step = requests_[index];
+        const auto position = static_cast<off_t>(step.position);
+        const long moved = step.writing ? ::pwrite(step.fd, step.memory, step.length, position)
+                                        : ::pread(step.fd, step.memory, step.length, position);
+        if (steps_done_.put({index, moved >= 0 ? moved : -errno})) reactor_.wake();
+    });
+}
+
+void FileDisk::take_posted() {
+    steps_done_.take(steps_taken_);
+    for (const StepDone& done : steps_taken_) finish(done.index, done.result);
 }
 
 // The next step: direct where offset and memory allow it. A length that is no whole number of pages

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "common/io/open_file.h"
 #include "common/io/slots.h"
 #include "common/io/stage.h"
+#include "common/io/thread_load.h"
 #include "common/io/workers.h"
 
 namespace lambda::io {
@@ -77,8 +79,12 @@ class FileDisk : public ports::Disk {
     virtual void reap() = 0;
     // `result`: bytes, or -errno. May start() the next step.
     void finish(std::uint32_t index, long result);
-    // Destructors of engines: no step is started any more.
-    void stop() { stopping_ = true; }
+    // The step by one of `workers`, by a blocking call. It is theirs until poll() takes its end.
+    void post_step(Workers& workers, std::uint32_t index);
+    // Destructors of engines: no step is started any more, and the reader has ended.
+    void stop();
+    // Calls finish() for every step that a worker ended.
+    void take_posted();
     // For the log, once at the end.
     void tell_depth() const;
 
@@ -87,6 +93,10 @@ class FileDisk : public ports::Disk {
         std::shared_ptr<OpenFile> file;  // shared with a worker's job while one runs
         std::uint32_t in_flight = 0;
         bool direct_refused = false;
+    };
+    struct StepDone {
+        std::uint32_t index = 0;
+        long result = 0;
     };
     struct NameDone {
         ports::DiskEvent event;
@@ -107,8 +117,9 @@ class FileDisk : public ports::Disk {
     // The one target that a claim is of; an error for any other.
     Result<std::shared_ptr<const RangeClaim>> take_claim(const std::string& path);
     bool begin(const Request& wanted);
-    // Aims at the next step and queues it. What lies in memory is copied here and now: a worker's
-    // thread would do the same, with the bytes in another processor's cache.
+    // Aims at the next step and queues it. What lies in memory is copied here and now, since a
+    // worker would do the same with the bytes in another processor's cache; unless this thread has
+    // too much to do.
     void step(std::uint32_t index);
     void aim(Request& request);
     Entry& entry(ports::DiskFile file);
@@ -144,6 +155,12 @@ class FileDisk : public ports::Disk {
     std::uint64_t hand_overs_ = 0;
     std::uint64_t depth_sum_ = 0;
     std::uint64_t steps_ = 0;
+
+    const std::function<bool()> overloaded_;  // DiskOptions::overloaded
+    ThreadLoad load_;
+    Completions<StepDone> steps_done_;
+    std::vector<StepDone> steps_taken_;
+    std::unique_ptr<Workers> reader_;  // once this thread was overloaded
 
     Completions<NameDone> names_done_;
     std::vector<NameDone> names_taken_;

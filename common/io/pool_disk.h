@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "common/io/file_disk.h"
 
@@ -17,17 +16,10 @@ class PoolDisk final : public FileDisk {
   protected:
     void start(std::uint32_t index) override;
     std::size_t hand_over() override;
-    void reap() override;
+    void reap() override {}
 
   private:
-    struct StepDone {
-        std::uint32_t index = 0;
-        long result = 0;
-    };
-
     std::size_t started_ = 0;  // since the last hand_over()
-    Completions<StepDone> steps_done_;
-    std::vector<StepDone> steps_taken_;
     std::unique_ptr<Workers> workers_;
 };
 

@@ -54,8 +54,9 @@ struct DiskEvent {
     // open_source of a file below kSmallFile: all of it. It was looked at a second time and closed:
     // `file` is unset.
     std::optional<Bytes> content{};
-    bool unowned = false;   // commit, make_entry: the owner could not be set
-    bool returned = false;  // make_entry: not its end, only the slot's (Making::returns)
+    bool unowned = false;    // commit, make_entry: the owner could not be set
+    bool returned = false;   // make_entry: not its end, only the slot's (Making::returns)
+    bool in_memory = false;  // open_source: reading it costs a copy, and no waiting for a disk
     // open_source: where there is data, in units of whole `grain`s of file offset; the rest is
     // hole.
     std::vector<Range> data{};

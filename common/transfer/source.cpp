@@ -181,6 +181,7 @@ bool Source::start_reads() {
     }
     ++next_tag_;
     reading_.emplace(tag, read);
+    if (file.in_memory) ++copying_;
     reads_.pop_front();
     return true;
 }
@@ -191,6 +192,7 @@ void Source::handle_read(const ports::DiskEvent& event) {
     File& file = files_.at(read.extent.file);
     --block.reads_pending;
     --file.reads_pending;
+    if (file.in_memory) --copying_;
     if (!file.failed) {
         if (event.error) {
             fail(read.extent.file, *event.error);

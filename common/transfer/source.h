@@ -127,8 +127,8 @@ class Source {
     bool digesting() const { return holes_.working(); }
     void handle(ports::DiskEvent&& event);
     // All that the disk had to tell in this turn was handled: what is still being read was begun in
-    // an earlier one, and is late.
-    void handled_all() { disk_lags_ = !reading_.empty(); }
+    // an earlier one, and is late. Not so what is only copied: of that more would not come sooner.
+    void handled_all() { disk_lags_ = reading_.size() > copying_; }
     void handle_done(const DoneRecord& record);
     void handle_refuse(const RefuseRecord& record);
     // False: the receiver asks for what it cannot be missing.
@@ -182,6 +182,7 @@ class Source {
         std::uint64_t place = 0;
         std::uint64_t size = 0;
         std::int64_t mtime_ns = 0, ctime_ns = 0;
+        bool in_memory = false;     // of a file system of memory
         bool hole = false;          // all of it
         std::size_t ranges = 0;     // of data, as it was announced
         unsigned looks = 0;         // how often it was gone over, since it had changed
@@ -295,6 +296,7 @@ class Source {
     };
     std::deque<Read> reads_;  // to be issued
     std::unordered_map<ports::DiskTag, Read> reading_;
+    std::size_t copying_ = 0;  // of these, from files in memory
     std::unordered_map<ports::DiskTag, FileNumber> checking_, reopening_;
     std::deque<AgainRecord> again_;    // to be read
     std::deque<std::uint64_t> ready_;  // block indices

@@ -150,6 +150,7 @@ bool Source::announce_file(Ahead& ahead) {
     file.size = opened.size;
     file.mtime_ns = opened.mtime_ns;
     file.ctime_ns = opened.ctime_ns;
+    file.in_memory = opened.in_memory;
     file.digest = FileDigest(file.size, strong_);
     opened.content ? lay_small(std::move(file), opened) : lay_large(std::move(file), opened);
     return true;

@@ -35,7 +35,8 @@ struct Sender {
     Source source{disk, walker, stream, kLeafBytes,
                   Source::Listener{[](Source::Failure) {}, [](const SkipRecord&) {}}};
 
-    Sender() {
+    explicit Sender(bool in_memory = false) {
+        disk.opened.in_memory = in_memory;
         walker.entries.push_back({.path = "file", .name = "file"});
         walker.no_more();
         source.turn();
@@ -95,6 +96,17 @@ TEST_CASE("a sender that waits for its disk reads further ahead, up to a bound")
         CHECK(sender.reading() == expected);
     }
     CHECK(expected == Source::kMostAhead);
+}
+
+TEST_CASE("a sender reads no further ahead of what is only copied") {
+    Sender sender(true);
+    for (int i = 0; i < 8; ++i) {
+        CHECK(sender.reading() == Source::kLeastAhead);
+        sender.end_reads();
+        CHECK(sender.send() == Source::kLeastAhead);
+        sender.source.handled_all();
+        CHECK(sender.send() == 0);
+    }
 }
 
 TEST_CASE("a sender that sends more in a turn than it reads ahead has no slow disk for that") {
