@@ -17,8 +17,8 @@ void add_flow(Schema& schema, ClientSettings& into) {
                 "those there are."},
                into.congestion);
     schema.optional_rate({"initial_rate",
-                          "What a transfer starts at, over all stripes. auto: at 100Mbit/s, or "
-                          "half of what the last "
+                          "What a transfer starts at, over all stripes. auto: at 100Mbit/s, or, by "
+                          "the law sabul, half of what the last "
                           "transfers to or from this server carried, where that is more."},
                          into.initial_rate, {kLeastRate, kMostRate}, "auto");
     schema.add(

@@ -103,6 +103,12 @@ int check_config(const CommandLine& line) {
         const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
         if (!key) return fail(key.error());
         std::cout << "key " << *key << "\n";
+        const Result<std::string> end = io::certificate_end(certificate);
+        if (!end) return fail(end.error());
+        if (!end->empty()) {
+            std::cerr << "lambda-ftpd: warning: " << certificate << ": the certificate ended on "
+                      << *end << "; clients that check it by an authority refuse it\n";
+        }
     }
     std::cout << "the settings are good; accounts: " << accounts->size() << "\n";
     return 0;

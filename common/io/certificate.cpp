@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 
 #include "common/io/openssl_error.h"
@@ -40,6 +42,15 @@ constexpr long kValidSeconds = 20L * 365 * 24 * 3600;
 // A client's clock may be behind.
 constexpr long kBackdatedSeconds = 24L * 3600;
 constexpr std::size_t kLongestCommonName = 64;  // RFC 5280, ub-common-name
+
+Result<CertificatePtr> read_certificate(const std::string& certificate_file) {
+    const BioPtr file(BIO_new_file(certificate_file.c_str(), "r"));
+    CertificatePtr certificate(
+        file != nullptr ? PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr) : nullptr);
+    if (certificate == nullptr)
+        return openssl_error(Fault::usage, "cannot read the certificate", certificate_file);
+    return certificate;
+}
 
 bool set_names(X509* certificate, const std::string& host) {
     const std::string common_name = host.size() <= kLongestCommonName ? host : "lambda-ftpd";
@@ -128,13 +139,19 @@ Fingerprint fingerprint_of_key(ByteView public_key) {
 }
 
 Result<Fingerprint> certificate_fingerprint(const std::string& certificate_file) {
-    const BioPtr file(BIO_new_file(certificate_file.c_str(), "r"));
-    const CertificatePtr certificate(
-        file != nullptr ? PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr) : nullptr);
-    if (certificate == nullptr) {
-        return openssl_error(Fault::usage, "cannot read the certificate", certificate_file);
-    }
-    return fingerprint_of(certificate.get());
+    const Result<CertificatePtr> certificate = read_certificate(certificate_file);
+    if (!certificate) return certificate.error();
+    return fingerprint_of(certificate->get());
+}
+
+Result<std::string> certificate_end(const std::string& certificate_file) {
+    const Result<CertificatePtr> certificate = read_certificate(certificate_file);
+    if (!certificate) return certificate.error();
+    const ASN1_TIME* const end = X509_get0_notAfter(certificate->get());
+    std::tm utc{};
+    if (X509_cmp_current_time(end) > 0 || ASN1_TIME_to_tm(end, &utc) != 1) return std::string();
+    std::array<char, 16> day{};
+    return std::string(day.data(), std::strftime(day.data(), day.size(), "%Y-%m-%d", &utc));
 }
 
 Result<void> make_certificate(const std::string& certificate_file, const std::string& key_file,

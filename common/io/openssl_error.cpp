@@ -7,7 +7,12 @@
 namespace lambda::io {
 
 std::string openssl_reason() {
-    const unsigned long code = ERR_peek_last_error();
+    // What the system said comes first, and above it who could not go on.
+    unsigned long code = 0;
+    while (const unsigned long next = ERR_get_error()) {
+        code = next;
+        if (ERR_SYSTEM_ERROR(code)) break;
+    }
     ERR_clear_error();
     if (ERR_SYSTEM_ERROR(code)) return std::strerror(ERR_GET_REASON(code));
     const char* reason = ERR_reason_error_string(code);

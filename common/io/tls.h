@@ -104,6 +104,8 @@ class TlsStream {
 
 // The fingerprint of the certificate in a PEM file.
 Result<Fingerprint> certificate_fingerprint(const std::string& certificate_file);
+// The day on which it ended, as 2026-01-31; empty while it holds.
+Result<std::string> certificate_end(const std::string& certificate_file);
 // A fresh Ed25519 key and self-signed certificate for `host`, 0600 and 0644, written atomically.
 Result<void> make_certificate(const std::string& certificate_file, const std::string& key_file,
                               const std::string& host);

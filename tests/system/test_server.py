@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 
-from harness import DONE, MIB, NO_SESSION, USAGE, Case, Settings, wait_for
+from harness import DONE, MIB, NO_SESSION, USAGE, Case, Settings, need_program, wait_for
 
 
 class Life(Case):
@@ -92,6 +92,26 @@ class Life(Case):
                 self.assertEqual(code, USAGE, said)
                 self.assertIn(f"{path}:2", said)
                 self.assertIn(line.split(":")[0], said)
+
+    def test_a_certificate_that_ended_is_told(self):
+        def openssl(*arguments):
+            subprocess.run([need_program("openssl"), *arguments], check=True, capture_output=True)
+
+        request, key = (os.path.join(self.scratch, name) for name in ("request", "key"))
+        openssl("req", "-new", "-newkey", "ed25519", "-nodes", "-subj", "/CN=here", "-keyout", key, "-out", request)
+        for days, ended in ((2, False), (-1, True)):
+            with self.subTest(days=days):
+                certificate = os.path.join(self.scratch, "certificate")
+                openssl("x509", "-req", "-in", request, "-signkey", key, "-days", str(days), "-out", certificate)
+                code, said, _ = self.check_config(f"certificate: {certificate}\nkey: {key}\n")
+                self.assertEqual(code, DONE, said)
+                self.assertEqual(f"{certificate}: the certificate ended on" in said, ended, said)
+
+    def test_authorities_that_are_not_there_are_named_with_the_cause(self):
+        server = self.server()
+        result = self.client("ls", "--ca", "/no/such/file", server.url(), trust=False)
+        self.assertEqual(result.code, USAGE, str(result))
+        self.assertIn("/no/such/file: cannot use the authorities: No such file or directory", result.stderr)
 
     def test_an_account_without_a_root_is_refused(self):
         root, state = self.folder("root"), self.folder("state")
