@@ -10,12 +10,13 @@ ours also through lambda-lab at 1 Gbit/s.
 Files a second by the wall clock of the client's whole process (with --rtt also of the transfer alone: from the
 first data packet to the last byte durable). All of a round follow each other; the first round warms up and does
 not count. Sources are in the page cache, targets on a new ext4 in a file on the disk under --folder; each run
-makes a target of its own, and what it left to be written is flushed before the next begins. Each copy is compared
+makes a target of its own, which is removed, and what is left to be written is flushed, before the next begins. Each copy is compared
 with its source by names, sizes, modes, times and content. Needs root.
 """
 
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -101,6 +102,8 @@ class Bench:
         run = peer.run(verb, self.tree if verb == "put" else "tree", name if verb == "put" else target)
         os.sync()
         compare(self.tree, target, f"{peer.name} {verb}")
+        shutil.rmtree(target)
+        os.sync()
         return run
 
 
