@@ -46,6 +46,10 @@ class Links {
     std::uint16_t stripes() const { return static_cast<std::uint16_t>(links_.size()); }
     // Whether a frame can be given now.
     bool ready(std::uint16_t stripe);
+    // What part of the segments of a stripe's connection the path lost, as far as it is known.
+    double lost(std::uint16_t stripe) const {
+        return alive(stripe) ? links_[stripe].channel->lost() : 0;
+    }
     // Frames, whole. Only where ready(); kept here if the channel is full.
     void send(std::uint16_t stripe, ByteView frames);
     // Since when no stripe has a connection; kNever while one has.

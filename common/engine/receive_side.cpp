@@ -20,6 +20,16 @@ constexpr Duration kKeepAlive = std::chrono::seconds(10);
 // again for that, but it may also be gone.
 constexpr Duration kLastWords = std::chrono::seconds(30);
 constexpr std::size_t kMaxText = 65536;
+// Of what is on its way back to the sender, segments; where more of them got lost, one or another
+// would always hold up all behind it, for a round trip and more.
+constexpr double kMostLostOnTheWay = 0.3;
+
+// Between what a stripe tells, ACKs and NAKs together; 0: at once what there is.
+Duration between_feedback(Duration round_trip, double lost, Duration syn) {
+    const Duration wanted = from_seconds(seconds(round_trip) * lost / kMostLostOnTheWay);
+    if (wanted < syn / 4) return Duration{0};
+    return std::clamp(wanted, syn, std::max(syn, round_trip / 4));
+}
 
 }  // namespace
 
@@ -204,6 +214,8 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
             if (!state) return false;
             stripe.flow.handle_state(*state);
             links_.set_patience(index, stripe.flow.rtt());
+            stripe.tells_every =
+                between_feedback(stripe.flow.rtt(), links_.lost(index), setup_.terms.syn);
             return true;
         }
         case sabul::FrameType::spent:
@@ -235,7 +247,7 @@ void ReceiveSide::look() {
 
 void ReceiveSide::acknowledge(Stripe& stripe) {
     stripe.flow.set_drops(stripe.socket.dropped());
-    if (!links_.ready(stripe.index)) return;
+    if (!links_.ready(stripe.index) || now_ < stripe.told_at + stripe.tells_every) return;
     frame_.clear();
     const std::vector<Range>& naks = stripe.flow.take_naks(now_);
     if (!naks.empty()) sabul::append_nak(frame_, naks);
@@ -244,7 +256,9 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
         credit_told_at_ = now_;
         sabul::append_ack(frame_, stripe.flow.take_ack(now_, credit_told_));
     }
-    if (!frame_.empty()) links_.send(stripe.index, frame_);
+    if (frame_.empty()) return;
+    links_.send(stripe.index, frame_);
+    stripe.told_at = now_;
 }
 
 // On a short path all stripes may have no more under way than one socket holds
@@ -454,7 +468,9 @@ void ReceiveSide::maybe_end() {
 Time ReceiveSide::next_time() {
     Time next = std::min(links_.next_time(), sink_.next_time());
     for (const auto& stripe : stripes_) {
-        if (links_.alive(stripe->index)) next = std::min(next, stripe->flow.next_time());
+        if (links_.alive(stripe->index))
+            next = std::min(
+                next, std::max(stripe->flow.next_time(), stripe->told_at + stripe->tells_every));
         if (setup_.is_client) next = std::min(next, stripe->hello_at);
     }
     if (sink_.credit() != credit_told_ && links_.any_alive())

@@ -42,6 +42,8 @@ class ReceiveSide final : public End, private Links::Handler {
         Time hello_at{};
         Duration hello_pause{0};
         bool heard = false;  // a packet of the sender came
+        Time told_at{};      // the last ACK or NAK
+        Duration tells_every{0};
     };
 
     // Packets of one stripe that are opened in one call. Their ranges ascend, so that no packet can

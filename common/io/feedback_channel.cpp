@@ -1,6 +1,6 @@
 #include <fcntl.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <vector>
@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostWaiting = 256 * 1024;  // the port's contract
 constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::uint32_t kFewSegments = 50;  // say nothing of a path
 
 class TlsFeedbackChannel final : public ports::FeedbackChannel {
   public:
@@ -59,6 +60,15 @@ class TlsFeedbackChannel final : public ports::FeedbackChannel {
     }
 
     bool alive() const override { return !read_ended_ && !write_ended_; }
+
+    double lost() const override {
+        tcp_info info{};
+        socklen_t bytes = sizeof info;
+        if (::getsockopt(stream_.fd(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 ||
+            info.tcpi_data_segs_out < kFewSegments)
+            return 0;
+        return static_cast<double>(info.tcpi_total_retrans) / info.tcpi_data_segs_out;
+    }
 
   private:
     void flush() {

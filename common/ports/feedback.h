@@ -19,6 +19,8 @@ class FeedbackChannel {
     virtual ByteView receive() = 0;
     // False once the connection ended or failed. What arrived before can still be received.
     virtual bool alive() const = 0;
+    // What part of the segments that carried it the path lost; 0 where that is not known.
+    virtual double lost() const { return 0; }
 };
 
 struct Joined {

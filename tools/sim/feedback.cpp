@@ -25,6 +25,7 @@ struct Way {
     World& world;
     Duration delay, jitter;
     double loss = 0;
+    std::uint64_t segments = 0;
 };
 
 class PipeEnd final : public ports::FeedbackChannel {
@@ -41,6 +42,7 @@ class PipeEnd final : public ports::FeedbackChannel {
         if (out_->stalled)
             return stalled_bytes_ + frame.size() <= (256u << 10) &&
                    (stalled_bytes_ += frame.size(), true);
+        ++way_.segments;
         const Time now = way_.world.now();
         const Duration again = way_.world.chance(way_.loss) ? 2 * way_.delay + kFound : Duration{0};
         const Time due =
@@ -60,6 +62,7 @@ class PipeEnd final : public ports::FeedbackChannel {
         return in_->given;
     }
     bool alive() const override { return in_->alive; }
+    double lost() const override { return way_.loss; }
 
   private:
     Way& way_;
@@ -144,6 +147,9 @@ void VirtualFeedback::stall(std::uint16_t stripe) {
 }
 unsigned VirtualFeedback::dials() const {
     return state_->dials;
+}
+std::uint64_t VirtualFeedback::segments() const {
+    return state_->way.segments;
 }
 
 }  // namespace lambda::simulation

@@ -24,6 +24,8 @@ class VirtualFeedback {
     void cut(std::uint16_t stripe);
     void stall(std::uint16_t stripe);
     unsigned dials() const;
+    // That were sent, in both directions.
+    std::uint64_t segments() const;
     bool refuse = false;  // no connection comes to stand
 
   private:
