@@ -46,9 +46,9 @@ class Links {
     std::uint16_t stripes() const { return static_cast<std::uint16_t>(links_.size()); }
     // Whether a frame can be given now.
     bool ready(std::uint16_t stripe);
-    // What part of the segments of a stripe's connection the path lost, as far as it is known.
-    double lost(std::uint16_t stripe) const {
-        return alive(stripe) ? links_[stripe].channel->lost() : 0;
+    // Of the stripe's connection, which must be alive.
+    std::optional<ports::FeedbackChannel::Carriage> carriage(std::uint16_t stripe) {
+        return links_[stripe].channel->carriage();
     }
     // Frames, whole. Only where ready(); kept here if the channel is full.
     void send(std::uint16_t stripe, ByteView frames);

@@ -24,11 +24,12 @@ constexpr std::size_t kMaxText = 65536;
 // would always hold up all behind it, for a round trip and more.
 constexpr double kMostLostOnTheWay = 0.3;
 
-// Between what a stripe tells, ACKs and NAKs together; 0: at once what there is.
-Duration between_feedback(Duration round_trip, double lost, Duration syn) {
-    const Duration wanted = from_seconds(seconds(round_trip) * lost / kMostLostOnTheWay);
-    if (wanted < syn / 4) return Duration{0};
-    return std::clamp(wanted, syn, std::max(syn, round_trip / 4));
+// Between what a stripe tells, ACKs and NAKs together; 0: at once what there is. Below 4 SYNs, from
+// which on a law takes a stripe for held up.
+Duration between_feedback(const ports::FeedbackChannel::Carriage& by, Duration syn) {
+    const Duration wanted = from_seconds(seconds(by.round_trip) * by.lost / kMostLostOnTheWay);
+    if (by.round_trip < 2 * syn || wanted < syn / 4) return Duration{0};
+    return std::clamp(wanted, syn, 3 * syn);
 }
 
 }  // namespace
@@ -197,6 +198,7 @@ void ReceiveSide::on_link(std::uint16_t index, bool again) {
         links_.send(index, frame_);
     }
     stripe.flow.ack_at_once();
+    stripe.told_at = Time{};
 }
 
 void ReceiveSide::on_link_lost(std::uint16_t) {
@@ -214,8 +216,9 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
             if (!state) return false;
             stripe.flow.handle_state(*state);
             links_.set_patience(index, stripe.flow.rtt());
-            stripe.tells_every =
-                between_feedback(stripe.flow.rtt(), links_.lost(index), setup_.terms.syn);
+            // A new connection does not know at first, and the path is the same.
+            if (const auto by = links_.carriage(index))
+                stripe.tells_every = between_feedback(*by, setup_.terms.syn);
             return true;
         }
         case sabul::FrameType::spent:
@@ -247,7 +250,7 @@ void ReceiveSide::look() {
 
 void ReceiveSide::acknowledge(Stripe& stripe) {
     stripe.flow.set_drops(stripe.socket.dropped());
-    if (!links_.ready(stripe.index) || now_ < stripe.told_at + stripe.tells_every) return;
+    if (!links_.ready(stripe.index) || now_ < stripe.may_tell_at()) return;
     frame_.clear();
     const std::vector<Range>& naks = stripe.flow.take_naks(now_);
     if (!naks.empty()) sabul::append_nak(frame_, naks);
@@ -281,9 +284,12 @@ void ReceiveSide::hurry_ack() {
 void ReceiveSide::tell_credit() {
     if (sink_.credit() == credit_told_ || now_ < credit_told_at_ + setup_.terms.syn) return;
     credit_told_at_ = now_;
-    const auto ready = std::find_if(stripes_.begin(), stripes_.end(),
-                                    [this](const auto& s) { return links_.ready(s->index); });
-    if (ready != stripes_.end()) (*ready)->flow.ack_at_once();
+    Stripe* first = nullptr;  // that may speak
+    for (const auto& stripe : stripes_) {
+        if (!links_.ready(stripe->index)) continue;
+        if (first == nullptr || stripe->may_tell_at() < first->may_tell_at()) first = stripe.get();
+    }
+    if (first != nullptr) first->flow.ack_at_once();
 }
 
 verdict::Figures ReceiveSide::figures() const {
@@ -469,8 +475,7 @@ Time ReceiveSide::next_time() {
     Time next = std::min(links_.next_time(), sink_.next_time());
     for (const auto& stripe : stripes_) {
         if (links_.alive(stripe->index))
-            next = std::min(
-                next, std::max(stripe->flow.next_time(), stripe->told_at + stripe->tells_every));
+            next = std::min(next, std::max(stripe->flow.next_time(), stripe->may_tell_at()));
         if (setup_.is_client) next = std::min(next, stripe->hello_at);
     }
     if (sink_.credit() != credit_told_ && links_.any_alive())

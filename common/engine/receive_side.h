@@ -44,6 +44,7 @@ class ReceiveSide final : public End, private Links::Handler {
         bool heard = false;  // a packet of the sender came
         Time told_at{};      // the last ACK or NAK
         Duration tells_every{0};
+        Time may_tell_at() const { return told_at + tells_every; }
     };
 
     // Packets of one stripe that are opened in one call. Their ranges ascend, so that no packet can

@@ -1,6 +1,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <openssl/bio.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -44,6 +45,7 @@ constexpr long kBackdatedSeconds = 24L * 3600;
 constexpr std::size_t kLongestCommonName = 64;  // RFC 5280, ub-common-name
 
 Result<CertificatePtr> read_certificate(const std::string& certificate_file) {
+    ERR_clear_error();
     const BioPtr file(BIO_new_file(certificate_file.c_str(), "r"));
     CertificatePtr certificate(
         file != nullptr ? PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr) : nullptr);
@@ -149,13 +151,14 @@ Result<std::string> certificate_end(const std::string& certificate_file) {
     if (!certificate) return certificate.error();
     const ASN1_TIME* const end = X509_get0_notAfter(certificate->get());
     std::tm utc{};
-    if (X509_cmp_current_time(end) > 0 || ASN1_TIME_to_tm(end, &utc) != 1) return std::string();
+    if (X509_cmp_current_time(end) >= 0 || ASN1_TIME_to_tm(end, &utc) != 1) return std::string();
     std::array<char, 16> day{};
     return std::string(day.data(), std::strftime(day.data(), day.size(), "%Y-%m-%d", &utc));
 }
 
 Result<void> make_certificate(const std::string& certificate_file, const std::string& key_file,
                               const std::string& host) {
+    ERR_clear_error();
     const KeyPtr key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
     const CertificatePtr certificate = key != nullptr ? self_signed(key.get(), host) : nullptr;
     const BioPtr key_text(BIO_new(BIO_s_mem()));

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "common/io/log.h"
@@ -333,14 +334,22 @@ void FileDisk::step(std::uint32_t index) {
     Request& request = requests_[index];
     aim(request);
     if (request.writing || !entry(request.file).file->in_memory) return start(index);
-    if (overloaded_ ? overloaded_() : load_.overloaded()) {
-        if (reader_ == nullptr) reader_ = std::make_unique<Workers>(1, requests_.size());
+    if ((overloaded_ ? overloaded_() : load_.overloaded()) && has_reader())
         return post_step(*reader_, index);
-    }
     const ssize_t got =
         ::pread(request.fd, request.memory, request.length, static_cast<off_t>(request.position));
     ready_unsaid_ = true;
     finish(index, got < 0 ? -errno : got);
+}
+
+bool FileDisk::has_reader() {
+    if (reader_ != nullptr || reader_refused_) return reader_ != nullptr;
+    try {
+        reader_ = std::make_unique<Workers>(1, requests_.size());
+    } catch (const std::system_error&) {  // so many threads may not be: this one reads
+        reader_refused_ = true;
+    }
+    return reader_ != nullptr;
 }
 
 void FileDisk::post_step(Workers& workers, std::uint32_t index) {

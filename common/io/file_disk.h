@@ -122,6 +122,7 @@ class FileDisk : public ports::Disk {
     // too much to do.
     void step(std::uint32_t index);
     void aim(Request& request);
+    bool has_reader();
     Entry& entry(ports::DiskFile file);
     void put_away(ports::DiskFile file);
     void complete(std::uint32_t index, std::optional<Error> error);
@@ -161,6 +162,7 @@ class FileDisk : public ports::Disk {
     Completions<StepDone> steps_done_;
     std::vector<StepDone> steps_taken_;
     std::unique_ptr<Workers> reader_;  // once this thread was overloaded
+    bool reader_refused_ = false;
 
     Completions<NameDone> names_done_;
     std::vector<NameDone> names_taken_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -22,7 +23,8 @@ constexpr double kIdle = 0.35;
 constexpr double kCrowded = 0.5;
 // By so many readings one after the other: a single one may have met anything.
 constexpr unsigned kAgainst = 4;
-constexpr Duration kPause = std::chrono::milliseconds(500);  // and then not again at once
+// Twice as long each time: a quota of processor time looks like this for ever.
+constexpr Duration kLongestPause = std::chrono::seconds(8);
 
 }  // namespace
 
@@ -41,7 +43,8 @@ bool Overload::look(const Reading& reading) {
     against_ = crowded || ran < kIdle ? against_ + 1 : 0;
     if (against_ == kAgainst) {
         overloaded_ = false;
-        not_before_ = reading.at + kPause;
+        not_before_ = reading.at + pause_;
+        pause_ = std::min(2 * pause_, kLongestPause);
     }
     return overloaded_;
 }
@@ -55,10 +58,12 @@ bool ThreadLoad::overloaded() {
         schedstat_ = Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
     std::array<char, 96> text{};
     if (!schedstat_ || ::pread(schedstat_.get(), text.data(), text.size() - 1, 0) <= 0)
-        return false;
-    // The first figure is what the thread ran by the last tick; its clock knows that to the moment.
-    long long waited = 0;
-    if (std::sscanf(text.data(), "%*u %lld", &waited) != 1) return false;
+        return overloaded_ = false;
+    // What the thread ran is by the last tick here, and its clock knows it to the moment. A kernel
+    // that does not keep the times prints zeros.
+    long long ran = 0, waited = 0;
+    if (std::sscanf(text.data(), "%lld %lld", &ran, &waited) != 2 || ran == 0)
+        return overloaded_ = false;
     overloaded_ = rule_.look({.at = now, .ran = clock.thread_cpu(), .waited = Duration(waited)});
     return overloaded_;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/base/cursor.h"
+#include "common/base/time.h"
 
 namespace lambda::ports {
 
@@ -19,8 +20,13 @@ class FeedbackChannel {
     virtual ByteView receive() = 0;
     // False once the connection ended or failed. What arrived before can still be received.
     virtual bool alive() const = 0;
-    // What part of the segments that carried it the path lost; 0 where that is not known.
-    virtual double lost() const { return 0; }
+    // Of the segments that carry it, of late, as TCP itself knows them: the round trip, without
+    // what waits for an earlier one, and what part the path loses. Nothing while that is unknown.
+    struct Carriage {
+        Duration round_trip{0};
+        double lost = 0;
+    };
+    virtual std::optional<Carriage> carriage() { return std::nullopt; }
 };
 
 struct Joined {

@@ -62,7 +62,7 @@ class PipeEnd final : public ports::FeedbackChannel {
         return in_->given;
     }
     bool alive() const override { return in_->alive; }
-    double lost() const override { return way_.loss; }
+    std::optional<Carriage> carriage() override { return Carriage{2 * way_.delay, way_.loss}; }
 
   private:
     Way& way_;

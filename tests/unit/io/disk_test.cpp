@@ -297,7 +297,7 @@ TEST_CASE("disk: what lies in memory is read by another thread where this one is
             std::memset(disk.disk->slot(slot).data(), 0xaa, kBlock);
             CHECK(disk.disk->read(slot, opened.file, slot * kBlock, slot, 0, kBlock));
         }
-        CHECK(threads() == before + 1);
+        CHECK(threads() > before);
         for (const DiskEvent& event : disk.wait_for(8)) {
             CHECK_FALSE(event.error);
             const std::size_t offset = event.tag * kBlock;
