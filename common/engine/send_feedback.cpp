@@ -96,7 +96,7 @@ bool SendSide::handle_snapshot(SendStripe& stripe, ByteView body) {
 
 void SendSide::apply(SendStripe& stripe, const sabul::FlowNews& news) {
     for (const Range& places : news.received) source_.resolve(places);
-    for (const Range& places : news.lost) lost_.insert(places);
+    for (const Range& places : news.lost) resends_.lose(places);
     stripe.acked_bytes += news.received_bytes;
     stripe.lost += news.lost_packets;
     if (news.largest_received_wire > 0) {

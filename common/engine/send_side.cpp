@@ -171,7 +171,7 @@ void SendSide::count_open() {
 }
 
 bool SendSide::keeps_turn(const SendStripe& stripe) {
-    return block_by_block_ && lost_.empty() && may_send(stripe) && stripe.burst.empty() &&
+    return block_by_block_ && !resends_.any_lost() && may_send(stripe) && stripe.burst.empty() &&
            heard(stripe) && stripe.flow.open_bytes() < stripe.buffer_limit() &&
            begun(stripe.block) != nullptr;
 }
@@ -231,11 +231,11 @@ bool SendSide::fill(SendStripe& stripe, std::size_t space) {
     const std::size_t most = std::min(stripe.socket.max_segments(), Burst::kMaxPackets);
     while (stripe.burst.packets() < most && stripe.burst.takes(payload + overhead) &&
            (stripe.burst.empty() || stripe.burst.file_bytes() < space)) {
-        bool again = false;
-        const auto cut = next_cut(stripe, payload, again);
+        Sending how = Sending::fresh;
+        const auto cut = next_cut(stripe, payload, how);
         if (!cut) break;
-        stripe.add_packet(sabul::PacketType::data, *cut, 0, now_);
-        if (again) ++stripe.retransmitted;
+        stripe.add_packet(sabul::PacketType::data, *cut, 0, now_, how == Sending::copy);
+        if (how != Sending::fresh) ++stripe.retransmitted;
         const std::size_t text = cut->bytes.size() + cut->digest.size();
         // A packet that is far from full sets the size of the burst: only what such a one takes
         // whole may follow.
@@ -248,7 +248,7 @@ bool SendSide::fill(SendStripe& stripe, std::size_t space) {
 // Whether the next that the stripe has to send is the end of a leaf, of at most `text` bytes: a
 // small file behind another one.
 bool SendSide::whole_follows(const SendStripe& stripe, std::size_t text) {
-    if (!lost_.empty()) return false;
+    if (resends_.any_lost()) return false;
     const transfer::SendBlock* block = begun(stripe.block);
     return block != nullptr && block->text_left() <= text;
 }
@@ -261,27 +261,38 @@ transfer::SendBlock* SendSide::begun(std::optional<std::uint64_t> index) {
 }
 
 std::optional<transfer::Cut> SendSide::next_cut(SendStripe& stripe, std::size_t payload,
-                                                bool& again) {
-    while (!lost_.empty()) {
-        const Range front = lost_.ranges().front();
-        const auto cut = source_.cut_again(front, payload);
-        if (cut) {
-            lost_.pop_front(cut->bytes.size());
-            again = true;
-            return cut;
-        }
-        // Its block was given up.
-        const std::uint64_t block_end = (source_.block_of(front.first) + 1) * setup_.terms.block;
-        lost_.erase({front.first, std::min(front.last, block_end)});
+                                                Sending& how) {
+    if (const auto cut = resends_.next_lost(source_, payload)) {
+        how = Sending::again;
+        resends_.copy({cut->place, cut->place + cut->bytes.size()}, times_again() - 1);
+        return cut;
     }
     transfer::SendBlock* block = begun(stripe.block);
     if (block == nullptr) {
         block = next_block();
         stripe.block.reset();
-        if (block == nullptr) return std::nullopt;
+        if (block == nullptr) {
+            how = Sending::copy;
+            return copies_wanted() ? resends_.next_copy(source_, payload) : std::nullopt;
+        }
         stripe.block = block->index;
     }
     return source_.cut_fresh(*block, payload);
+}
+
+// Nothing fresh goes before what is under way has arrived. A disk that is slow gives more by
+// itself.
+bool SendSide::copies_wanted() const {
+    return source_.lack() != transfer::Source::Lack::disk;
+}
+
+unsigned SendSide::times_again() const {
+    std::uint64_t lost = 0, sent = 0;
+    for (const auto& stripe : stripes_) {
+        lost += stripe->lost;
+        sent += stripe->packets;
+    }
+    return Resends::times(lost, sent);
 }
 
 transfer::SendBlock* SendSide::next_block() {
@@ -296,8 +307,8 @@ transfer::SendBlock* SendSide::next_block() {
 }
 
 bool SendSide::has_data(const SendStripe& stripe) {
-    return !lost_.empty() || !orphans_.empty() || source_.can_take(credit_) ||
-           begun(stripe.block) != nullptr;
+    return resends_.any_lost() || (resends_.any_copy() && copies_wanted()) || !orphans_.empty() ||
+           source_.can_take(credit_) || begun(stripe.block) != nullptr;
 }
 
 bool SendSide::flush(SendStripe& stripe) {
@@ -340,7 +351,7 @@ bool SendSide::flush(SendStripe& stripe) {
 // law hears of it.
 void SendSide::take_back(SendStripe& stripe) {
     for (const Range& places : stripe.flow.places_from(stripe.burst.first_number()))
-        lost_.insert(places);
+        resends_.lose(places);
     stripe.flow.burn_from(stripe.burst.first_number());
     stripe.burst.clear();
 }

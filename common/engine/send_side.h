@@ -11,6 +11,7 @@
 #include "common/engine/links.h"
 #include "common/engine/meter.h"
 #include "common/engine/rate_control.h"
+#include "common/engine/resends.h"
 #include "common/engine/send_stripe.h"
 #include "common/engine/set_channel.h"
 #include "common/engine/setup.h"
@@ -59,11 +60,15 @@ class SendSide final : public End, private Links::Handler {
 
     void receive_datagrams(ports::DatagramSocket& socket);
 
+    // A copy is of what was sent again.
+    enum class Sending { fresh, again, copy };
     bool send_some();
     bool send_on(SendStripe& stripe);
     bool fill(SendStripe& stripe, std::size_t room);
     bool whole_follows(const SendStripe& stripe, std::size_t text);
-    std::optional<transfer::Cut> next_cut(SendStripe& stripe, std::size_t payload, bool& again);
+    std::optional<transfer::Cut> next_cut(SendStripe& stripe, std::size_t payload, Sending& how);
+    bool copies_wanted() const;
+    unsigned times_again() const;
     transfer::SendBlock* begun(std::optional<std::uint64_t> index);
     transfer::SendBlock* next_block();
     bool has_data(const SendStripe& stripe);
@@ -98,7 +103,7 @@ class SendSide final : public End, private Links::Handler {
     transfer::Source source_;
     RateControl rate_;
     std::vector<std::unique_ptr<SendStripe>> stripes_;
-    IntervalSet lost_;  // places to send again
+    Resends resends_;
     std::uint64_t credit_ = 0;
     bool credit_limited_ = false;
     std::size_t next_stripe_ = 0;

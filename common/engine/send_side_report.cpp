@@ -97,7 +97,7 @@ Figure SendSide::starved_of() const {
 }
 
 bool SendSide::all_arrived() const {
-    return source_.lack() == transfer::Source::Lack::nothing && lost_.empty() &&
+    return source_.lack() == transfer::Source::Lack::nothing && !resends_.any_lost() &&
            std::all_of(stripes_.begin(), stripes_.end(),
                        [](const auto& s) { return s->flow.open_packets() == 0; });
 }

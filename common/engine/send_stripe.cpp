@@ -100,7 +100,7 @@ SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
       peer(data_address(setup, number)) {}
 
 void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, std::size_t padding,
-                            Time now) {
+                            Time now, bool copy) {
     static const std::vector<std::byte> zeros(Burst::kMaxBytes);
     const std::size_t file_bytes = cut.bytes.size();
     const std::size_t text = file_bytes + cut.digest.size() + padding;
@@ -109,6 +109,7 @@ void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, st
                                                     .bytes = static_cast<std::uint32_t>(file_bytes),
                                                     .wire_bytes = static_cast<std::uint32_t>(wire),
                                                     .type = type,
+                                                    .copy = copy,
                                                     .sent = now});
     const ByteView body = padding > 0 ? ByteView(zeros).first(padding) : cut.bytes;
     std::byte* const at = burst.add({number, nullptr, body, cut.digest, false}, wire, file_bytes);

@@ -85,9 +85,10 @@ struct SendStripe {
     std::uint64_t acked_bytes = 0;
     std::uint64_t bytes = 0, packets = 0, lost = 0, retransmitted = 0, peer_refused = 0;
 
-    // Puts a packet with the next number into the burst: file bytes, or `padding` zeros.
-    void add_packet(sabul::PacketType type, const transfer::Cut& cut, std::size_t padding,
-                    Time now);
+    // Puts a packet with the next number into the burst: file bytes, or `padding` zeros. `copy`:
+    // its places are told of another.
+    void add_packet(sabul::PacketType type, const transfer::Cut& cut, std::size_t padding, Time now,
+                    bool copy = false);
     // Sends one packet outside the flow of data. Nothing happens while a burst waits.
     void send_alone(sabul::PacketType type, std::size_t padding, ByteView text, const Address& to,
                     Time now);

@@ -17,6 +17,10 @@ void append_merged(std::vector<Range>& ranges, const SentPacket& packet) {
     }
 }
 
+bool tells_places(const SentPacket& packet) {
+    return packet.type == PacketType::data && !packet.copy;
+}
+
 // By how much an absolute count rose; one that fell was told by a record that came late.
 std::uint64_t rise(std::uint64_t& count, std::uint64_t told) {
     const std::uint64_t more = told > count ? told - count : 0;
@@ -59,7 +63,7 @@ std::vector<Range> SendFlow::places_from(PacketNumber first) {
     std::vector<Range> places;
     for (PacketNumber number = std::max(first, first_); number < next_; ++number) {
         const Entry& sent = entry(number);
-        if (sent.open && sent.packet.type == PacketType::data) append_merged(places, sent.packet);
+        if (sent.open && tells_places(sent.packet)) append_merged(places, sent.packet);
     }
     return places;
 }
@@ -148,7 +152,7 @@ void SendFlow::receive(Entry& sent) {
     if (sent.packet.type != PacketType::data) return;
     ++news_.received_packets;
     news_.received_bytes += sent.packet.bytes;
-    append_merged(news_.received, sent.packet);
+    if (tells_places(sent.packet)) append_merged(news_.received, sent.packet);
 }
 
 void SendFlow::lose(PacketNumber number, Entry& sent) {
@@ -166,7 +170,7 @@ void SendFlow::lose(PacketNumber number, Entry& sent) {
     news_.shortest_lost_wire = news_.shortest_lost_wire == 0
                                    ? sent.packet.wire_bytes
                                    : std::min(news_.shortest_lost_wire, sent.packet.wire_bytes);
-    append_merged(news_.lost, sent.packet);
+    if (tells_places(sent.packet)) append_merged(news_.lost, sent.packet);
 }
 
 void SendFlow::close_prefix() {

@@ -22,6 +22,7 @@ struct SentPacket {
     std::uint32_t bytes = 0;       // file bytes; 0: not data
     std::uint32_t wire_bytes = 0;  // UDP payload
     PacketType type = PacketType::data;
+    bool copy = false;  // the news tell its places of another packet
     Time sent{};
 };
 

@@ -154,6 +154,9 @@ class Source {
     Lack lack() const;
     SendBlock* find(std::uint64_t index);
     std::uint64_t block_of(std::uint64_t place) const { return place / block_bytes_; }
+    std::uint64_t block_end(std::uint64_t place) const {
+        return (block_of(place) + 1) * block_bytes_;
+    }
 
     // What of `block` was never sent, up to `payload` bytes with digest. The block is not
     // all_sent().

@@ -102,7 +102,7 @@ void Source::resolve_all() {
 void Source::resolve(Range places) {
     while (!places.empty()) {
         const std::uint64_t index = block_of(places.first);
-        const Range part{places.first, std::min(places.last, (index + 1) * block_bytes_)};
+        const Range part{places.first, std::min(places.last, block_end(places.first))};
         places.first = part.last;
         SendBlock* block = find(index);
         if (block == nullptr) continue;

@@ -43,6 +43,7 @@ constexpr int kStartFlatRounds = 3;
 constexpr double kAfterStart = 0.75;
 
 constexpr double kAmbientCap = 0.06;
+constexpr double kAmbientSpread = 1.5;  // of one control interval's
 constexpr double kAmbientMemory = 0.8;
 constexpr double kDip = 0.03;
 constexpr double kDrain = 0.5;
@@ -158,14 +159,23 @@ void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
 }
 
 void Sabul::on_loss(const LossSample& sample) {
-    if (sample.stripe < stripes_.size() &&
-        stripes_[sample.stripe].standstill.met(sample.first_sent, sample.last_sent))
-        return;
-    if (!left_in_start(sample.first_sent))
-        losses_.add(sample.now, static_cast<double>(sample.packets), 0);
-    if (contest_) contest_->on_loss(sample);
-    if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_)
-        dip_lost_ += static_cast<double>(sample.packets);
+    const double lost = not_by_standstill(sample);
+    if (!left_in_start(sample.first_sent)) losses_.add(sample.now, lost, 0);
+    if (contest_ && lost == static_cast<double>(sample.packets)) contest_->on_loss(sample);
+    if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_) dip_lost_ += lost;
+}
+
+// Of what met a standstill, as much as the path loses anyway: its loss is counted beside all that
+// arrived, and would read too low if these were left out.
+double Sabul::not_by_standstill(const LossSample& sample) const {
+    const auto lost = static_cast<double>(sample.packets);
+    if (sample.stripe >= stripes_.size() ||
+        !stripes_[sample.stripe].standstill.met(sample.first_sent, sample.last_sent))
+        return lost;
+    const Duration span = std::max(sample.last_sent - sample.first_sent, settings_.syn);
+    const double sent = sendings_.mean(sample.first_sent, sample.first_sent + span) *
+                        seconds(span) / packet_bytes_ / static_cast<double>(stripes_.size());
+    return std::min(lost, kAmbientSpread * ambient_ * sent);
 }
 
 Sabul::Span Sabul::lately(Time now, Duration width) const {
@@ -366,7 +376,9 @@ void Sabul::doubt_base(Time now) {
 // A dip: a little less than got through for a round trip. Loss that stays is not ours.
 void Sabul::probe_loss(Time now) {
     const double excess = loss_excess(now);
-    if (dip_to_ != Time{} && dip_judged_ != dip_to_ && now > dip_to_ + round() + rtt_ / 2) {
+    // What left at its end was told to be lost an interval after what arrived.
+    const Time told = dip_to_ + 2 * (round() + settings_.syn);
+    if (dip_to_ != Time{} && dip_judged_ != dip_to_ && now > told) {
         dip_judged_ = dip_to_;
         if (dip_received_ + dip_lost_ > 0) {
             ambient_lost_ = kAmbientMemory * ambient_lost_ + dip_lost_;
@@ -375,7 +387,7 @@ void Sabul::probe_loss(Time now) {
         }
     }
     const bool due = now >= next_dip_ || (excess > 0.01 && now >= dip_to_ + 6 * round());
-    if (!due || now < dip_to_ + 2 * round() || now < drain_to_ + round()) return;
+    if (!due || now < told || now < drain_to_ + round()) return;
     const double loss = recent_loss(now);
     dip_depth_ = std::min(0.5, std::max(kDip, loss + 0.02));
     dip_from_ = now;

@@ -56,6 +56,26 @@ TEST_CASE("a sender hears of each packet once, received or lost") {
     CHECK(flow.handle_nak({{9, 12}}) == nullptr);
 }
 
+TEST_CASE("what becomes of a copy is counted, and says nothing of its places") {
+    SendFlow flow;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        flow.record({.place = i / 2 * 1000,
+                     .bytes = 1000,
+                     .wire_bytes = 1032,
+                     .type = PacketType::data,
+                     .copy = i % 2 == 1,
+                     .sent = kStart});
+    }
+    CHECK(flow.places_from(0) == std::vector<Range>{{0, 2000}});
+    const FlowNews* news = flow.handle_nak({{1, 3}});
+    CHECK(news->lost_packets == 2);
+    CHECK(news->lost == std::vector<Range>{{1000, 2000}});
+    news = flow.handle_ack(ack_of(4, 4), kStart + 10ms);
+    CHECK(news->received_packets == 2);
+    CHECK(news->received_bytes == 2000);
+    CHECK(news->received == std::vector<Range>{{0, 1000}});
+}
+
 TEST_CASE("numbers that did not leave are burned and never lost") {
     SendFlow flow;
     for (std::uint64_t i = 0; i < 4; ++i) send(flow, i * 1000);

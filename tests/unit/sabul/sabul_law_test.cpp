@@ -29,7 +29,8 @@ class FluidPath {
     double drift = 0;
     bool limited = false;
     std::uint16_t stripes = 1;
-    Time held_from{}, held_to{};  // the last stripe's feedback waits meanwhile
+    Time held_from{}, held_to{};              // the last stripe's feedback waits meanwhile
+    Duration stands_every{0}, stands_for{0};  // all that comes meanwhile goes on at its end
 
     void run(Sabul& law, Duration span) {
         for (const Time end = now_ + span; now_ < end;) tick(law);
@@ -61,7 +62,11 @@ class FluidPath {
         queue_ = std::max(0.0, queue_ + bytes - dropped - capacity * kTick);
         rates_.push_back((bytes - dropped) / kTick);
         const Duration one_way = rtt / 2 + from_seconds(queue_ / capacity);
-        const Time arrived = now_ + one_way;
+        Time arrived = now_ + one_way;
+        if (stands_every.count() > 0) {
+            const Duration into = (arrived - kStart) % stands_every;
+            if (into < stands_for) arrived += stands_for - into;
+        }
         flights_.push_back(
             {now_, arrived.time_since_epoch() + from_seconds(seconds(arrived - kStart) * drift),
              arrived + rtt / 2, bytes, dropped + (bytes - dropped) * loss});
@@ -168,6 +173,18 @@ TEST_CASE("sabul: random loss is found to be none of its making") {
         CHECK(path.mean_rate() > 0.93 * path.capacity);
         CHECK(law.ambient_loss() == Approx(loss).epsilon(0.2).margin(1e-3));
     }
+}
+
+TEST_CASE("sabul: on a path that stands still now and then random loss reads as it is") {
+    Sabul law({.initial = BitRate{100e6}});
+    FluidPath path;
+    path.stripes = 4;
+    path.loss = 5e-2;
+    path.stands_every = 700ms;
+    path.stands_for = 60ms;
+    path.run(law, 60s);
+    CHECK(path.mean_rate() > 0.9 * path.capacity);
+    CHECK(law.ambient_loss() == Approx(path.loss).epsilon(0.1));
 }
 
 TEST_CASE("sabul: a full queue without delay, loss alone, holds it") {
