@@ -56,13 +56,17 @@ bool Rival::stands(Time now, double queue, Duration round) {
     least_ = std::min(least_, queue);
     if (now < stretch_end_) return false;
     const bool stood = std::min(least_, last_least_) > kForeign;
-    // The queue that our own start made, and those of others who began with us, is no stretch.
     if (stretch_end_ == Time{}) first_step_ = now;
-    last_least_ = now < first_step_ + kStarts ? 0 : least_;
+    last_least_ = began_lately(now) ? 0 : least_;
     least_ = kNone;
     stretch_end_ = now + std::max<Duration>(kStretch, 4 * round);
     best_ *= kFade;
     return stood;
+}
+
+// The queue that our own start made, and those of others who began with us, may stand yet.
+bool Rival::began_lately(Time now) const {
+    return now < first_step_ + kStarts;
 }
 
 bool Rival::fell_again(Time now, double rate) const {
@@ -88,8 +92,11 @@ bool Rival::judge_challenge(Time now, double queue, Duration round) {
     poor_since_ = now;
     // The mean: BBR empties the queue now and then, too.
     const double stood = challenge_queue_ / std::max(challenge_steps_, 1.0);
-    // Where it stands too high for flows of this law alone, it need not have grown so much.
-    if (stood < std::min(kForeign, std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy))) {
+    const bool grew = stood >= std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy);
+    // Where it stands too high for flows of this law alone, it need not have grown so much; soon
+    // after the start that says nothing yet.
+    if (!grew && stood >= kForeign && began_lately(challenge_from_)) return false;
+    if (!grew && stood < kForeign) {
         best_ *= kForgive;  // ours may be a share like others'
         return false;
     }

@@ -39,6 +39,7 @@ class Rival {
 
   private:
     bool stands(Time now, double queue, Duration round);
+    bool began_lately(Time now) const;
     bool fell_again(Time now, double rate) const;
     void begin_challenge(Time now, double rate, Duration round);
     bool judge_challenge(Time now, double queue, Duration round);

@@ -159,23 +159,21 @@ void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
 }
 
 void Sabul::on_loss(const LossSample& sample) {
-    const double lost = not_by_standstill(sample);
+    const bool still = sample.stripe < stripes_.size() &&
+                       stripes_[sample.stripe].standstill.met(sample.first_sent, sample.last_sent);
+    const double lost = still ? ambient_part(sample) : static_cast<double>(sample.packets);
     if (!left_in_start(sample.first_sent)) losses_.add(sample.now, lost, 0);
-    if (contest_ && lost == static_cast<double>(sample.packets)) contest_->on_loss(sample);
+    if (contest_ && !still) contest_->on_loss(sample);
     if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_) dip_lost_ += lost;
 }
 
-// Of what met a standstill, as much as the path loses anyway: its loss is counted beside all that
-// arrived, and would read too low if these were left out.
-double Sabul::not_by_standstill(const LossSample& sample) const {
-    const auto lost = static_cast<double>(sample.packets);
-    if (sample.stripe >= stripes_.size() ||
-        !stripes_[sample.stripe].standstill.met(sample.first_sent, sample.last_sent))
-        return lost;
+// As much of it as the path loses anyway. Loss in a standstill is counted beside all that arrived,
+// and would read too low if this were left out.
+double Sabul::ambient_part(const LossSample& sample) const {
     const Duration span = std::max(sample.last_sent - sample.first_sent, settings_.syn);
     const double sent = sendings_.mean(sample.first_sent, sample.first_sent + span) *
                         seconds(span) / packet_bytes_ / static_cast<double>(stripes_.size());
-    return std::min(lost, kAmbientSpread * ambient_ * sent);
+    return std::min(static_cast<double>(sample.packets), kAmbientSpread * ambient_ * sent);
 }
 
 Sabul::Span Sabul::lately(Time now, Duration width) const {
@@ -377,7 +375,7 @@ void Sabul::doubt_base(Time now) {
 void Sabul::probe_loss(Time now) {
     const double excess = loss_excess(now);
     // What left at its end was told to be lost an interval after what arrived.
-    const Time told = dip_to_ + 2 * (round() + settings_.syn);
+    const Time told = dip_to_ + 2 * round();
     if (dip_to_ != Time{} && dip_judged_ != dip_to_ && now > told) {
         dip_judged_ = dip_to_;
         if (dip_received_ + dip_lost_ > 0) {

@@ -68,7 +68,7 @@ class Sabul final : public Law {
     void set_rate(Time now, double rate);
     void apply(Time now);
     double target_delay(double rate) const;
-    double not_by_standstill(const LossSample& sample) const;
+    double ambient_part(const LossSample& sample) const;
     double recent_loss(Time now) const;
     double loss_excess(Time now) const;
     bool was_limited(Time from, Time to) const;

@@ -78,12 +78,17 @@ TEST_CASE("rival: who makes no room in a challenge is one") {
 
 TEST_CASE("rival: a queue too high for flows of this law alone need not double in a challenge") {
     constexpr double kHigh = 0.0056;
-    for (const bool grows : {true, false}) {
-        Watched watched;
-        watched.step(kBest, kHigh);
-        for (int i = 0; i < 6000 && !watched.rival.challenging(); ++i) watched.step(kLittle, kHigh);
-        REQUIRE(watched.rival.challenging());
-        CHECK(watched.answer(grows ? 0.008 : kHigh) == grows);
+    // Of many that start at once the queue is as high for some seconds.
+    for (const bool soon : {true, false}) {
+        for (const bool grows : {true, false}) {
+            CAPTURE(soon, grows);
+            Watched watched;
+            for (int i = 0; i < (soon ? 1 : 900); ++i) watched.step(kBest, kHigh);
+            for (int i = 0; i < 6000 && !watched.rival.challenging(); ++i)
+                watched.step(kLittle, kHigh);
+            REQUIRE(watched.rival.challenging());
+            CHECK(watched.answer(grows ? 0.008 : kHigh) == (grows && !soon));
+        }
     }
 }
 
