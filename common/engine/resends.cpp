@@ -29,14 +29,14 @@ std::optional<transfer::Cut> Resends::next_lost(transfer::Source& source, std::s
 // One round of all of them before the next: what is lost together is not copied together.
 std::optional<transfer::Cut> Resends::next_copy(transfer::Source& source, std::size_t payload) {
     while (!copies_.empty()) {
-        Copies next = copies_.front();
+        const Copies next = copies_.front();
         copies_.pop_front();
         const auto cut = source.cut_again(next.places, payload);
         if (!cut) continue;
         const std::uint64_t end = cut->place + cut->bytes.size();
         // It went as one packet, and is cut now where that would be too long.
         if (end < next.places.last) copies_.push_front({{end, next.places.last}, next.more});
-        if (--next.more > 0) copies_.push_back({{cut->place, end}, next.more});
+        copy({cut->place, end}, next.more - 1);
         return cut;
     }
     return std::nullopt;
