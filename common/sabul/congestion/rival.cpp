@@ -10,9 +10,10 @@ constexpr double kPoor = 0.25;          // of the highest rate ...
 constexpr double kPoorRate = 10e6 / 8;  // ... or less than this, bytes a second
 constexpr double kFade = 0.98;          // of the highest rate, a stretch
 constexpr Duration kStretch = std::chrono::seconds(1);
-// What the starts of flows of this law leave of a queue where a hundred begin at once: above
-// kForeign for up to 6 s.
-constexpr Duration kStarts = std::chrono::seconds(8);
+// Where a hundred flows of this law begin at once: nobody has made room for anybody yet, and their
+// starts leave a queue above kForeign for up to 9 s.
+constexpr Duration kUnsettled = std::chrono::seconds(8);
+constexpr Duration kStarts = std::chrono::seconds(12);
 
 constexpr double kChallengePoor = 0.15;                  // of the highest rate
 constexpr double kMostMore = 0.1;                        // of the highest rate
@@ -21,6 +22,7 @@ constexpr int kChallengeRounds = 10;
 constexpr Duration kLeastChallenge = std::chrono::seconds(3);
 constexpr double kGrown = 2;        // times the usual queue ...
 constexpr double kGrownBy = 0.002;  // ... and so much more, s: nobody made room
+constexpr double kMostly = 0.7;     // of the steps that are judged
 constexpr double kForgive = 0.7;
 constexpr double kUsual = 0.02;  // a step
 
@@ -46,7 +48,7 @@ bool Rival::watch(Time now, double rate, double queue, Duration round) {
         poor_since_ = now;
         patience_ =
             from_seconds(std::uniform_real_distribution<>(kLeastPatience, kMostPatience)(random_));
-    } else if (now - poor_since_ > patience_ + 10 * round) {
+    } else if (now >= first_step_ + kUnsettled && now - poor_since_ > patience_ + 10 * round) {
         begin_challenge(now, rate, round);
     }
     return false;
@@ -77,29 +79,29 @@ void Rival::begin_challenge(Time now, double rate, Duration round) {
     challenge_rate_ = rate + kMostMore * best_;
     challenge_from_ = now;
     challenge_to_ = now + std::max<Duration>(kLeastChallenge, kChallengeRounds * round);
-    challenge_queue_ = challenge_steps_ = 0;
+    challenge_steps_ = grown_steps_ = foreign_steps_ = 0;
 }
 
-// Judged by its last third, as it arrives: who is to make room may have a longer round trip.
+// Judged by its last third, as it arrives: who is to make room may have a longer round trip. By
+// what the queue was for most of it: BBR empties it now and then, and where many flows of this law
+// meet, a surge may fill it for a moment.
 bool Rival::judge_challenge(Time now, double queue, Duration round) {
     const Time settled = challenge_to_ - (challenge_to_ - challenge_from_) / 3 + round;
     if (now >= settled) {
-        challenge_queue_ += queue;
         ++challenge_steps_;
+        grown_steps_ += queue >= std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy);
+        foreign_steps_ += queue >= kForeign;
     }
     if (now < challenge_to_ + round) return false;
     challenge_to_ = Time{};
     poor_since_ = now;
-    // The mean: BBR empties the queue now and then, too.
-    const double stood = challenge_queue_ / std::max(challenge_steps_, 1.0);
-    const bool grew = stood >= std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy);
-    // Where it stands too high for flows of this law alone, it need not have grown so much; soon
-    // after the start that says nothing yet.
-    if (!grew && stood >= kForeign && began_lately(challenge_from_)) return false;
-    if (!grew && stood < kForeign) {
-        best_ *= kForgive;  // ours may be a share like others'
-        return false;
-    }
+    const bool grew = grown_steps_ > kMostly * challenge_steps_;
+    const bool stood = foreign_steps_ > kMostly * challenge_steps_;
+    // Where it stood too high for flows of this law alone before, too, it need not have grown so
+    // much; soon after the start that says nothing yet.
+    const bool stands = stood && usual_queue_ >= kForeign && !began_lately(challenge_from_);
+    if (!grew && !stood) best_ *= kForgive;  // ours may be a share like others'
+    if (!grew && !stands) return false;
     terms_ = {.rate = challenge_rate_, .best = best_};
     return true;
 }

@@ -57,7 +57,7 @@ class Rival {
     Duration patience_{0};
     Time challenge_from_{}, challenge_to_{};
     double challenge_rate_ = 0;
-    double challenge_queue_ = 0, challenge_steps_ = 0;  // s, summed over its last third
+    int challenge_steps_ = 0, grown_steps_ = 0, foreign_steps_ = 0;  // of its last third
     // The last contest.
     Time left_at_{};
 };

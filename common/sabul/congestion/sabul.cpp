@@ -400,7 +400,7 @@ void Sabul::expire_base(Time now) {
     bool old = false;
     for (const Stripe& stripe : stripes_)
         old = old || (stripe.passages.size() > 1 &&
-                      now - stripe.delay.base_seen() > base_life() - std::chrono::seconds(1));
+                      now - stripe.delay.base_seen(now) > base_life() - std::chrono::seconds(1));
     const bool lossy = loss_excess(now) > 0.1 || lossy_acks_ > 100;
     if ((!old && !lossy) ||
         now < drain_from_ + std::max<Duration>(std::chrono::seconds(1), 4 * rtt_))

@@ -1,5 +1,7 @@
 #include "common/sabul/congestion/rival.h"
 
+#include <functional>
+
 #include "tests/support/catch.h"
 
 using namespace lambda;
@@ -25,35 +27,40 @@ class Watched {
         step(kBest, kUsual);
         return starve_on();
     }
-    bool starve_on() {
-        for (int i = 0; i < 6000 && !rival.challenging(); ++i) step(kLittle, kUsual);
+    bool starve_on(double queue = kUsual) {
+        for (int i = 0; i < 6000 && !rival.challenging(); ++i) step(kLittle, queue);
         return rival.challenging();
     }
-    // While it challenges the queue is so. What came of it.
-    bool answer(double queue) {
+    // While it challenges the queue is so, by the step. What came of it.
+    bool answer(const std::function<double(int)>& queue) {
         bool found = false;
-        while (rival.challenging()) {
+        for (int i = 0; rival.challenging(); ++i) {
             most_ = std::max(most_, rival.challenge(now_));
-            found = step(kLittle, queue);
+            found = step(kLittle, queue(i));
         }
         return found;
     }
+    bool answer(double queue) {
+        return answer([queue](int) { return queue; });
+    }
+    Duration since_start() const { return now_ - kBegan; }
     Time now() const { return now_; }
     double most() const { return most_; }
 
   private:
-    Time now_{1h};
+    static constexpr Time kBegan{1h};
+    Time now_ = kBegan;
     double most_ = 0;
 };
 
 }  // namespace
 
 TEST_CASE("rival: a queue must stand for two seconds, once what starts leave must be gone") {
-    constexpr double kPoor = 0.2 * kBest;
+    constexpr double kPoor = 0.17 * kBest;
     Watched watched;
     watched.step(kBest, 0.02);
     bool found = false;
-    for (int i = 0; i < 850; ++i) found = found || watched.step(kPoor, 0.02);
+    for (int i = 0; i < 1250; ++i) found = found || watched.step(kPoor, 0.02);
     CHECK_FALSE(found);
     for (int i = 0; i < 200; ++i) found = found || watched.step(kPoor, 0.02);
     CHECK(found);
@@ -61,7 +68,7 @@ TEST_CASE("rival: a queue must stand for two seconds, once what starts leave mus
     Watched among_many;
     among_many.step(kBest, 0.02);
     found = false;
-    for (int i = 0; i < 700; ++i) found = found || among_many.step(kPoor, 0.02);
+    for (int i = 0; i < 1100; ++i) found = found || among_many.step(kPoor, 0.02);
     for (int i = 0; i < 600; ++i) found = found || among_many.step(kPoor, kUsual);
     CHECK_FALSE(found);
 }
@@ -77,19 +84,42 @@ TEST_CASE("rival: who makes no room in a challenge is one") {
 }
 
 TEST_CASE("rival: a queue too high for flows of this law alone need not double in a challenge") {
-    constexpr double kHigh = 0.0056;
+    constexpr double kHigh = 0.0065;
     // Of many that start at once the queue is as high for some seconds.
     for (const bool soon : {true, false}) {
-        for (const bool grows : {true, false}) {
-            CAPTURE(soon, grows);
+        for (const bool stays : {true, false}) {
+            CAPTURE(soon, stays);
             Watched watched;
-            for (int i = 0; i < (soon ? 1 : 900); ++i) watched.step(kBest, kHigh);
-            for (int i = 0; i < 6000 && !watched.rival.challenging(); ++i)
-                watched.step(kLittle, kHigh);
-            REQUIRE(watched.rival.challenging());
-            CHECK(watched.answer(grows ? 0.008 : kHigh) == (grows && !soon));
+            for (int i = 0; i < (soon ? 1 : 1300); ++i) watched.step(kBest, kHigh);
+            REQUIRE(watched.starve_on(kHigh));
+            CHECK(watched.answer(stays ? kHigh : kUsual) == (stays && !soon));
         }
     }
+}
+
+TEST_CASE("rival: what the queue is for most of a challenge counts") {
+    Watched surge;
+    REQUIRE(surge.starve());
+    CHECK_FALSE(surge.answer([](int step) { return step % 10 < 6 ? 0.02 : kUsual; }));
+    Watched emptied_by_bbr;
+    REQUIRE(emptied_by_bbr.starve());
+    CHECK(emptied_by_bbr.answer([](int step) { return step % 10 < 8 ? 0.02 : 0.0; }));
+}
+
+TEST_CASE("rival: a queue that is too high only in a challenge, but not grown, proves nothing") {
+    constexpr double kUnclear = 0.004;
+    Watched watched;
+    watched.step(kBest, kUnclear);
+    for (int challenges = 0; challenges < 4; ++challenges) {
+        REQUIRE(watched.starve_on(kUnclear));
+        REQUIRE_FALSE(watched.answer(0.007));
+    }
+}
+
+TEST_CASE("rival: nobody is challenged while all that began with us settle") {
+    Watched watched;
+    REQUIRE(watched.starve());
+    CHECK(watched.since_start() >= 8s);
 }
 
 TEST_CASE("rival: flows that make room are none") {
@@ -123,7 +153,7 @@ TEST_CASE("rival: a queue that stands high for seconds while we are poor is one'
     Watched watched;
     watched.step(kBest, kUsual);
     bool found = false;
-    for (int i = 0; i < 1100 && !found; ++i) found = watched.step(0.2 * kBest, 0.010);
+    for (int i = 0; i < 1500 && !found; ++i) found = watched.step(0.17 * kBest, 0.010);
     CHECK(found);
     CHECK(watched.rival.terms().newcomer);
 }

@@ -307,6 +307,21 @@ TEST_CASE("one-way delay: above the least, which is forgotten after ten seconds"
     CHECK(at(12s + 1ms, 12ms) == 1ms);
 }
 
+TEST_CASE("one-way delay: when the base was last seen follows the base that is left") {
+    OneWayDelay delay(10s);
+    const auto at = [&](Duration after, Duration one_way) {
+        const Time sent = kStart + after;
+        delay.add(sent, {sent, sent.time_since_epoch() + one_way - 3h}, 0s);
+        return delay.base_seen(sent) - kStart;
+    };
+    CHECK(at(0s, 8ms) == 0s);
+    CHECK(at(1500ms, 9ms) == 0s);
+    CHECK(at(2s, 8ms + 10us) == 2s);  // the same, but for the clocks' grain
+    CHECK(at(7s, 9ms) == 2s);
+    CHECK(at(11500ms, 12ms) == 2s);
+    CHECK(at(12500ms, 12ms) == 7s);  // who left at 2 s is forgotten, and 9 ms are the base
+}
+
 TEST_CASE("background: a queue that stands for half a minute is not the path") {
     Sabul law({.initial = BitRate{100e6}, .competes = false});
     FluidPath path;

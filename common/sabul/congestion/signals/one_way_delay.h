@@ -33,13 +33,21 @@ class OneWayDelay {
         if (rtt.count() > 0) track_drift(now, rtt - raw);
         const Duration delay = raw - drift_since_start(now);
         const Duration least = std::min(base(now), delay);
-        if (delay - least <= kSame) base_seen_ = now;
         Bucket& bucket = bucket_at(now);
+        if (bucket.least == kNone || delay - bucket.least <= kSame) bucket.seen = now;
         bucket.least = std::min(bucket.least, delay);
         return std::min(delay - least, kMost);
     }
-    // When a delay as low as the base was last seen.
-    Time base_seen() const { return base_seen_; }
+    // When a delay as low as the base of `now` was last seen.
+    Time base_seen(Time now) const {
+        const std::int64_t second = now.time_since_epoch() / kBucket;
+        const Duration least = base(now);
+        for (std::int64_t i = 0; i < life_ / kBucket; ++i) {
+            const Bucket* bucket = bucket_of(second - i);
+            if (bucket != nullptr && bucket->least - least <= kSame) return bucket->seen;
+        }
+        return Time{};
+    }
     // What was the base is the path's no more: it is at least `by` longer now.
     void raise(Duration by) {
         for (Bucket& bucket : buckets_) {
@@ -62,19 +70,25 @@ class OneWayDelay {
     struct Bucket {
         std::int64_t second = -1;
         Duration least = kNone;
+        Time seen{};  // last
     };
     Bucket& bucket_at(Time now) {
         const std::int64_t second = now.time_since_epoch() / kBucket;
         Bucket& bucket = buckets_[static_cast<std::size_t>(second) % kBuckets];
-        if (bucket.second != second) bucket = {second, kNone};
+        if (bucket.second != second) bucket = {second, kNone, {}};
         return bucket;
+    }
+    // Nothing: no delay was read in it.
+    const Bucket* bucket_of(std::int64_t second) const {
+        const Bucket& bucket = buckets_[static_cast<std::size_t>(second) % kBuckets];
+        return bucket.second == second && bucket.least != kNone ? &bucket : nullptr;
     }
     Duration base(Time now) const {
         const std::int64_t second = now.time_since_epoch() / kBucket;
         Duration least = kNone;
         for (std::int64_t i = 0; i < life_ / kBucket; ++i) {
-            const Bucket& bucket = buckets_[static_cast<std::size_t>(second - i) % kBuckets];
-            if (bucket.second == second - i) least = std::min(least, bucket.least);
+            const Bucket* bucket = bucket_of(second - i);
+            if (bucket != nullptr) least = std::min(least, bucket->least);
         }
         return least;
     }
@@ -129,7 +143,6 @@ class OneWayDelay {
     };
     Duration life_;
     std::array<Bucket, kBuckets> buckets_{};
-    Time base_seen_{};
     std::array<Minimum, kDriftSteps> minima_{};
     std::size_t minima_count_ = 0;
     Time drift_zero_{}, drift_end_{};
