@@ -70,7 +70,7 @@ class OneWayDelay {
     struct Bucket {
         std::int64_t second = -1;
         Duration least = kNone;
-        Time seen{};  // last
+        Time seen{};  // the least, last
     };
     Bucket& bucket_at(Time now) {
         const std::int64_t second = now.time_since_epoch() / kBucket;
