@@ -15,6 +15,12 @@ constexpr Duration kStretch = std::chrono::seconds(1);
 constexpr Duration kUnsettled = std::chrono::seconds(8);
 constexpr Duration kStarts = std::chrono::seconds(12);
 
+// BBR alone leaves no queue that stands: it asks for a quarter more in one of eight rounds, and
+// empties what that leaves.
+constexpr double kSurge = 0.02;  // s
+constexpr int kSurgeRounds = 16;
+constexpr Duration kSurges = std::chrono::seconds(8);
+
 constexpr double kChallengePoor = 0.15;                  // of the highest rate
 constexpr double kMostMore = 0.1;                        // of the highest rate
 constexpr double kLeastPatience = 2, kMostPatience = 4;  // s
@@ -40,7 +46,8 @@ bool Rival::watch(Time now, double rate, double queue, Duration round) {
         terms_.stay = std::min(2 * terms_.stay, kLongestStay);
         return true;
     }
-    if (stands(now, queue, round) && (rate < kPoor * best_ || rate < kPoorRate)) {
+    const bool stood = stands(now, queue, round), surged = surges(now, queue, round);
+    if ((stood || surged) && (rate < kPoor * best_ || rate < kPoorRate)) {
         terms_ = {.rate = rate, .best = best_};
         return true;
     }
@@ -64,6 +71,17 @@ bool Rival::stands(Time now, double queue, Duration round) {
     stretch_end_ = now + std::max<Duration>(kStretch, 4 * round);
     best_ *= kFade;
     return stood;
+}
+
+// Not one that stands, but again and again one that flows of this law would never make once they
+// have settled.
+bool Rival::surges(Time now, double queue, Duration round) {
+    const bool on = surged_ != Time{} && now - surged_ <= kSurgeRounds * round;
+    if (queue > kSurge) {
+        if (!on || began_lately(now)) surging_since_ = now;
+        surged_ = now;
+    }
+    return on && now - surging_since_ >= kSurges;
 }
 
 // The queue that our own start made, and those of others who began with us, may stand yet.
@@ -110,6 +128,7 @@ void Rival::left(Time now, const ContestTerms& terms) {
     terms_ = terms;
     best_ = std::max(best_, terms.best);
     left_at_ = poor_since_ = now;
+    surged_ = Time{};
     last_least_ = 0;
 }
 

@@ -3,12 +3,11 @@
 // contest.h's. Pure.
 //
 // Found, while we have next to nothing of what we had:
-// - Flows of this law alone would keep a queue of kForeign only if each had less than some 2
-// Mbit/s;
-//   one that stands higher for seconds is somebody else's.
+// - Flows of this law alone would keep a queue of kForeign only if each had less than some
+//   2 Mbit/s; one that stands higher for seconds is somebody else's.
+// - So is one that surges far above again and again, once all have settled: BBR's.
 // - By a challenge: a tenth of our best more, for seconds. Flows of this law make room, and the
-// queue
-//   is what it was; others do not, and it grows.
+//   queue is what it was; others do not, and it grows.
 // - Again, soon after a contest was left: our share falls as it did before.
 #pragma once
 
@@ -39,6 +38,7 @@ class Rival {
 
   private:
     bool stands(Time now, double queue, Duration round);
+    bool surges(Time now, double queue, Duration round);
     bool began_lately(Time now) const;
     bool fell_again(Time now, double rate) const;
     void begin_challenge(Time now, double rate, Duration round);
@@ -52,6 +52,7 @@ class Rival {
     // A standing queue.
     double least_ = kNone, last_least_ = 0;  // of this stretch and the one before, s
     Time stretch_end_{}, first_step_{};
+    Time surged_{}, surging_since_{};
     // A challenge.
     Time poor_since_{};
     Duration patience_{0};

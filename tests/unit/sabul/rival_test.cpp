@@ -116,6 +116,29 @@ TEST_CASE("rival: a queue that is too high only in a challenge, but not grown, p
     }
 }
 
+TEST_CASE("rival: a queue that surges again and again is one's, though it never stands") {
+    constexpr double kNewcomers = 1e6;  // bytes a second, of one that never had more
+    // A queue of `high` seconds once in so many rounds; when it is found.
+    const auto found_after = [](Watched& watched, double high, int rounds) {
+        const Duration before = watched.since_start();
+        for (int i = 0; i < 3000; ++i) {
+            if (watched.step(kNewcomers, i % (3 * rounds) == 0 ? high : kUsual))
+                return watched.since_start() - before;
+        }
+        return Duration::max();
+    };
+    Watched bbr, less, rarely;
+    const Duration first = found_after(bbr, 0.025, 8);
+    CHECK(first > 19s);
+    CHECK(first < 21s);
+    bbr.rival.left(bbr.now(), {.rate = kNewcomers, .best = kNewcomers});
+    const Duration again = found_after(bbr, 0.025, 8);
+    CHECK(again >= 8s);
+    CHECK(again < 9s);
+    CHECK(found_after(less, 0.018, 8) == Duration::max());
+    CHECK(found_after(rarely, 0.025, 17) == Duration::max());
+}
+
 TEST_CASE("rival: nobody is challenged while all that began with us settle") {
     Watched watched;
     REQUIRE(watched.starve());
