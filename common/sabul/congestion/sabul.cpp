@@ -37,10 +37,6 @@ constexpr double kYieldingStart = 10e6 / 8;  // bytes a second
 // Of what is delivered, once a queue is seen.
 constexpr double kQueued = 4;  // target delays
 constexpr double kQueuedGain = 1.05;
-// Of a round trip of what gets through for sure: so much more may be under way before its answer,
-// which comes within kStartAnswered rounds or not at all.
-constexpr double kStartTried = 0.7;
-constexpr int kStartAnswered = 4;
 constexpr double kStartLoss = 0.15;
 constexpr double kStartGrowth = 1.15;
 constexpr int kStartFlatRounds = 3;
@@ -64,7 +60,6 @@ Sabul::Sabul(const LawSettings& settings)
                               : std::min(settings.initial.bytes_per_second(), kYieldingStart)),
       sending_(rate_),
       window_(rate_ * 1.0),  // one second's worth until the round trip is known
-      begun_(rate_),
       rival_(settings.seed) {}
 
 double Sabul::target_delay(double rate) const {
@@ -83,13 +78,11 @@ void Sabul::set_rate(Time now, double rate) {
 void Sabul::restart(Time now) {
     starting_ = true;
     best_round_ = 0;
-    round_end_ = queued_until_ = Time{};
+    round_end_ = Time{};
     flat_rounds_ = full_acks_ = 0;
     losses_.clear();
     for (Stripe& stripe : stripes_) stripe.passages.clear();
     set_rate(now, std::max(rate_ / 4, std::min(rate_, settings_.initial.bytes_per_second())));
-    begun_ = rate_;
-    proven_ = 0;
 }
 
 void Sabul::on_ack(const AckSample& sample) {
@@ -210,17 +203,14 @@ void Sabul::start_up(Time now, const AckSample& sample) {
     double rate = std::max(rate_, gain * then);
     if (span.known && span.delivered > 0) {
         const double delivered = std::max(span.delivered, lately(now, least_span()).delivered);
-        const double carried = std::max(delivered, carried_beside(stripes_[sample.stripe]));
-        proven_ = std::max(proven_, carried);
         // A queue tells of the path's end a round trip late, and all that leaves meanwhile fills
         // it. Till it stands for sure no more leaves than gets through.
         const bool limited = was_limited(span.sent_from, span.sent_to);
-        if (queue_ > kQueued * target_delay(delivered)) queued_until_ = now + 2 * round();
-        const bool queues = now < queued_until_;
+        const bool queues = queue_ > kQueued * target_delay(delivered);
         if (!queues)
-            rate = std::max(rate_, std::min(rate, gain * carried));
+            rate = std::max(rate_, std::min(rate, gain * delivered));
         else
-            rate = limited ? rate_ : kQueuedGain * proven_;
+            rate = limited ? rate_ : std::min(rate_, kQueuedGain * delivered);
         const double few = settings_.competes ? seconds(rtt_) / 8 : 0;
         const bool stands = queue_ > std::max(few, 2 * target_delay(span.delivered));
         full_acks_ = stands ? full_acks_ + 1 : 0;
@@ -240,27 +230,6 @@ void Sabul::start_up(Time now, const AckSample& sample) {
             return leave_start(now, delivered);
     }
     set_rate(now, rate);
-}
-
-// What all stripes together got through when this one's last packets did, by its own answers alone:
-// others' may come later. By its share, which others may have filled, and by what was sent, which
-// the window may have held back: the lesser.
-double Sabul::carried_beside(const Stripe& stripe) const {
-    const auto passed = stripe.passages.lately(usual_width(), least_span());
-    if (!passed) return 0;
-    const double sent = sendings_.mean(passed->sent_from, passed->sent_to);
-    return std::min(passed->delivered * static_cast<double>(stripes_.size()),
-                    sent * std::min(1.0, passed->sent / passed->arrived));
-}
-
-// A greater rate is tried for a part of a round trip, where the answer to that can be told from the
-// rest; then no more leaves than is known to get through, however long the answer takes.
-double Sabul::start_rate(Time now) const {
-    if (rtt_ / 4 < 2 * settings_.syn) return rate_;
-    const Duration since = kStartAnswered * round();
-    const double sent = std::max(begun_, proven_) / (1 - std::min(ambient_, kAmbientCap));
-    const double tried = sendings_.mean_above(sent, now - since, now) * seconds(since);
-    return tried > kStartTried * sent * seconds(round()) ? std::min(rate_, sent) : rate_;
 }
 
 void Sabul::leave_start(Time now, double delivered) {
@@ -449,7 +418,7 @@ void Sabul::apply(Time now) {
     double share = 1 - brake;
     if (now >= dip_from_ && now < dip_to_) share *= 1 - dip_depth_;
     if (now >= drain_from_ && now < drain_to_) share = std::min(share, kDrain);
-    sending_ = starting_ ? start_rate(now) : rate_;
+    sending_ = rate_;
     if (contest_) {
         share = 1;
         sending_ = contest_->rate(now, round());

@@ -58,8 +58,6 @@ class Sabul final : public Law {
     void take_passages(Stripe& stripe, const AckSample& sample);
     Span lately(Time now, Duration width) const;
     void start_up(Time now, const AckSample& sample);
-    double carried_beside(const Stripe& stripe) const;
-    double start_rate(Time now) const;
     void leave_start(Time now, double delivered);
     void judge_start(const Span& span);
     void step(Time now);
@@ -109,9 +107,6 @@ class Sabul final : public Law {
 
     bool starting_ = true;
     double best_round_ = 0;
-    Time queued_until_{};
-    double begun_;       // with, bytes a second
-    double proven_ = 0;  // gets through
     int flat_rounds_ = 0;
     int full_acks_ = 0;
     bool emptying_ = false, emptied_ = false;  // the queue that the start left

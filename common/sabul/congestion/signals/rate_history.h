@@ -33,10 +33,7 @@ class RateHistory {
 
     // Mean over time; at one moment where both are the same. The oldest entry stands for all
     // before.
-    double mean(Time from, Time to) const { return mean_above(0, from, to); }
-
-    // The same of what the rate exceeds `level` by.
-    double mean_above(double level, Time from, Time to) const {
+    double mean(Time from, Time to) const {
         if (count_ == 0) return 0;
         double area = 0;
         Time end = std::max(to, from + Duration(1));
@@ -45,7 +42,7 @@ class RateHistory {
         for (std::size_t i = count_; i-- > 0;) {
             const Time since = i == 0 ? std::min(at(0).since, begin) : at(i).since;
             if (since >= end) continue;
-            area += std::max(at(i).rate - level, 0.0) * seconds(end - std::max(since, begin));
+            area += at(i).rate * seconds(end - std::max(since, begin));
             if (since <= begin) break;
             end = since;
         }
