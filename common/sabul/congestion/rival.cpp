@@ -97,24 +97,28 @@ void Rival::begin_challenge(Time now, double rate, Duration round) {
     challenge_rate_ = rate + kMostMore * best_;
     challenge_from_ = now;
     challenge_to_ = now + std::max<Duration>(kLeastChallenge, kChallengeRounds * round);
-    challenge_steps_ = grown_steps_ = foreign_steps_ = 0;
+    second_ = last_ = {};
 }
 
-// Judged by its last third, as it arrives: who is to make room may have a longer round trip. By
-// what the queue was for most of it: BBR empties it now and then, and where many flows of this law
-// meet, a surge may fill it for a moment.
+// Judged by its second and its last third, as they arrive: who is to make room may have a longer
+// round trip, and BBR, which empties the queue every ten seconds, measures anew what is left to it.
+// By what the queue was for most of a third: BBR empties it now and then, and where many flows of
+// this law meet, a surge may fill it for a moment.
 bool Rival::judge_challenge(Time now, double queue, Duration round) {
-    const Time settled = challenge_to_ - (challenge_to_ - challenge_from_) / 3 + round;
-    if (now >= settled) {
-        ++challenge_steps_;
-        grown_steps_ += queue >= std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy);
-        foreign_steps_ += queue >= kForeign;
+    const Duration third = (challenge_to_ - challenge_from_) / 3;
+    if (now >= challenge_from_ + third + round) {
+        Answer& answer = now < challenge_to_ - third + round ? second_ : last_;
+        ++answer.all;
+        answer.grown += queue >= std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy);
+        answer.foreign += queue >= kForeign;
     }
     if (now < challenge_to_ + round) return false;
     challenge_to_ = Time{};
     poor_since_ = now;
-    const bool grew = grown_steps_ > kMostly * challenge_steps_;
-    const bool stood = foreign_steps_ > kMostly * challenge_steps_;
+    const auto mostly = [&](int Answer::*what) {
+        return second_.*what > kMostly * second_.all || last_.*what > kMostly * last_.all;
+    };
+    const bool grew = mostly(&Answer::grown), stood = mostly(&Answer::foreign);
     // Where it stood too high for flows of this law alone before, too, it need not have grown so
     // much; soon after the start that says nothing yet.
     const bool stands = stood && usual_queue_ >= kForeign && !began_lately(challenge_from_);

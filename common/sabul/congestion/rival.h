@@ -58,7 +58,10 @@ class Rival {
     Duration patience_{0};
     Time challenge_from_{}, challenge_to_{};
     double challenge_rate_ = 0;
-    int challenge_steps_ = 0, grown_steps_ = 0, foreign_steps_ = 0;  // of its last third
+    struct Answer {  // of a third of it, in steps
+        int all = 0, grown = 0, foreign = 0;
+    };
+    Answer second_, last_;
     // The last contest.
     Time left_at_{};
 };

@@ -106,6 +106,16 @@ TEST_CASE("rival: what the queue is for most of a challenge counts") {
     CHECK(emptied_by_bbr.answer([](int step) { return step % 10 < 8 ? 0.02 : 0.0; }));
 }
 
+TEST_CASE("rival: a challenge's first second proves nothing, each of the two others may") {
+    for (const int second : {0, 1, 2}) {
+        CAPTURE(second);
+        Watched watched;
+        REQUIRE(watched.starve());
+        CHECK(watched.answer([&](int step) { return step / 100 == second ? 0.02 : kUsual; }) ==
+              (second > 0));
+    }
+}
+
 TEST_CASE("rival: a queue that is too high only in a challenge, but not grown, proves nothing") {
     constexpr double kUnclear = 0.004;
     Watched watched;
