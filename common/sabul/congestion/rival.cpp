@@ -97,17 +97,17 @@ void Rival::begin_challenge(Time now, double rate, Duration round) {
     challenge_rate_ = rate + kMostMore * best_;
     challenge_from_ = now;
     challenge_to_ = now + std::max<Duration>(kLeastChallenge, kChallengeRounds * round);
-    second_ = last_ = {};
+    answers_ = {};
 }
 
-// Judged by its second and its last third, as they arrive: who is to make room may have a longer
-// round trip, and BBR, which empties the queue every ten seconds, measures anew what is left to it.
-// By what the queue was for most of a third: BBR empties it now and then, and where many flows of
-// this law meet, a surge may fill it for a moment.
+// Judged by each third of it but the first sixth, as they arrive: who is to make room may have a
+// longer round trip, and BBR, which empties the queue every ten seconds, measures anew what is left
+// to it. By what the queue was for most of a third: BBR empties it now and then, and where many
+// flows of this law meet, a surge may fill it for a moment.
 bool Rival::judge_challenge(Time now, double queue, Duration round) {
-    const Duration third = (challenge_to_ - challenge_from_) / 3;
-    if (now >= challenge_from_ + third + round) {
-        Answer& answer = now < challenge_to_ - third + round ? second_ : last_;
+    const Duration part = (challenge_to_ - challenge_from_) / answers_.size() + Duration(1);
+    if (now >= challenge_from_ + round && now < challenge_to_ + round) {
+        Answer& answer = answers_[static_cast<std::size_t>((now - round - challenge_from_) / part)];
         ++answer.all;
         answer.grown += queue >= std::max(kGrown * usual_queue_, usual_queue_ + kGrownBy);
         answer.foreign += queue >= kForeign;
@@ -116,7 +116,11 @@ bool Rival::judge_challenge(Time now, double queue, Duration round) {
     challenge_to_ = Time{};
     poor_since_ = now;
     const auto mostly = [&](int Answer::*what) {
-        return second_.*what > kMostly * second_.all || last_.*what > kMostly * last_.all;
+        for (std::size_t at = 1; at + 1 < answers_.size(); ++at) {
+            const Answer &one = answers_[at], &next = answers_[at + 1];
+            if (one.*what + next.*what > kMostly * (one.all + next.all)) return true;
+        }
+        return false;
     };
     const bool grew = mostly(&Answer::grown), stood = mostly(&Answer::foreign);
     // Where it stood too high for flows of this law alone before, too, it need not have grown so

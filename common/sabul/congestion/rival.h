@@ -11,6 +11,7 @@
 // - Again, soon after a contest was left: our share falls as it did before.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -58,10 +59,10 @@ class Rival {
     Duration patience_{0};
     Time challenge_from_{}, challenge_to_{};
     double challenge_rate_ = 0;
-    struct Answer {  // of a third of it, in steps
+    struct Answer {  // of a part of it, in steps
         int all = 0, grown = 0, foreign = 0;
     };
-    Answer second_, last_;
+    std::array<Answer, 6> answers_;
     // The last contest.
     Time left_at_{};
 };
