@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace lambda::sabul {
 namespace {
@@ -10,6 +9,7 @@ namespace {
 constexpr double kProbe = 0.25;       // of the rate, to see what becomes of the queue
 constexpr double kEmpty = 0.002;      // s
 constexpr double kLeastWindow = 10;   // RFC 6928
+constexpr double kScant = 1.0 / 3;    // of the best: a window that met a full queue, perhaps
 constexpr double kPoor = 0.25;        // of the best: a window does not get more
 constexpr double kSounded = 0.6;      // of what a path carries: to have been what we had
 constexpr double kNearlyPoor = 0.75;  // of what is poor: rivals made room for so much
@@ -18,6 +18,7 @@ constexpr double kListened = 0.008;   // ... with less loss: they made room
 constexpr double kLossMemory = 3;     // s, and 30 rounds
 constexpr Duration kPoorFor = std::chrono::seconds(3);
 constexpr int kPoorRounds = 10;
+constexpr Duration kOpening = std::chrono::seconds(10);
 constexpr Duration kTrial = std::chrono::seconds(5);
 constexpr int kTrialRounds = 30;
 constexpr Duration kModelPause = std::chrono::seconds(60);
@@ -30,6 +31,8 @@ Contest::Contest(const LawSettings& settings, const ContestTerms& terms, Time no
       share_(terms.rate),
       last_step_(now),
       poor_since_(now),
+      scant_since_(now),
+      opened_(now),
       model_pause_(kModelPause),
       slow_start_(terms.newcomer),
       window_(std::max(terms.rate / packet_bytes_ * seconds(round), kLeastWindow)),
@@ -71,28 +74,34 @@ void Contest::step(Time now, const Delivery& delivery, double queue, Duration ro
     last_step_ = now;
     probe(now, queue, round);
     if (model_) return judge_model(now, round);
-    sound(now, delivery, round);
+    sound(now, delivery, queue, round);
+    const Duration patience = kPoorFor + kPoorRounds * round;
     if (share_ >= kPoor * terms_.best) poor_since_ = now;
-    if (now - poor_since_ > kPoorFor + kPoorRounds * round && now >= next_model_)
-        give_up_window(now, round);
+    if (share_ >= kScant * terms_.best || share_ < kPoor * terms_.best) scant_since_ = now;
+    if (now - poor_since_ > patience && now >= next_model_) {
+        const bool nearly = share_ >= kNearlyPoor * kPoor * terms_.best;
+        if (!nearly || !terms_.opens_again) return begin_model(now, share_, round);
+        open_again(now);
+    } else if (now - scant_since_ > patience && now - opened_ > kOpening) {
+        open_again(now);
+    }
 }
 
-void Contest::sound(Time now, const Delivery& delivery, Duration round) {
-    if (slow_start_ || !terms_.newcomer || probing(now)) return;
+void Contest::open_again(Time now) {
+    slow_start_ = true;
+    terms_.opens_again = false;
+    opened_ = poor_since_ = scant_since_ = now;
+}
+
+// An empty queue passes on whatever comes, and says nothing of the path.
+void Contest::sound(Time now, const Delivery& delivery, double queue, Duration round) {
+    if (slow_start_ || terms_.sounded || probing(now) || queue < kEmpty) return;
     if (!sounding_) sounding_.emplace(now, delivery.width, round);
     sounding_->step(now, delivery, round);
     if (!sounding_->done()) return;
     terms_.best = std::max(terms_.best, kSounded * sounding_->capacity());
-    terms_.newcomer = false;
+    terms_.sounded = true;
     sounding_.reset();
-}
-
-void Contest::give_up_window(Time now, Duration round) {
-    const bool nearly = share_ >= kNearlyPoor * kPoor * terms_.best;
-    if (!nearly || !std::exchange(terms_.opens_again, false))
-        return begin_model(now, share_, round);
-    slow_start_ = true;
-    poor_since_ = now;
 }
 
 void Contest::begin_model(Time now, double rate, Duration round) {
@@ -109,7 +118,7 @@ void Contest::judge_model(Time now, Duration round) {
     slow_start_ = false;
     window_ = std::max(share_ / 2 / packet_bytes_ * seconds(round), kLeastWindow);
     rule_ = Cubic();
-    event_at_ = poor_since_ = now;
+    event_at_ = poor_since_ = scant_since_ = now;
     next_model_ = now + model_pause_;
     model_pause_ *= 2;
     plan_probe(now, round);

@@ -2,9 +2,9 @@
 //
 // First by a CUBIC window (RFC 9438), as one more of them. Where that has next to nothing after
 // seconds, loss is not what the others listen to: then by the model of BBR, as another of those. A
-// window that is only just poor opens once more before: it met a full queue, perhaps. If
-// the path is nearly ours after that, and loses little, they did listen, and the window it is
-// again. Who came late never saw what the path carries, and sounds it.
+// window that is only just poor opens once more before: it met a full queue, perhaps; so does one
+// that has little, now and then. If the path is nearly ours after that, and loses little, they did
+// listen, and the window it is again. Who came late never saw what the path carries, and sounds it.
 //
 // Left: every `stay` most of the rate goes for two rounds (BBR: all of it, for 200 ms); a queue
 // that empties then may be ours alone, and the law goes on by itself. Pure.
@@ -27,6 +27,7 @@ struct ContestTerms {
     double best = 0;          // what the path once gave us, or carries, bytes a second
     bool newcomer = true;     // open the window as a newcomer's ...
     bool opens_again = true;  // ... and once more, if that was not quite enough
+    bool sounded = false;
     bool by_model = false;
     Duration stay = std::chrono::seconds(10);
 };
@@ -52,8 +53,8 @@ class Contest {
   private:
     void plan_probe(Time now, Duration round);
     void probe(Time now, double queue, Duration round);
-    void sound(Time now, const Delivery& delivery, Duration round);
-    void give_up_window(Time now, Duration round);
+    void sound(Time now, const Delivery& delivery, double queue, Duration round);
+    void open_again(Time now);
     void begin_model(Time now, double rate, Duration round);
     void judge_model(Time now, Duration round);
     bool probing(Time now) const { return now >= probe_from_ && now < probe_to_; }
@@ -66,7 +67,7 @@ class Contest {
     double share_;                  // what gets through, smoothed over a second
     double lost_ = 0, passed_ = 0;  // packets, of the last seconds
     Time last_step_;
-    Time poor_since_;
+    Time poor_since_, scant_since_, opened_;
     Duration model_pause_;
     Time next_model_{};
     // By a window.

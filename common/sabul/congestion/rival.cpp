@@ -33,7 +33,8 @@ constexpr double kForgive = 0.7;
 constexpr double kUsual = 0.02;  // a step
 
 constexpr Duration kSoon = std::chrono::seconds(10);
-constexpr double kFell = 0.5;  // of the share that was held
+constexpr double kFell = 0.5;    // of the share that was held
+constexpr double kRegain = 1.2;  // of it: what others took meanwhile they hold for rounds
 constexpr Duration kLongestStay = std::chrono::seconds(80);
 
 }  // namespace
@@ -44,6 +45,7 @@ bool Rival::watch(Time now, double rate, double queue, Duration round) {
     best_ = std::max(best_, rate);
     if (fell_again(now, rate)) {
         terms_.stay = std::min(2 * terms_.stay, kLongestStay);
+        if (terms_.by_model) terms_.rate *= kRegain;
         return true;
     }
     const bool stood = stands(now, queue, round), surged = surges(now, queue, round);

@@ -20,7 +20,7 @@ constexpr double kGainRound = 0.01;  // s
 // What all flows of a queue do together averages out over some rounds; what is left of e is our own
 // distance from the fair share, and costs no oscillation.
 constexpr double kLean = 0.08;
-constexpr double kLeanRounds = 8;
+constexpr double kLeanRounds = 20;
 constexpr double kLeastFate = 0.4, kMostFate = 1.25;
 constexpr double kLossPrice = 0.2;  // s for each unit of loss above the ambient
 constexpr double kLossMargin = 0.005;
@@ -308,11 +308,11 @@ void Sabul::step(Time now) {
     const double held = std::min(1.0, sendings_.mean(span.sent_from, span.sent_to) / then);
     const double fate = span.fate > 1 ? std::max(1.0, span.fate * held) : span.fate;
     double rate = then * fate * (1 + gain * e + kLean * lean_);
-    // Beside them our own rate is what we get; it is where we go on from when they are gone.
-    if (contending) rate = std::max(rate, span.delivered);
     // A full queue passes on at the speed of sending what it does not drop: fate does not see it.
     if (excess > kHardLoss) rate *= 1 - std::min(0.5, excess > 0.1 ? excess : excess / 2);
     lossy_acks_ = excess > 0.01 ? lossy_acks_ + 1 : 0;
+    // Beside rivals it is what we get, whatever the queue says: we go on from there without them.
+    if (contending) rate = contest_ ? contest_->terms().rate : rate_;
     set_rate(now, rate);
     probe_loss(now);
     expire_base(now);

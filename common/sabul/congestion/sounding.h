@@ -2,8 +2,12 @@
 // few SYNs, twice as much is sent as else. One queue serves all who come in proportion to what they
 // send: where we have little of the path, twice as much of ours gets through; where a quarter is
 // ours, delivery falls behind by a fifth. With r sent more, and k of what is sent delivered:
-// 1/k(then) - 1/k(before) = r / capacity. Pure.
+// 1/k(then) - 1/k(else) = r / capacity. The middle one of the answers counts: some meet others who
+// send more or less just then. Pure.
 #pragma once
+
+#include <array>
+#include <cstddef>
 
 #include "common/base/time.h"
 
@@ -38,16 +42,20 @@ class Sounding {
     void plan(Time now, Duration width, Duration round);
 
     static constexpr double kFactor = 2;
-    static constexpr int kPulses = 6, kTries = 20;
+    static constexpr std::size_t kPulses = 9;
+    static constexpr int kTries = 25;
     static constexpr double kMost = 20;
 
     Time from_{}, to_{};
-    double before_ = 1;  // sent by delivered
+    // Since the last: sent by delivered, for others' rates swing; what was sent, just now.
+    double sum_before_ = 0;
+    int steps_before_ = 0;
     double sent_before_ = 0;
     double then_ = 0;  // 0: nothing yet
     double more_ = 0;
-    int pulses_ = 0, tries_ = 0;
-    double sum_more_ = 0, sum_behind_ = 0;
+    std::size_t pulses_ = 0;
+    int tries_ = 0;
+    std::array<double, kPulses> answers_{};  // what the path carries, bytes a second
 };
 
 }  // namespace lambda::sabul

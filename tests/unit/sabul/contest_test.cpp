@@ -68,7 +68,7 @@ class Path {
     int ticks_ = 0;
 };
 
-const ContestTerms kTerms{.rate = 0.3 * kBest, .best = kBest, .newcomer = false};
+const ContestTerms kTerms{.rate = 0.3 * kBest, .best = kBest, .newcomer = false, .sounded = true};
 
 }  // namespace
 
@@ -86,6 +86,29 @@ TEST_CASE("contest: a window that holds a share stays one") {
     CHECK_FALSE(path.contest.terms().by_model);
     CHECK_FALSE(path.contest.over());
     CHECK(path.least_share() < 0.3);  // it stood back to look
+}
+
+TEST_CASE("contest: a window that has little, if not too little, opens once more after a while") {
+    Path path(kTerms);
+    path.run(9s, 0.3 * kBest, 0.010, 0);
+    CHECK(path.contest.terms().opens_again);
+    path.run(3s, 0.3 * kBest, 0.010, 0);
+    CHECK_FALSE(path.contest.terms().opens_again);
+    CHECK_FALSE(path.contest.terms().by_model);
+
+    Path enough(kTerms);
+    enough.run(30s, 0.4 * kBest, 0.010, 0);
+    CHECK(enough.contest.terms().opens_again);
+}
+
+TEST_CASE("contest: what the path carries is sounded while a queue stands, and once") {
+    Path empty({.rate = 0.1 * kBest, .best = kBest});
+    empty.run(9s, 0.4 * kBest, 0.001, 0.001);
+    CHECK_FALSE(empty.contest.terms().sounded);
+    Path full({.rate = 0.1 * kBest, .best = kBest});
+    full.run(9s, 0.4 * kBest, 0.010, 0.001);
+    CHECK(full.contest.terms().sounded);
+    CHECK_FALSE(full.contest.terms().newcomer);
 }
 
 TEST_CASE("contest: a queue that empties when we stand back ends it") {
@@ -107,13 +130,15 @@ TEST_CASE("contest: a window that starves gives way to the model") {
 }
 
 TEST_CASE("contest: the model stays beside those who do not listen to loss") {
-    Path path({.rate = 0.5 * kBest, .best = kBest, .newcomer = false, .by_model = true});
+    Path path(
+        {.rate = 0.5 * kBest, .best = kBest, .newcomer = false, .sounded = true, .by_model = true});
     path.run(30s, 0.9 * kBest, 0.010, 0.02);
     CHECK(path.contest.terms().by_model);
 }
 
 TEST_CASE("contest: the model gives way to the window where the others made room") {
-    Path path({.rate = 0.5 * kBest, .best = kBest, .newcomer = false, .by_model = true});
+    Path path(
+        {.rate = 0.5 * kBest, .best = kBest, .newcomer = false, .sounded = true, .by_model = true});
     path.run(3s, 0.9 * kBest, 0.010, 0);
     CHECK(path.contest.terms().by_model);
     path.run(6s, 0.9 * kBest, 0.010, 0);

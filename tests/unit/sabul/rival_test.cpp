@@ -203,6 +203,7 @@ TEST_CASE(
     CHECK(watched.step(0.4 * left.rate, kUsual));
     CHECK(watched.rival.terms().by_model);
     CHECK(watched.rival.terms().stay == 2 * left.stay);
+    CHECK(watched.rival.terms().rate == Approx(1.2 * left.rate));
 }
 
 TEST_CASE("rival: long after a contest a smaller share is no rival's") {

@@ -25,6 +25,7 @@ class FluidPath {
     double capacity = 125e6;  // bytes a second
     Duration rtt = 50ms;
     double queue_limit = 6.25e6;
+    double others_window = 0;  // bytes that others keep in flight
     double loss = 0;
     double drift = 0;
     bool limited = false;
@@ -58,8 +59,10 @@ class FluidPath {
         now_ += 10ms;
         double bytes = law.rate().bytes_per_second() * kTick;
         if (limited) bytes /= 4;
-        const double dropped = std::max(0.0, queue_ + bytes - capacity * kTick - queue_limit);
-        queue_ = std::max(0.0, queue_ + bytes - dropped - capacity * kTick);
+        const double all = bytes + others_window / (seconds(rtt) + queue_ / capacity) * kTick;
+        const double over = std::max(0.0, queue_ + all - capacity * kTick - queue_limit);
+        queue_ = std::max(0.0, queue_ + all - over - capacity * kTick);
+        const double dropped = all > 0 ? over * bytes / all : 0;
         rates_.push_back((bytes - dropped) / kTick);
         const Duration one_way = rtt / 2 + from_seconds(queue_ / capacity);
         Time arrived = now_ + one_way;
@@ -280,6 +283,36 @@ TEST_CASE("sabul: a longer route is not taken for a queue for long") {
     path.rtt = 100ms;
     path.run(law, 2s);
     CHECK(law.rate().bytes_per_second() > 0.85 * path.capacity);
+}
+
+TEST_CASE("sabul: beside rivals it remembers what it got, whatever the queue says") {
+    FluidPath path;
+    path.rtt = 20ms;
+    path.queue_limit = 2.5e6;
+    Sabul law(LawSettings{});
+    const auto share = [&] { return law.rate().bytes_per_second() / path.capacity; };
+    path.run(law, 13s);
+    const auto run_until = [&](auto found) {
+        for (int i = 0; i < 1000 && !found(); ++i) {
+            path.others_window = (i / 10 % 2 == 0 ? 4.1e6 : 3.7e6);  // 1.5 of the path
+            path.run(law, 10ms);
+        }
+        REQUIRE(found());
+    };
+    run_until([&] { return share() < 0.1; });
+    run_until([&] { return share() > 0.35; });
+    // A window that loses stays where it is for seconds. The others need so little now that no
+    // queue stands.
+    path.loss = 0.01;
+    path.run(law, 50ms);
+    path.loss = 0;
+    path.others_window = 1e6;
+    double most = 0;
+    for (int i = 0; i < 2000; ++i) {
+        path.run(law, 10ms);
+        most = std::max(most, share());
+    }
+    CHECK(most < 1.5);
 }
 
 TEST_CASE("sabul: clocks that drift apart") {

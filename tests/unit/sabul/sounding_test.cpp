@@ -19,8 +19,13 @@ struct Sounded {
     double most = 0;  // of what was sent, by `ours`
 };
 
-// The others fill what is left of the path, and for `wave` of each eight rounds a quarter more.
-Sounded sound(double ours, Duration wave, bool limited = false) {
+// A part of each period in which others send more.
+struct Wave {
+    Duration length{0}, period = 8 * kRound, phase{0};
+};
+
+// The others fill what is left of the path, and in the wave a quarter more.
+Sounded sound(double ours, const Wave& wave, bool limited = false) {
     Time now{1h};
     const Time begin = now;
     Sounding sounding(now, kWidth, kRound);
@@ -33,7 +38,7 @@ Sounded sound(double ours, Duration wave, bool limited = false) {
         sendings.set(now, factor * ours);
         const Time to = now - kRtt, from = to - kWidth;
         const double sent = sendings.mean(from, to);
-        const bool more = (to - begin) % (8 * kRound) < wave;
+        const bool more = (to - begin + wave.phase) % wave.period < wave.length;
         const double others = (more ? 1.25 : 1) * (kCapacity - ours);
         sounding.step(now,
                       {.sent_from = from,
@@ -54,7 +59,7 @@ Sounded sound(double ours, Duration wave, bool limited = false) {
 TEST_CASE("sounding: tells what a path carries from a small part of it") {
     for (const double share : {0.08, 0.1, 0.25, 0.33, 0.5}) {
         CAPTURE(share);
-        const Sounded sounded = sound(share * kCapacity, 0ms);
+        const Sounded sounded = sound(share * kCapacity, {});
         CHECK(sounded.capacity == Approx(kCapacity).epsilon(0.05));
         CHECK(sounded.most == 2);
         CHECK(sounded.took < 2s);
@@ -62,14 +67,25 @@ TEST_CASE("sounding: tells what a path carries from a small part of it") {
 }
 
 TEST_CASE("sounding: of a very small part, twenty times it") {
-    CHECK(sound(0.01 * kCapacity, 0ms).capacity == Approx(0.2 * kCapacity).epsilon(0.05));
+    CHECK(sound(0.01 * kCapacity, {}).capacity == Approx(0.2 * kCapacity).epsilon(0.05));
 }
 
 TEST_CASE("sounding: a quarter of a path is told from a tenth beside BBR, too") {
-    CHECK(sound(0.3 * kCapacity, kRound).capacity < 4 * 0.3 * kCapacity);
-    CHECK(sound(0.1 * kCapacity, kRound).capacity > 4 * 0.1 * kCapacity);
+    CHECK(sound(0.3 * kCapacity, {kRound}).capacity < 4 * 0.3 * kCapacity);
+    CHECK(sound(0.1 * kCapacity, {kRound}).capacity > 4 * 0.1 * kCapacity);
+}
+
+TEST_CASE("sounding: others who send more now and then are no part of the answer") {
+    for (Duration period = 200ms; period <= 300ms; period += 10ms) {
+        for (Duration phase = 0ms; phase < period; phase += 10ms) {
+            CAPTURE(period.count(), phase.count());
+            const double capacity = sound(0.1 * kCapacity, {kRound, period, phase}).capacity;
+            CHECK(capacity > 0.95 * kCapacity);
+            CHECK(capacity < 2 * kCapacity);
+        }
+    }
 }
 
 TEST_CASE("sounding: says nothing while the rate is not used") {
-    CHECK(sound(0.1 * kCapacity, 0ms, true).capacity == 0);
+    CHECK(sound(0.1 * kCapacity, {}, true).capacity == 0);
 }
