@@ -117,13 +117,14 @@ void Comparison::turn(bool rest_done) {
         return;
     }
     for (Event& event : tree_->poll()) handle(event);
-    take_digests();
+    // Before anything is settled: the further name of a file may be judged and settled in one turn.
     if (!verdicts_.empty()) {
         const auto count = static_cast<std::uint32_t>(verdicts_.size());
         stream_.put(VerdictsRecord{next_verdict_, std::move(verdicts_)});
         next_verdict_ += count;
         verdicts_.clear();
     }
+    take_digests();
     send_looks();
     advance(rest_done);
 }

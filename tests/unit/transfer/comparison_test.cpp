@@ -167,6 +167,29 @@ TEST_CASE("comparison: a further name that is newer stays, too") {
     CHECK(ends.sent(FoundKind::same) == Names{"c"});
 }
 
+TEST_CASE("comparison: a further name is judged before it is settled with the first") {
+    std::vector<ports::Found> names{shared_file("a")};
+    for (int i = 0; i < 2000; ++i)
+        names.push_back(found(FoundKind::link, "l" + std::to_string(i), "a"));
+    names.push_back(found(FoundKind::same, "z", "a"));
+    const std::vector<std::byte> content(4);
+    names.front().metadata.size = names.back().metadata.size = content.size();
+    Ends ends({.whole = true, .checksum = true}, std::move(names));
+    for (const char* name : {"a", "z"}) ends.tree.standing[name] = file_of(content.size(), 5);
+    ends.tree.standing["z"].is_first = true;
+    ends.reader.content = ends.source_reader.content = content;
+    ends.tree.waits_for = "z";
+    ends.reader.answers = false;
+    REQUIRE(ends.begin());
+    for (int i = 0; i < 20; ++i) ends.turn();  // "a" is known at the source, and not yet here
+    ends.tree.answer();
+    ends.reader.answers = true;
+    for (int i = 0; i < 20 && ends.sound; ++i) ends.turn();
+    CHECK(ends.sound);
+    CHECK(ends.comparison.over());
+    CHECK(ends.comparison.totals().adopted == 1);
+}
+
 TEST_CASE("comparison: a further name of a link that was left is said to be missed") {
     ports::Found link = found(FoundKind::link, "l", "x");
     link.shared = true;

@@ -28,17 +28,20 @@ struct ToldTree final : ports::TargetTree {
     std::vector<std::string> removed, kept;
     std::optional<Error> keep_error;
     bool answers = true, keeps = true;
+    std::string waits_for;  // the look at it, and all with it, are answered by answer()
 
     bool privileged() const override { return true; }
     void begin(const std::string&, bool) override { events_.push_back({.holds = true}); }
     void seek_extraneous(Kept, bool) override {}
     void look(std::vector<ports::Look> looks) override {
         ports::TargetEvent event{.kind = ports::TargetEvent::Kind::looked};
+        bool waits = !answers;
         for (const ports::Look& each : looks) {
             if (each.step == ports::Look::Step::leave || each.skipped) continue;
             event.standings.push_back(standing[each.name]);
+            waits = waits || each.name == waits_for;
         }
-        (answers ? events_ : held_).push_back(std::move(event));
+        (waits ? held_ : events_).push_back(std::move(event));
     }
     void answer() {
         answers = true;
@@ -72,13 +75,16 @@ struct ToldTree final : ports::TargetTree {
 struct ToldReader final : ports::ContentReader {
     std::vector<std::string> unreadable;
     std::vector<std::byte> content;
+    bool answers = true;
 
     void read(std::uint64_t tag, Place place, std::size_t, Take take) override {
         end(tag, place);
         if (!events_.back().error && !content.empty()) take(0, content);
     }
     void try_open(std::uint64_t tag, Place place) override { end(tag, place); }
-    std::vector<ports::ContentRead> poll() override { return std::exchange(events_, {}); }
+    std::vector<ports::ContentRead> poll() override {
+        return answers ? std::exchange(events_, {}) : std::vector<ports::ContentRead>{};
+    }
 
   private:
     void end(std::uint64_t tag, const Place& place) {
