@@ -27,7 +27,7 @@ struct ContestTerms {
     double best = 0;          // what the path once gave us, or carries, bytes a second
     bool newcomer = true;     // open the window as a newcomer's ...
     bool opens_again = true;  // ... and once more, if that was not quite enough
-    bool sounded = false;
+    bool sounded = false;     // what the path carries counts in `best`, or can't be told
     bool by_model = false;
     Duration stay = std::chrono::seconds(10);
 };

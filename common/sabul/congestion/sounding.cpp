@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/assert.h"
+
 namespace lambda::sabul {
 namespace {
 
@@ -27,6 +29,7 @@ void Sounding::plan(Time now, Duration width, Duration round) {
 }
 
 void Sounding::step(Time now, const Delivery& delivery, Duration round) {
+    LAMBDA_ASSERT(!done());
     if (delivery.limited || delivery.delivered <= 0) return;
     const double behind = std::min(delivery.sent / delivery.delivered, kMostBehind);
     if (!met(delivery.sent_from, delivery.sent_to)) {

@@ -26,7 +26,7 @@ class Sounding {
     // `width`: of a Delivery.
     Sounding(Time now, Duration width, Duration round);
 
-    // One step of the law.
+    // One step of the law; not once done.
     void step(Time now, const Delivery& delivery, Duration round);
     // Of what would be sent else.
     double factor(Time now) const { return now >= from_ && now < to_ ? kFactor : 1; }
