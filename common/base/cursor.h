@@ -1,5 +1,6 @@
 // Bounded big-endian reading and writing. A reader never reads past its end: it turns `ok()` false
 // and gives zeros from then on, so that a parser checks once, at its end.
+// A varint has up to 62 bits in 1, 2, 4 or 8 bytes (RFC 9000 §16), here as few as do.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,13 @@ class ByteReader {
     std::uint32_t u32() { return static_cast<std::uint32_t>(unsigned_of(4)); }
     std::uint64_t u64() { return unsigned_of(8); }
     std::int64_t i64() { return static_cast<std::int64_t>(unsigned_of(8)); }
+    std::uint64_t varint() {
+        const int power = rest_.empty() ? 0 : std::to_integer<int>(rest_[0]) >> 6;
+        const std::size_t count = std::size_t{1} << power;
+        const std::uint64_t value = unsigned_of(count) & ~(std::uint64_t{3} << (8 * count - 2));
+        if (power > 0 && value >> (4 * count - 2) == 0) fail();
+        return value;
+    }
 
     ByteView bytes(std::size_t count) {
         if (count > rest_.size()) {
@@ -79,6 +87,12 @@ class ByteWriter {
     void u32(std::uint32_t value) { put(value, 4); }
     void u64(std::uint64_t value) { put(value, 8); }
     void i64(std::int64_t value) { put(static_cast<std::uint64_t>(value), 8); }
+    void varint(std::uint64_t value) {
+        int power = 0;
+        while (power < 3 && value >> ((8 << power) - 2) != 0) ++power;
+        const int count = 1 << power;
+        put(value | static_cast<std::uint64_t>(power) << (8 * count - 2), count);
+    }
     void bytes(ByteView raw) { out_.insert(out_.end(), raw.begin(), raw.end()); }
     void string16(std::string_view text) {
         u16(static_cast<std::uint16_t>(text.size()));

@@ -50,6 +50,8 @@ class Links {
     std::optional<ports::FeedbackChannel::Carriage> carriage(std::uint16_t stripe) {
         return links_[stripe].channel->carriage();
     }
+    // Likewise: bytes that wait for TCP's window.
+    std::size_t backlog(std::uint16_t stripe) { return links_[stripe].channel->backlog(); }
     // Frames, whole. Only where ready(); kept here if the channel is full.
     void send(std::uint16_t stripe, ByteView frames);
     // Since when no stripe has a connection; kNever while one has.

@@ -20,17 +20,6 @@ constexpr Duration kKeepAlive = std::chrono::seconds(10);
 // again for that, but it may also be gone.
 constexpr Duration kLastWords = std::chrono::seconds(30);
 constexpr std::size_t kMaxText = 65536;
-// Of what is on its way back to the sender, segments; where more of them got lost, one or another
-// would always hold up all behind it, for a round trip and more.
-constexpr double kMostLostOnTheWay = 0.3;
-
-// Between what a stripe tells, ACKs and NAKs together; 0: at once what there is. Below 4 SYNs, from
-// which on a law takes a stripe for held up.
-Duration between_feedback(const ports::FeedbackChannel::Carriage& by, Duration syn) {
-    const Duration wanted = from_seconds(seconds(by.round_trip) * by.lost / kMostLostOnTheWay);
-    if (by.round_trip < 2 * syn || wanted < syn / 4) return Duration{0};
-    return std::clamp(wanted, syn, 3 * syn);
-}
 
 }  // namespace
 
@@ -41,7 +30,8 @@ ReceiveSide::Stripe::Stripe(std::uint16_t number, const Setup& setup)
       flow({.syn = setup.terms.syn,
             .buffer_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(
                 setup.sockets[number % setup.sockets.size()]->receive_buffer_bytes(), UINT32_MAX)),
-            .first = setup.first_number}) {
+            .first = setup.first_number}),
+      pace(setup.terms.syn) {
     if (setup.is_client) {
         peer = setup.peer;
         peer.port = setup.peer_ports[number % setup.peer_ports.size()];
@@ -198,7 +188,7 @@ void ReceiveSide::on_link(std::uint16_t index, bool again) {
         links_.send(index, frame_);
     }
     stripe.flow.ack_at_once();
-    stripe.told_at = Time{};
+    stripe.pace.renew();
 }
 
 void ReceiveSide::on_link_lost(std::uint16_t) {
@@ -216,9 +206,7 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
             if (!state) return false;
             stripe.flow.handle_state(*state);
             links_.set_patience(index, stripe.flow.rtt());
-            // A new connection does not know at first, and the path is the same.
-            if (const auto by = links_.carriage(index))
-                stripe.tells_every = between_feedback(*by, setup_.terms.syn);
+            if (const auto by = links_.carriage(index)) stripe.pace.measured(*by);
             return true;
         }
         case sabul::FrameType::spent:
@@ -250,7 +238,7 @@ void ReceiveSide::look() {
 
 void ReceiveSide::acknowledge(Stripe& stripe) {
     stripe.flow.set_drops(stripe.socket.dropped());
-    if (!links_.ready(stripe.index) || now_ < stripe.may_tell_at()) return;
+    if (!links_.ready(stripe.index) || now_ < stripe.pace.next()) return;
     frame_.clear();
     const std::vector<Range>& naks = stripe.flow.take_naks(now_);
     if (!naks.empty()) sabul::append_nak(frame_, naks);
@@ -261,7 +249,7 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
     }
     if (frame_.empty()) return;
     links_.send(stripe.index, frame_);
-    stripe.told_at = now_;
+    stripe.pace.told(now_, stripe.flow.rtt(), links_.backlog(stripe.index));
 }
 
 // On a short path all stripes may have no more under way than one socket holds
@@ -287,7 +275,7 @@ void ReceiveSide::tell_credit() {
     Stripe* first = nullptr;  // that may speak
     for (const auto& stripe : stripes_) {
         if (!links_.ready(stripe->index)) continue;
-        if (first == nullptr || stripe->may_tell_at() < first->may_tell_at()) first = stripe.get();
+        if (first == nullptr || stripe->pace.next() < first->pace.next()) first = stripe.get();
     }
     if (first != nullptr) first->flow.ack_at_once();
 }
@@ -475,7 +463,7 @@ Time ReceiveSide::next_time() {
     Time next = std::min(links_.next_time(), sink_.next_time());
     for (const auto& stripe : stripes_) {
         if (links_.alive(stripe->index))
-            next = std::min(next, std::max(stripe->flow.next_time(), stripe->may_tell_at()));
+            next = std::min(next, std::max(stripe->flow.next_time(), stripe->pace.next()));
         if (setup_.is_client) next = std::min(next, stripe->hello_at);
     }
     if (sink_.credit() != credit_told_ && links_.any_alive())

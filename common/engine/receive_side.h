@@ -13,6 +13,7 @@
 #include "common/engine/set_channel.h"
 #include "common/engine/setup.h"
 #include "common/engine/stall.h"
+#include "common/engine/tell_pace.h"
 #include "common/sabul/receive_flow.h"
 #include "common/transfer/comparison.h"
 #include "common/transfer/sink.h"
@@ -42,9 +43,7 @@ class ReceiveSide final : public End, private Links::Handler {
         Time hello_at{};
         Duration hello_pause{0};
         bool heard = false;  // a packet of the sender came
-        Time told_at{};      // the last ACK or NAK
-        Duration tells_every{0};
-        Time may_tell_at() const { return told_at + tells_every; }
+        TellPace pace;
     };
 
     // Packets of one stripe that are opened in one call. Their ranges ascend, so that no packet can

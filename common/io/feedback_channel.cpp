@@ -1,6 +1,8 @@
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>  // glibc's tcp_info ends before the segments that were sent
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <vector>
@@ -76,6 +78,12 @@ class TlsFeedbackChannel final : public ports::FeedbackChannel {
         }
         if (carriage_) carriage_->round_trip = std::chrono::microseconds(info.tcpi_rtt);
         return carriage_;
+    }
+
+    std::size_t backlog() override {
+        int unsent = 0;
+        if (::ioctl(stream_.fd(), SIOCOUTQNSD, &unsent) != 0) unsent = 0;
+        return waiting_.size() - sent_ + static_cast<std::size_t>(unsent);
     }
 
   private:

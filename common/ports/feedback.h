@@ -27,6 +27,8 @@ class FeedbackChannel {
         double lost = 0;
     };
     virtual std::optional<Carriage> carriage() { return std::nullopt; }
+    // Bytes of what was sent that TCP has no window for yet: what is sent now goes behind them.
+    virtual std::size_t backlog() { return 0; }
 };
 
 struct Joined {

@@ -59,10 +59,13 @@ void append_ack(std::vector<std::byte>& out, const Ack& ack) {
 void append_nak(std::vector<std::byte>& out, const std::vector<Range>& ranges) {
     LAMBDA_ASSERT(!ranges.empty() && ranges.size() <= kMaxNakRanges);
     FrameWriter frame(out, FrameType::nak);
-    frame.u16(static_cast<std::uint16_t>(ranges.size()));
+    PacketNumber behind = ranges.front().first;
+    frame.u64(behind);
     for (const Range& range : ranges) {
-        frame.u64(range.first);
-        frame.u32(static_cast<std::uint32_t>(range.length()));
+        LAMBDA_ASSERT(range.first >= behind);
+        if (&range != &ranges.front()) frame.varint(range.first - behind);
+        frame.varint(range.length());
+        behind = range.last;
     }
 }
 
@@ -122,18 +125,17 @@ std::optional<Ack> parse_ack(ByteView body) {
 
 std::optional<std::vector<Range>> parse_nak(ByteView body) {
     ByteReader reader(body);
-    const std::size_t count = reader.u16();
-    if (count == 0 || count > kMaxNakRanges || reader.left() != count * 12) return std::nullopt;
-    std::vector<Range> ranges(count);
-    PacketNumber least = 0;
-    for (Range& range : ranges) {
-        range.first = reader.u64();
-        const std::uint32_t length = reader.u32();
-        range.last = range.first + length;
-        if (length == 0 || range.last < range.first || range.first < least) return std::nullopt;
-        least = range.last;
+    std::vector<Range> ranges;
+    PacketNumber first = reader.u64();
+    while (ranges.size() < kMaxNakRanges) {
+        const Range range{first, first + reader.varint()};
+        if (!reader.ok() || range.empty()) return std::nullopt;
+        ranges.push_back(range);
+        if (reader.finished()) return ranges;
+        first = range.last + reader.varint();
+        if (first < range.last) return std::nullopt;
     }
-    return ranges;
+    return std::nullopt;
 }
 
 std::optional<Snapshot> parse_snapshot(ByteView body) {

@@ -1,5 +1,5 @@
 // A path that loses a part of what goes back to the sender, over TCP: what is lost holds up all
-// behind it.
+// behind it, and leaves TCP a small window.
 #include "tests/simulation/one.h"
 
 using namespace lambda;
@@ -10,10 +10,11 @@ namespace {
 
 struct Moved {
     double seconds = 0;
-    double told = 0;  // a stripe and second
+    double told = 0;    // a stripe and second
+    double rtt_ms = 0;  // with what feedback waits for
 };
 
-Moved move(Duration way, double loss) {
+Moved move(Duration way, double loss, double room = 0) {
     Options given = options();
     given.terms.stripes = 2;
     given.terms.initial_rate = BitRate{100e6};
@@ -22,9 +23,11 @@ Moved move(Duration way, double loss) {
     given.forward.loss = loss;
     One one(given, 64 * kMiB);
     one.run.feedback.set_loss(loss);
+    one.run.feedback.set_room(room);
     one.expect_identical();
     const double seconds = one.run.receiver->outcome().transfer_seconds;
-    return {seconds, static_cast<double>(one.run.feedback.segments()) / seconds / 2};
+    return {seconds, static_cast<double>(one.run.feedback.segments()) / seconds / 2,
+            one.run.sender->outcome().stripes[0].rtt_ms};
 }
 
 }  // namespace
@@ -38,4 +41,11 @@ TEST_CASE("lossy feedback: on a long path a receiver tells less often, and more 
 
 TEST_CASE("lossy feedback: on a short path it tells at once what is missing") {
     CHECK(move(5ms, 0.05).told > 100);
+}
+
+TEST_CASE("lossy feedback: where TCP has no window for it, less is told, and nothing old") {
+    const Moved wide = move(100ms, 0), narrow = move(100ms, 0, 6000);
+    CHECK(wide.told * 100 > 6000);  // bytes a second
+    CHECK(narrow.told < 60);
+    CHECK(narrow.rtt_ms < wide.rtt_ms + 2 * 1e3 * 1400 / 6000);  // two segments before it
 }

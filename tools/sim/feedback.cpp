@@ -25,6 +25,7 @@ struct Way {
     World& world;
     Duration delay, jitter;
     double loss = 0;
+    double room = 0;  // bytes a second; 0: any
     std::uint64_t segments = 0;
 };
 
@@ -45,8 +46,10 @@ class PipeEnd final : public ports::FeedbackChannel {
         ++way_.segments;
         const Time now = way_.world.now();
         const Duration again = way_.world.chance(way_.loss) ? 2 * way_.delay + kFound : Duration{0};
-        const Time due =
-            std::max(now + way_.delay + again + way_.world.uniform(way_.jitter), out_->last_due);
+        leaves_ = std::max(now, leaves_);
+        if (way_.room > 0) leaves_ += from_seconds(static_cast<double>(frame.size()) / way_.room);
+        const Time due = std::max(leaves_ + way_.delay + again + way_.world.uniform(way_.jitter),
+                                  out_->last_due);
         out_->last_due = due;
         way_.world.after(due - now,
                          [out = out_, bytes = std::vector<std::byte>(frame.begin(), frame.end())] {
@@ -63,10 +66,15 @@ class PipeEnd final : public ports::FeedbackChannel {
     }
     bool alive() const override { return in_->alive; }
     std::optional<Carriage> carriage() override { return Carriage{2 * way_.delay, way_.loss}; }
+    std::size_t backlog() override {
+        const Duration wait = std::max(Duration{0}, leaves_ - way_.world.now());
+        return static_cast<std::size_t>(seconds(wait) * way_.room);
+    }
 
   private:
     Way& way_;
     std::shared_ptr<Pipe> in_, out_;
+    Time leaves_{};  // what was sent last
     std::size_t stalled_bytes_ = 0;
 };
 
@@ -135,6 +143,9 @@ void VirtualFeedback::set_delay(Duration delay) {
 }
 void VirtualFeedback::set_loss(double share) {
     state_->way.loss = share;
+}
+void VirtualFeedback::set_room(double bytes_per_second) {
+    state_->way.room = bytes_per_second;
 }
 void VirtualFeedback::cut(std::uint16_t stripe) {
     for (const auto& pipe : state_->pipes[stripe]) {

@@ -20,6 +20,8 @@ class VirtualFeedback {
     // Of what is sent this share is lost as TCP's segments are: it comes a round trip and some SYNs
     // later, and what waits behind it no sooner.
     void set_loss(double share);
+    // Bytes a second of each connection that TCP's window has room for; 0: any.
+    void set_room(double bytes_per_second);
     // Ends the live connections of a stripe, or swallows what they carry from now on.
     void cut(std::uint16_t stripe);
     void stall(std::uint16_t stripe);

@@ -86,3 +86,31 @@ TEST_CASE("store and load agree with the cursor") {
         REQUIRE(load_u16(stored.data() + 12) == static_cast<std::uint16_t>(value));
     }
 }
+
+TEST_CASE("a varint has as few bytes as its value needs, and no other form is taken") {
+    for (const auto& [value, bytes] :
+         std::vector<std::pair<std::uint64_t, std::size_t>>{{0, 1},
+                                                            {63, 1},
+                                                            {64, 2},
+                                                            {16383, 2},
+                                                            {16384, 4},
+                                                            {(1u << 30) - 1, 4},
+                                                            {1u << 30, 8},
+                                                            {(std::uint64_t{1} << 62) - 1, 8}}) {
+        std::vector<std::byte> out;
+        ByteWriter(out).varint(value);
+        CHECK(out.size() == bytes);
+        ByteReader reader(out);
+        CHECK(reader.varint() == value);
+        CHECK(reader.finished());
+        ByteReader cut(ByteView(out).first(bytes - 1));
+        cut.varint();
+        CHECK_FALSE(cut.ok());
+    }
+    for (const auto& longer : {bytes_of({0x40, 63}), bytes_of({0x80, 0, 0x3f, 0xff}),
+                               bytes_of({0xc0, 0, 0, 0, 0x3f, 0xff, 0xff, 0xff})}) {
+        ByteReader reader(longer);
+        reader.varint();
+        CHECK_FALSE(reader.ok());
+    }
+}

@@ -74,6 +74,7 @@ TEST_CASE("feedback channel: frames pass both ways in order, and a full one refu
         }
     }
     CHECK(refused);
+    CHECK(channels.client->backlog() > 100000);
     const Time limit = Clock().now() + 10s;
     while (received.size() < sent.size() && Clock().now() < limit) {
         channels.take(*channels.server, received);
@@ -81,6 +82,7 @@ TEST_CASE("feedback channel: frames pass both ways in order, and a full one refu
         if (received.size() < sent.size()) channels.reactor->wait(Clock().now() + 1ms);
     }
     CHECK(received == sent);
+    CHECK(channels.client->backlog() == 0);
 
     const auto answer = frame(40, 1);
     CHECK(channels.server->send(answer));

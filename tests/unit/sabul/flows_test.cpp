@@ -193,16 +193,42 @@ TEST_CASE("a receiver that leaves one number open cannot have all above it kept"
     CHECK(flow.open_packets() == 0);
 }
 
-TEST_CASE("a NAK whose ranges do not ascend is refused") {
-    const auto parsed = [](const std::vector<Range>& ranges) {
+TEST_CASE("a NAK's ranges come back as they were, in few bytes; a malformed one is refused") {
+    const auto body_of = [](const std::vector<Range>& ranges) {
         std::vector<std::byte> frame;
         append_nak(frame, ranges);
-        return parse_nak(ByteView(frame).subspan(kFrameHeaderBytes));
+        frame.erase(frame.begin(), frame.begin() + kFrameHeaderBytes);
+        return frame;
     };
-    CHECK(parsed({{3, 5}, {5, 6}, {8, 9}}) == std::vector<Range>{{3, 5}, {5, 6}, {8, 9}});
-    CHECK_FALSE(parsed({{3, 5}, {3, 5}}));
-    CHECK_FALSE(parsed({{3, 5}, {4, 6}}));
-    CHECK_FALSE(parsed({{8, 9}, {3, 5}}));
+    const std::vector<Range> touching{{3, 5}, {5, 6}, {8, 9}};
+    CHECK(parse_nak(body_of(touching)) == touching);
+    const std::vector<Range> far{{0, 1}, {std::uint64_t{1} << 40, (std::uint64_t{1} << 40) + 70}};
+    CHECK(parse_nak(body_of(far)) == far);
+
+    std::vector<Range> many;
+    for (std::size_t i = 0; i < kMaxNakRanges; ++i) many.push_back({20 * i, 20 * i + 1});
+    std::vector<std::byte> body = body_of(many);
+    CHECK(parse_nak(body) == many);
+    CHECK(body.size() < 8 + 2 * kMaxNakRanges);
+    body.insert(body.end(), {std::byte{1}, std::byte{1}});
+    CHECK_FALSE(parse_nak(body));  // one range too many
+
+    const auto parsed = [](const std::vector<unsigned>& behind_first, unsigned first = 3) {
+        std::vector<std::byte> raw(8, static_cast<std::byte>(first > 255 ? 0xff : 0));
+        raw[7] = static_cast<std::byte>(first);
+        for (const unsigned byte : behind_first) raw.push_back(static_cast<std::byte>(byte));
+        return parse_nak(raw);
+    };
+    CHECK(parsed({2}) == std::vector<Range>{{3, 5}});
+    CHECK_FALSE(parsed({}));
+    CHECK_FALSE(parsed({0}));     // nothing is missing
+    CHECK_FALSE(parsed({2, 1}));  // a gap without a range
+    CHECK_FALSE(parsed({2, 1, 0}));
+    CHECK_FALSE(parsed({2, 0x40}));   // half a number
+    CHECK_FALSE(parsed({0x40, 2}));   // a number in more bytes than it needs
+    CHECK_FALSE(parsed({2}, 0x1fe));  // beyond the last number
+    CHECK_FALSE(parsed({1, 5, 1}, 0x1fc));
+    CHECK_FALSE(parse_nak(ByteView(body).first(7)));
 }
 
 TEST_CASE("an ACK comes a SYN after the first packet, and at once after a quarter of the buffer") {
