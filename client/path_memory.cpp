@@ -19,13 +19,9 @@ constexpr std::uint64_t kLongestUs = 60'000'000;
 // Of what is known; less is not worth a write.
 constexpr double kNews = 0.1;
 
-BitRate half(const KnownPath& known) {
-    return {kStart * known.carried.bits_per_second};
-}
-
 // Else it starts as one that nobody knows.
 bool is_of_use(const KnownPath& known) {
-    return half(known) > session::Terms{}.initial_rate;
+    return start_of(known) > session::Terms{}.initial_rate;
 }
 
 bool is_same(Duration one, Duration other) {
@@ -59,9 +55,12 @@ std::optional<KnownPath> known_path(std::uint64_t bits_per_second, std::uint64_t
                      .round_trip = std::chrono::microseconds(round_trip_us)};
 }
 
-std::optional<BitRate> start_of(const KnownPath& known, Duration round_trip) {
-    if (!is_same(known.round_trip, round_trip) || !is_of_use(known)) return std::nullopt;
-    return half(known);
+BitRate start_of(const KnownPath& known) {
+    return {kStart * known.carried.bits_per_second};
+}
+
+bool is_known(const KnownPath& known, Duration round_trip) {
+    return is_same(known.round_trip, round_trip) && is_of_use(known);
 }
 
 KnownPath learnt(const std::optional<KnownPath>& before, const KnownPath& now) {

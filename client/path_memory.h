@@ -23,9 +23,11 @@ struct KnownPath {
 
 // Of what a mark or a peer says; nothing: it tells nothing, or makes no sense. Pure.
 std::optional<KnownPath> known_path(std::uint64_t bits_per_second, std::uint64_t round_trip_us);
-// What a transfer starts at, over all stripes, where a connection shows `round_trip`; nothing: the
-// path is not the one that is known, or carried too little to be of use. Pure.
-std::optional<BitRate> start_of(const KnownPath& known, Duration round_trip);
+// What a transfer starts at, over all stripes. Pure.
+BitRate start_of(const KnownPath& known);
+// Whether a connection that shows `round_trip` goes over the path that is known, and that carried
+// enough to be of use. Pure.
+bool is_known(const KnownPath& known, Duration round_trip);
 // What is known once a transfer carried so much. One that was short or had a slow disk says little:
 // what was known before fades by half. Pure.
 KnownPath learnt(const std::optional<KnownPath>& before, const KnownPath& now);

@@ -21,10 +21,10 @@ void PathStart::apply(const Connection& connection, BitRate limit, session::Term
     if (!path_) return;
     const auto known = PathMemory::of_user().find(*path_);
     const auto round_trip = connection.round_trip();
-    const auto start = known && round_trip ? start_of(*known, *round_trip) : std::nullopt;
-    if (!start) return;
-    const BitRate part{start->bits_per_second / beside_};
+    if (!known || !round_trip || !is_known(*known, *round_trip)) return;
+    const BitRate part{start_of(*known).bits_per_second / beside_};
     terms.initial_rate = lower(std::max(part, terms.initial_rate), limit);
+    terms.known_rate = {known->carried.bits_per_second / beside_};
 }
 
 void PathStart::learn(const engine::Outcome& outcome) const {

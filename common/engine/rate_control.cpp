@@ -29,6 +29,7 @@ RateControl::RateControl(const session::Terms& terms, std::uint64_t seed, Time n
         made.law = sabul::make_law(terms.congestion,
                                    {.initial = BitRate{terms.initial_rate.bits_per_second * share},
                                     .highest = BitRate{terms.highest_rate.bits_per_second * share},
+                                    .known = BitRate{terms.known_rate.bits_per_second * share},
                                     .syn = terms.syn,
                                     .seed = seed + i});
         LAMBDA_ASSERT(made.law != nullptr);

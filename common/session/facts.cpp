@@ -109,8 +109,13 @@ std::size_t FactReader::choice_or(std::string_view name, std::span<const std::st
     return facts_.find(name) == nullptr ? otherwise : choice(name, words);
 }
 
+std::uint64_t FactReader::number_or(std::string_view name, std::uint64_t low, std::uint64_t high,
+                                    std::uint64_t otherwise) {
+    return facts_.find(name) ? number(name, low, high) : otherwise;
+}
+
 bool FactReader::flag(std::string_view name, bool otherwise) {
-    return facts_.find(name) ? number(name, 0, 1) == 1 : otherwise;
+    return number_or(name, 0, 1, otherwise ? 1 : 0) == 1;
 }
 
 void FactReader::hex(std::string_view name, ByteSpan out) {

@@ -54,6 +54,9 @@ class FactReader {
     explicit FactReader(const Facts& facts) : facts_(facts) {}
 
     std::uint64_t number(std::string_view name, std::uint64_t low, std::uint64_t high);
+    // Likewise; `otherwise` where there is no such fact.
+    std::uint64_t number_or(std::string_view name, std::uint64_t low, std::uint64_t high,
+                            std::uint64_t otherwise);
     // The index of the value within `words`, in any case of letters.
     std::size_t choice(std::string_view name, std::span<const std::string_view> words);
     // Likewise; `otherwise` where there is no such fact.

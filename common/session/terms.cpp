@@ -51,6 +51,7 @@ Terms read_terms(FactReader& reader) {
     terms.syn = std::chrono::microseconds(reader.number("syn", 1000, 1'000'000));
     terms.initial_rate = BitRate{static_cast<double>(reader.number("initial", 1, kMaxRate))};
     terms.highest_rate = BitRate{static_cast<double>(reader.number("highest", 0, kMaxRate))};
+    terms.known_rate = BitRate{static_cast<double>(reader.number_or("known", 0, kMaxRate, 0))};
     terms.window = reader.number("window", 0, kMaxBytes);
     terms.block = static_cast<std::uint32_t>(reader.number("block", kBlockGrain, kMaxBlock));
     if (terms.block % kBlockGrain != 0) reader.refuse("block", "a multiple of 1048576");
@@ -151,6 +152,7 @@ void add_terms(Facts& facts, const Terms& terms) {
         .add("protection", to_string(terms.protection))
         .add("cipher", to_string(terms.cipher))
         .add("congestion", terms.congestion);
+    if (terms.known_rate.bits_per_second > 0) facts.add("known", whole_bits(terms.known_rate));
     if (terms.read_back) facts.add("verify", "readback");
     if (terms.receipt) facts.add("receipt", 1);
     if (terms.sha256) facts.add("digest", "sha256");

@@ -30,6 +30,7 @@ struct Terms {
     std::uint32_t payload = 65475;  // the most file bytes in one packet; the path may allow less
     Duration syn = std::chrono::milliseconds(10);
     BitRate initial_rate{100e6};          // all stripes together
+    BitRate known_rate{0};                // that the path carried lately; 0: nothing is known
     BitRate highest_rate{0};              // payload of the whole transfer; 0: no limit
     std::uint64_t window = 0;             // the most bytes in flight, all stripes; 0: no limit
     std::uint32_t block = 1 << 20;        // a multiple of 1 MiB

@@ -130,6 +130,7 @@ class Flow {
             setup.terms.syn = settings_.syn;
             setup.terms.initial_rate = settings_.initial;
             setup.terms.highest_rate = settings_.highest;
+            setup.terms.known_rate = settings_.known;
             setup.terms.congestion = settings_.law;
             setup.terms.memory = std::uint64_t{kSlots} << 20;
             setup.is_client = sends;

@@ -18,6 +18,7 @@ struct FlowSettings {
     Duration rtt = std::chrono::milliseconds(100);
     BitRate initial{1e6};
     BitRate highest{0};  // 0: none
+    BitRate known{0};    // that the path carried lately; 0: nothing is known
     std::uint16_t stripes = 1;
     Duration syn = std::chrono::milliseconds(10);
     Duration start{0};

@@ -11,8 +11,8 @@
 namespace lambda::simulation {
 namespace {
 
-constexpr std::array kFlowKeys{"law", "rtt",   "initial", "highest", "stripes",
-                               "syn", "start", "access",  "count",   "size"};
+constexpr std::array kFlowKeys{"law", "rtt",   "initial", "known", "highest", "stripes",
+                               "syn", "start", "access",  "count", "size"};
 
 Error wrong(std::string_view word, const std::string& allowed) {
     return Error{.fault = Fault::usage,
@@ -78,7 +78,7 @@ Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
         if (std::find(kFlowKeys.begin(), kFlowKeys.end(), key) == kFlowKeys.end()) {
             if (!in_law)
                 return wrong(word,
-                             "a flow has law, rtt, initial, highest, stripes, syn, start, "
+                             "a flow has law, rtt, initial, known, highest, stripes, syn, start, "
                              "access, size and count");
             flow.law += "," + std::string(word);
             continue;
@@ -88,6 +88,7 @@ Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
         if (key == "law") flow.law = value;
         if (key == "rtt") taken = take_range(value, flow.rtt, longest);
         if (key == "initial") taken = take(parse_rate(value), flow.initial);
+        if (key == "known") taken = take(parse_rate(value), flow.known);
         if (key == "highest") taken = take(parse_rate(value), flow.highest);
         if (key == "syn") taken = take(parse_duration(value), flow.syn);
         if (key == "start") taken = take_range(value, flow.start, latest);

@@ -10,8 +10,8 @@
 
 namespace lambda::simulation {
 
-// Keys: law, rtt, initial, highest, stripes, syn, start, access, size, count. What follows `law=`
-// up to the next of these keys belongs to the law. The rtt of several flows may be a range,
+// Keys: law, rtt, initial, known, highest, stripes, syn, start, access, size, count. What follows
+// `law=` up to the next of these keys belongs to the law. The rtt of several flows may be a range,
 // 20ms..200ms, over which they are spread evenly; so may start, within which the seed draws each.
 // Fault::usage names the word that is wrong.
 Result<std::vector<FlowSettings>> parse_flow(std::string_view text);

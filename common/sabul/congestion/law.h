@@ -14,6 +14,7 @@ namespace lambda::sabul {
 struct LawSettings {
     BitRate initial{100e6};
     BitRate highest{0};  // 0: none
+    BitRate known{0};    // that the path carried lately; 0: none
     Duration syn = std::chrono::milliseconds(10);
     std::uint64_t seed = 0;  // for laws that draw
     bool competes = true;    // beside flows that fill queues; else gives way to them wholly

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace lambda::sabul {
 namespace {
@@ -41,6 +42,10 @@ constexpr double kStartLoss = 0.15;
 constexpr double kStartGrowth = 1.15;
 constexpr int kStartFlatRounds = 3;
 constexpr double kAfterStart = 0.75;
+// What the path carried lately was read at its best, so that some of it is noise.
+constexpr double kFamiliar = 0.9;
+constexpr double kBeyond = 0.05;
+constexpr double kTried = 0.99;
 
 constexpr double kAmbientCap = 0.06;
 constexpr double kAmbientSpread = 1.5;  // of one control interval's
@@ -60,6 +65,8 @@ Sabul::Sabul(const LawSettings& settings)
                               : std::min(settings.initial.bytes_per_second(), kYieldingStart)),
       sending_(rate_),
       window_(rate_ * 1.0),  // one second's worth until the round trip is known
+      familiar_(kFamiliar * settings.known.bytes_per_second()),
+      beyond_(kBeyond),
       rival_(settings.seed) {}
 
 double Sabul::target_delay(double rate) const {
@@ -77,6 +84,8 @@ void Sabul::set_rate(Time now, double rate) {
 // what it carried before the silence.
 void Sabul::restart(Time now) {
     starting_ = true;
+    familiar_ = proven_ = 0;
+    queued_since_ = kNever;
     best_round_ = 0;
     round_end_ = Time{};
     flat_rounds_ = full_acks_ = 0;
@@ -200,24 +209,33 @@ void Sabul::start_up(Time now, const AckSample& sample) {
     const Span span = lately(now, usual_width());
     const double then = rates_.mean(sample.passages.front().sent, sample.passages.back().sent);
     const double gain = settings_.competes ? kStartGain : kYieldingStartGain;
-    double rate = std::max(rate_, gain * then);
+    double rate = std::max(rate_, std::min(gain * then, start_bound()));
     if (span.known && span.delivered > 0) {
-        const double delivered = std::max(span.delivered, lately(now, least_span()).delivered);
+        const double delivered =
+            std::max({span.delivered, lately(now, least_span()).delivered, proven_});
+        // Little is too much there, and a host that stands still is no reason to fall far below.
+        if (familiar_ > 0) proven_ = std::max(proven_, span.delivered);
         // A queue tells of the path's end a round trip late, and all that leaves meanwhile fills
         // it. Till it stands for sure no more leaves than gets through.
         const bool limited = was_limited(span.sent_from, span.sent_to);
         const bool queues = queue_ > kQueued * target_delay(delivered);
-        if (!queues)
-            rate = std::max(rate_, std::min(rate, gain * delivered));
-        else
+        if (queues) {
             rate = limited ? rate_ : std::min(rate_, kQueuedGain * delivered);
+            queued_since_ = std::min(queued_since_, now);
+        } else {
+            rate = std::max(rate_, std::min(rate, gain * delivered));
+            queued_since_ = kNever;
+            go_beyond(span);
+        }
         const double few = settings_.competes ? seconds(rtt_) / 8 : 0;
-        const bool stands = queue_ > std::max(few, 2 * target_delay(span.delivered));
+        const bool stands = queue_ > std::max(few, 2 * target_delay(span.delivered)) ||
+                            (queues && now - queued_since_ > round());
         full_acks_ = stands ? full_acks_ + 1 : 0;
         if (round_end_ == Time{}) round_end_ = now + round();  // two packets may come close
         if (now >= round_end_) {
             const bool grows = delivered >= kStartGrowth * best_round_;
-            flat_rounds_ = grows || limited ? 0 : flat_rounds_ + 1;
+            const bool held = limited || rate_ >= start_bound();
+            flat_rounds_ = grows || held ? 0 : flat_rounds_ + 1;
             best_round_ = std::max(best_round_, delivered);
             round_end_ = now + round();
         }
@@ -230,6 +248,18 @@ void Sabul::start_up(Time now, const AckSample& sample) {
             return leave_start(now, delivered);
     }
     set_rate(now, rate);
+}
+
+// Up to what the path carried lately as fast as any start; from there on in steps that double, so
+// that what is too much of it is little.
+double Sabul::start_bound() const {
+    return familiar_ > 0 ? familiar_ : std::numeric_limits<double>::infinity();
+}
+
+void Sabul::go_beyond(const Span& span) {
+    if (familiar_ == 0 || rates_.mean(span.sent_from, span.sent_to) < kTried * familiar_) return;
+    familiar_ = beyond_ < 1 ? familiar_ * (1 + beyond_) : 0;
+    beyond_ *= 2;
 }
 
 void Sabul::leave_start(Time now, double delivered) {

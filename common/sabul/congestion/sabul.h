@@ -69,6 +69,8 @@ class Sabul final : public Law {
     void apply(Time now);
     double target_delay(double rate) const;
     double ambient_part(const LossSample& sample) const;
+    double start_bound() const;
+    void go_beyond(const Span& span);
     double recent_loss(Time now) const;
     double loss_excess(Time now) const;
     bool was_limited(Time from, Time to) const;
@@ -111,6 +113,10 @@ class Sabul final : public Law {
     int full_acks_ = 0;
     bool emptying_ = false, emptied_ = false;  // the queue that the start left
     Time round_end_{}, started_{};
+    Time queued_since_ = kNever;
+    double familiar_ = 0;  // bytes a second that the start may try; 0: any
+    double beyond_ = 0;    // its next step beyond that
+    double proven_ = 0;    // that got through meanwhile, at best
 
     double ambient_ = 0;  // loss that is not ours
     double ambient_lost_ = 0, ambient_packets_ = 0;

@@ -156,6 +156,35 @@ TEST_CASE("sabul: the start sends no more than gets through once a queue is seen
     }
 }
 
+TEST_CASE("sabul: on a path that is known the start goes up to it, and little beyond") {
+    const auto fill = [](double known) {
+        FluidPath path;
+        path.rtt = 200ms;
+        path.queue_limit = 25e6;
+        Sabul law({.initial = BitRate{500e6}, .known = BitRate{known}});
+        double most = 0;
+        for (int i = 0; i < 200; ++i) {
+            path.run(law, 10ms);
+            most = std::max(most, path.queue());
+        }
+        CHECK(!law.starting());
+        path.forget();
+        path.run(law, 2s);
+        CHECK(path.mean_rate() > 0.95 * path.capacity);
+        return most / path.queue_limit;
+    };
+    CHECK(fill(0) > 0.2);
+    CHECK(fill(1e9) < 0.15);
+    CHECK(fill(1.1e9) < 0.15);  // read too high
+}
+
+TEST_CASE("sabul: a path that carries far more than what is known of it is filled as another") {
+    Sabul law({.initial = BitRate{150e6}, .known = BitRate{300e6}});
+    FluidPath path;
+    path.run(law, 12 * 50ms + 150ms);
+    CHECK(path.highest_rate() > 0.9 * path.capacity);
+}
+
 TEST_CASE("sabul: all stripes' first ACKs together raise the rate once") {
     FluidPath path;
     path.rtt = 100ms;

@@ -11,6 +11,7 @@ Offer some_offer() {
     Offer offer;
     offer.terms.stripes = 16;
     offer.terms.highest_rate = BitRate{2.5e9};
+    offer.terms.known_rate = BitRate{1.5e9};
     offer.terms.window = 123456;
     offer.terms.block = 4 << 20;
     offer.terms.read_back = true;
@@ -81,6 +82,7 @@ TEST_CASE("a bad value of a known fact is refused by its name") {
         {"syn=10000", "syn=1000001"},
         {"initial=100000000", "initial=0"},
         {"highest=2500000000", "highest=1e9"},
+        {"known=1500000000", "known=-1"},
         {"window=123456", "window=-1"},
         {"block=4194304", "block=4194305"},
         {"block=4194304", "block=33554432"},
