@@ -229,7 +229,7 @@ void Sabul::start_up(Time now, const AckSample& sample) {
         }
         const double few = settings_.competes ? seconds(rtt_) / 8 : 0;
         const bool stands = queue_ > std::max(few, 2 * target_delay(span.delivered)) ||
-                            (queues && now - queued_since_ > round());
+                            (familiar_ > 0 && queues && now - queued_since_ > round());
         full_acks_ = stands ? full_acks_ + 1 : 0;
         if (round_end_ == Time{}) round_end_ = now + round();  // two packets may come close
         if (now >= round_end_) {
