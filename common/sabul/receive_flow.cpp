@@ -128,7 +128,6 @@ const std::vector<Range>& ReceiveFlow::take_naks(Time now) {
     std::size_t due = 0;
     while (due < gaps_.size() && due < kMaxNakRanges &&
            (gaps_[due].since + tolerance_ <= now || gaps_.size() - due > kMaxPendingGaps)) {
-        // A range's length has 32 bits on the wire; kJump keeps it far below.
         naks_.push_back(gaps_[due].numbers);
         said_lost_ += gaps_[due].numbers.length();
         ++due;

@@ -90,9 +90,10 @@ void add_flows_command(CLI::App& app, const std::string& command_line, int& exit
     command->add_option("--from", flags->from, "measure from here; else the second half");
     command->add_option("--seed", flags->seed);
     command
-        ->add_option("--flow", flags->flows,
-                     "law=NAME,rtt=..,initial=..,highest=..,stripes=N,syn=..,start=..,access=..,"
-                     "size=..,count=N")
+        ->add_option(
+            "--flow", flags->flows,
+            "law=NAME,rtt=..,initial=..,known=..,highest=..,stripes=N,syn=..,start=..,access=..,"
+            "size=..,count=N")
         ->required()
         ->allow_extra_args(false);
     command->add_option("--at", flags->changes, "TIME,capacity=..,rtt=..,loss=..")

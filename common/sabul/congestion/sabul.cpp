@@ -213,7 +213,7 @@ void Sabul::start_up(Time now, const AckSample& sample) {
     if (span.known && span.delivered > 0) {
         const double delivered =
             std::max({span.delivered, lately(now, least_span()).delivered, proven_});
-        // Little is too much there, and a host that stands still is no reason to fall far below.
+        // Little is tried beyond a known path; a host that stands still hides what it carries.
         if (familiar_ > 0) proven_ = std::max(proven_, span.delivered);
         // A queue tells of the path's end a round trip late, and all that leaves meanwhile fills
         // it. Till it stands for sure no more leaves than gets through.

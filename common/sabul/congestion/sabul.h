@@ -113,10 +113,10 @@ class Sabul final : public Law {
     int full_acks_ = 0;
     bool emptying_ = false, emptied_ = false;  // the queue that the start left
     Time round_end_{}, started_{};
-    Time queued_since_ = kNever;
-    double familiar_ = 0;  // bytes a second that the start may try; 0: any
-    double beyond_ = 0;    // its next step beyond that
-    double proven_ = 0;    // that got through meanwhile, at best
+    Time queued_since_ = kNever;  // in the start, without a break
+    double familiar_ = 0;         // bytes a second that the start may try; 0: any
+    double beyond_ = 0;           // its next step beyond that
+    double proven_ = 0;           // that got through meanwhile, at best
 
     double ambient_ = 0;  // loss that is not ours
     double ambient_lost_ = 0, ambient_packets_ = 0;

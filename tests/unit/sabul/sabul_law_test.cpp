@@ -178,6 +178,24 @@ TEST_CASE("sabul: on a path that is known the start goes up to it, and little be
     CHECK(fill(1.1e9) < 0.15);  // read too high
 }
 
+TEST_CASE("sabul: a known path that falters while it is gone up to is filled all the same") {
+    for (const Duration from : {300ms, 400ms, 500ms, 600ms, 700ms}) {
+        CAPTURE(from.count());
+        FluidPath path;
+        path.rtt = 200ms;
+        path.queue_limit = 25e6;
+        Sabul law({.initial = BitRate{500e6}, .known = BitRate{1e9}});
+        path.run(law, from);
+        path.capacity = 40e6;
+        path.run(law, 120ms);
+        path.capacity = 125e6;
+        path.run(law, 1380ms - from);
+        path.forget();
+        path.run(law, 1s);
+        CHECK(path.mean_rate() > 0.9 * path.capacity);
+    }
+}
+
 TEST_CASE("sabul: a path that carries far more than what is known of it is filled as another") {
     Sabul law({.initial = BitRate{150e6}, .known = BitRate{300e6}});
     FluidPath path;
