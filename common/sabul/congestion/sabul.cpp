@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "common/sabul/congestion/target_delay.h"
 
 namespace lambda::sabul {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr double kPacket = 1440;         // bytes; the unit of the target delay's rate
-constexpr double kTargetDelay = 0.0866;  // s sqrt(packets/s): 0.3 ms at 1 Gbit/s
-constexpr double kHalfLife = 0.02;       // s, of a delay that was read
+constexpr double kHalfLife = 0.02;  // s, of a delay that was read
 // A round trip. What a longer one does in one step is not seen for as long, and would swing: there
 // the step shrinks with the root of its length. A greater one costs a flow alone as much of the
 // path as it swings (0.08: 1.3 % of it at 10 ms, 0.05: 0.7 %), and lean makes flows alike without
@@ -30,22 +29,9 @@ constexpr double kHardLoss = 0.02;    // above the margin: the rate falls with i
 constexpr double kLeastPackets = 20;  // a second
 constexpr double kLossPackets = 200;  // that a share of loss needs
 
-constexpr double kStartGain = 2.4;
-// Who yields wholly lets TCP, which doubles, through its own start first: one that meets a queue
-// there takes half a minute to fill a long path.
-constexpr double kYieldingStartGain = 1.5;
+// Who yields wholly starts no faster than this.
 constexpr double kYieldingStart = 10e6 / 8;  // bytes a second
-// Of what is delivered, once a queue is seen.
-constexpr double kQueued = 4;  // target delays
-constexpr double kQueuedGain = 1.05;
-constexpr double kStartLoss = 0.15;
-constexpr double kStartGrowth = 1.15;
-constexpr int kStartFlatRounds = 3;
 constexpr double kAfterStart = 0.75;
-// What the path carried lately was read at its best, so that some of it is noise.
-constexpr double kFamiliar = 0.9;
-constexpr double kBeyond = 0.05;
-constexpr double kTried = 0.99;
 
 constexpr double kAmbientCap = 0.06;
 constexpr double kAmbientSpread = 1.5;  // of one control interval's
@@ -65,13 +51,8 @@ Sabul::Sabul(const LawSettings& settings)
                               : std::min(settings.initial.bytes_per_second(), kYieldingStart)),
       sending_(rate_),
       window_(rate_ * 1.0),  // one second's worth until the round trip is known
-      familiar_(kFamiliar * settings.known.bytes_per_second()),
-      beyond_(kBeyond),
+      start_(settings),
       rival_(settings.seed) {}
-
-double Sabul::target_delay(double rate) const {
-    return kTargetDelay / std::sqrt(std::max(rate / kPacket, 1.0));
-}
 
 void Sabul::set_rate(Time now, double rate) {
     if (settings_.highest.bits_per_second > 0)
@@ -80,15 +61,9 @@ void Sabul::set_rate(Time now, double rate) {
     rates_.set(now, rate_);
 }
 
-// After a silence the path may be another one. What it carried long ago says no more of it than
-// what it carried before the silence.
+// After a silence the path may be another one.
 void Sabul::restart(Time now) {
-    starting_ = true;
-    familiar_ = proven_ = 0;
-    queued_since_ = kNever;
-    best_round_ = 0;
-    round_end_ = Time{};
-    flat_rounds_ = full_acks_ = 0;
+    start_.again();
     losses_.clear();
     for (Stripe& stripe : stripes_) stripe.passages.clear();
     set_rate(now, std::max(rate_ / 4, std::min(rate_, settings_.initial.bytes_per_second())));
@@ -123,7 +98,7 @@ void Sabul::on_ack(const AckSample& sample) {
     const Time sent = sample.passages.back().sent;
     if (sent >= dip_from_ && sent < dip_to_) dip_received_ += static_cast<double>(sample.packets);
     take_passages(stripe, sample);
-    if (starting_) {
+    if (starting()) {
         start_up(now, sample);
     } else if (sample.passages.back().arrived - last_arrived_ >= least_span()) {
         last_arrived_ = sample.passages.back().arrived;
@@ -207,63 +182,32 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
 
 void Sabul::start_up(Time now, const AckSample& sample) {
     const Span span = lately(now, usual_width());
-    const double then = rates_.mean(sample.passages.front().sent, sample.passages.back().sent);
-    const double gain = settings_.competes ? kStartGain : kYieldingStartGain;
-    double rate = std::max(rate_, std::min(gain * then, start_bound()));
-    if (span.known && span.delivered > 0) {
-        const double delivered =
-            std::max({span.delivered, lately(now, least_span()).delivered, proven_});
-        // Little is tried beyond a known path; a host that stands still hides what it carries.
-        if (familiar_ > 0) proven_ = std::max(proven_, span.delivered);
-        // A queue tells of the path's end a round trip late, and all that leaves meanwhile fills
-        // it. Till it stands for sure no more leaves than gets through.
-        const bool limited = was_limited(span.sent_from, span.sent_to);
-        const bool queues = queue_ > kQueued * target_delay(delivered);
-        if (queues) {
-            rate = limited ? rate_ : std::min(rate_, kQueuedGain * delivered);
-            queued_since_ = std::min(queued_since_, now);
-        } else {
-            rate = std::max(rate_, std::min(rate, gain * delivered));
-            queued_since_ = kNever;
-            go_beyond(span);
-        }
-        const double few = settings_.competes ? seconds(rtt_) / 8 : 0;
-        const bool stands = queue_ > std::max(few, 2 * target_delay(span.delivered)) ||
-                            (familiar_ > 0 && queues && now - queued_since_ > round());
-        full_acks_ = stands ? full_acks_ + 1 : 0;
-        if (round_end_ == Time{}) round_end_ = now + round();  // two packets may come close
-        if (now >= round_end_) {
-            const bool grows = delivered >= kStartGrowth * best_round_;
-            const bool held = limited || rate_ >= start_bound();
-            flat_rounds_ = grows || held ? 0 : flat_rounds_ + 1;
-            best_round_ = std::max(best_round_, delivered);
-            round_end_ = now + round();
-        }
-        const double loss = recent_loss(now);
+    const bool passed = span.known && span.delivered > 0;
+    Start::Sight sight{
+        .now = now,
+        .rtt = rtt_,
+        .round = round(),
+        .rate = rate_,
+        .left = rates_.mean(sample.passages.front().sent, sample.passages.back().sent),
+        .queue = queue_,
+        .loss = recent_loss(now),
+        .passed = {}};
+    if (passed) {
+        sight.passed = {.left = rates_.mean(span.sent_from, span.sent_to),
+                        .delivered = span.delivered,
+                        .latest = lately(now, least_span()).delivered,
+                        .limited = was_limited(span.sent_from, span.sent_to)};
         if (const auto share = losses_.share(now, round(), 2 * kLossPackets)) {
             ambient_ = ambient_packets_ == 0 ? *share : std::min(ambient_, *share);
             ambient_packets_ = kLossPackets;
         }
-        if (full_acks_ >= 2 || loss > kStartLoss || flat_rounds_ >= kStartFlatRounds)
-            return leave_start(now, delivered);
     }
+    const double rate = start_.next(sight);
+    if (start_.over()) return leave_start(now, rate);
     set_rate(now, rate);
 }
 
-// Up to what the path carried lately as fast as any start; from there on in steps that double, so
-// that what is too much of it is little.
-double Sabul::start_bound() const {
-    return familiar_ > 0 ? familiar_ : std::numeric_limits<double>::infinity();
-}
-
-void Sabul::go_beyond(const Span& span) {
-    if (familiar_ == 0 || rates_.mean(span.sent_from, span.sent_to) < kTried * familiar_) return;
-    familiar_ = beyond_ < 1 ? familiar_ * (1 + beyond_) : 0;
-    beyond_ *= 2;
-}
-
 void Sabul::leave_start(Time now, double delivered) {
-    starting_ = false;
     ambient_ = std::min(ambient_, kAmbientCap);
     ambient_packets_ = kLossPackets;
     ambient_lost_ = ambient_ * ambient_packets_;
@@ -444,7 +388,7 @@ void Sabul::expire_base(Time now) {
 void Sabul::apply(Time now) {
     const double over = waiting_ - 2 * target_delay(rate_);
     const double brake =
-        starting_ ? 0 : std::min(0.5, std::max(0.0, over) / (2 * seconds(round())));
+        starting() ? 0 : std::min(0.5, std::max(0.0, over) / (2 * seconds(round())));
     double share = 1 - brake;
     if (now >= dip_from_ && now < dip_to_) share *= 1 - dip_depth_;
     if (now >= drain_from_ && now < drain_to_) share = std::min(share, kDrain);

@@ -20,6 +20,7 @@
 #include "common/sabul/congestion/signals/passages.h"
 #include "common/sabul/congestion/signals/rate_history.h"
 #include "common/sabul/congestion/signals/standstill.h"
+#include "common/sabul/congestion/start.h"
 
 namespace lambda::sabul {
 
@@ -32,7 +33,7 @@ class Sabul final : public Law {
     BitRate rate() const override { return BitRate::from_bytes_per_second(sending_); }
     double window() const override { return window_; }
 
-    bool starting() const { return starting_; }
+    bool starting() const { return !start_.over(); }
     double ambient_loss() const { return ambient_; }
 
   private:
@@ -67,17 +68,14 @@ class Sabul final : public Law {
     void doubt_base(Time now);
     void set_rate(Time now, double rate);
     void apply(Time now);
-    double target_delay(double rate) const;
     double ambient_part(const LossSample& sample) const;
-    double start_bound() const;
-    void go_beyond(const Span& span);
     double recent_loss(Time now) const;
     double loss_excess(Time now) const;
     bool was_limited(Time from, Time to) const;
     // Nothing tells of it just now, as while TCP sends its feedback again. For longer: it is dead.
     bool held_up(const Stripe& stripe, Time now) const;
     // Its loss was ours, and has been answered.
-    bool left_in_start(Time sent) const { return emptied_ && !starting_ && sent <= started_; }
+    bool left_in_start(Time sent) const { return emptied_ && !starting() && sent <= started_; }
     // Between two steps, and what a rate is taken over: an ACK comes about every SYN.
     Duration least_span() const { return 3 * settings_.syn / 4; }
     // Who yields wholly must not take a queue that stands for long for the path.
@@ -107,16 +105,9 @@ class Sabul final : public Law {
     };
     std::deque<LimitedSpan> limited_;
 
-    bool starting_ = true;
-    double best_round_ = 0;
-    int flat_rounds_ = 0;
-    int full_acks_ = 0;
-    bool emptying_ = false, emptied_ = false;  // the queue that the start left
-    Time round_end_{}, started_{};
-    Time queued_since_ = kNever;  // in the start, without a break
-    double familiar_ = 0;         // bytes a second that the start may try; 0: any
-    double beyond_ = 0;           // its next step beyond that
-    double proven_ = 0;           // that got through meanwhile, at best
+    Start start_;
+    Time started_{};                           // when it was over
+    bool emptying_ = false, emptied_ = false;  // the queue that it left
 
     double ambient_ = 0;  // loss that is not ours
     double ambient_lost_ = 0, ambient_packets_ = 0;

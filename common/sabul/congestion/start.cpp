@@ -1,0 +1,95 @@
+#include "common/sabul/congestion/start.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/sabul/congestion/target_delay.h"
+
+namespace lambda::sabul {
+namespace {
+
+constexpr double kGain = 2.4;  // of what is delivered
+// Who yields wholly lets TCP, which doubles, through its own start first: one that meets a queue
+// there takes half a minute to fill a long path.
+constexpr double kYieldingGain = 1.5;
+// Once a queue is seen.
+constexpr double kQueued = 4;  // target delays
+constexpr double kQueuedGain = 1.05;
+// It ends.
+constexpr double kLoss = 0.15;
+constexpr double kGrowth = 1.15;
+constexpr int kFlatRounds = 3;
+constexpr int kFullAcks = 2;
+// What the path carried lately was read at its best, so that some of it is noise.
+constexpr double kFamiliar = 0.9;
+constexpr double kBeyond = 0.05;
+constexpr double kTried = 0.99;
+
+}  // namespace
+
+Start::Start(const LawSettings& settings)
+    : competes_(settings.competes),
+      gain_(settings.competes ? kGain : kYieldingGain),
+      familiar_(kFamiliar * settings.known.bytes_per_second()),
+      beyond_(kBeyond) {}
+
+void Start::again() {
+    familiar_ = proven_ = 0;
+    best_round_ = 0;
+    flat_rounds_ = full_acks_ = 0;
+    round_end_ = Time{};
+    queued_since_ = kNever;
+    over_ = false;
+}
+
+double Start::next(const Sight& sight) {
+    const double rate = std::max(sight.rate, std::min(gain_ * sight.left, bound()));
+    if (!sight.passed) return rate;
+    const Passed& passed = *sight.passed;
+    const double delivered = std::max({passed.delivered, passed.latest, proven_});
+    // Little is tried beyond a known path; a host that stands still hides what it carries.
+    if (familiar_ > 0) proven_ = std::max(proven_, passed.delivered);
+    // A queue tells of the path's end a round trip late, and all that leaves meanwhile fills it.
+    // Till it stands for sure no more leaves than gets through.
+    const bool queues = sight.queue > kQueued * target_delay(delivered);
+    double next = 0;
+    if (queues) {
+        next = passed.limited ? sight.rate : std::min(sight.rate, kQueuedGain * delivered);
+        queued_since_ = std::min(queued_since_, sight.now);
+    } else {
+        next = std::max(sight.rate, std::min(rate, gain_ * delivered));
+        queued_since_ = kNever;
+        go_beyond(passed);
+    }
+    const double few = competes_ ? seconds(sight.rtt) / 8 : 0;
+    const bool stands = sight.queue > std::max(few, 2 * target_delay(passed.delivered)) ||
+                        (familiar_ > 0 && queues && sight.now - queued_since_ > sight.round);
+    full_acks_ = stands ? full_acks_ + 1 : 0;
+    end_round(sight, delivered);
+    over_ = full_acks_ >= kFullAcks || sight.loss > kLoss || flat_rounds_ >= kFlatRounds;
+    return over_ ? delivered : next;
+}
+
+void Start::end_round(const Sight& sight, double delivered) {
+    if (round_end_ == Time{}) round_end_ = sight.now + sight.round;  // two packets may come close
+    if (sight.now < round_end_) return;
+    const bool grows = delivered >= kGrowth * best_round_;
+    const bool held = sight.passed->limited || sight.rate >= bound();
+    flat_rounds_ = grows || held ? 0 : flat_rounds_ + 1;
+    best_round_ = std::max(best_round_, delivered);
+    round_end_ = sight.now + sight.round;
+}
+
+// Up to what the path carried lately as fast as any start; from there on in steps that double, so
+// that what is too much of it is little.
+double Start::bound() const {
+    return familiar_ > 0 ? familiar_ : std::numeric_limits<double>::infinity();
+}
+
+void Start::go_beyond(const Passed& passed) {
+    if (familiar_ == 0 || passed.left < kTried * familiar_) return;
+    familiar_ = beyond_ < 1 ? familiar_ * (1 + beyond_) : 0;
+    beyond_ *= 2;
+}
+
+}  // namespace lambda::sabul

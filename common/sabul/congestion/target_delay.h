@@ -1,0 +1,18 @@
+// The queueing delay that a flow of `sabul` aims at by itself: less for more, so that all flows of
+// a queue, which see the same delay, have the same rate where they are at rest
+// (docs/congestion.md).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace lambda::sabul {
+
+// Of a rate in bytes a second; seconds.
+inline double target_delay(double rate) {
+    constexpr double kPacket = 1440;         // bytes; the unit of the target delay's rate
+    constexpr double kTargetDelay = 0.0866;  // s sqrt(packets/s): 0.3 ms at 1 Gbit/s
+    return kTargetDelay / std::sqrt(std::max(rate / kPacket, 1.0));
+}
+
+}  // namespace lambda::sabul
