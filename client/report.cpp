@@ -136,8 +136,8 @@ int Report::finish() {
     if (outcome_ && outcome_->leaves_again > outcome_->leaves_changed) {
         say(std::to_string(outcome_->leaves_again - outcome_->leaves_changed) +
             " blocks of 1 MiB came, or were read back from the disk, with another digest than the "
-            "sender took, and moved again: test the memory of both machines, and the receiver's "
-            "disk");
+            "sender took, and moved again: test the memory of both machines and the receiver's "
+            "disk, and where it went in clear the path");
     }
     if (outcome_) print_end(summary);
     if (style_.json && summary_) {

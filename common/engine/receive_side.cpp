@@ -9,7 +9,6 @@
 namespace lambda::engine {
 namespace {
 
-constexpr std::size_t kArrivalsPerCall = 64;
 constexpr int kBatchesPerTurn = 4;
 // A scheduler keeps us from a socket for so long without our being the bottleneck.
 constexpr Duration kHostDelay = std::chrono::milliseconds(5);
@@ -60,7 +59,6 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
       patience_at_(now + kPatience),
       disk_watch_(now),
       scratch_(kMaxText),
-      arrivals_(kArrivalsPerCall),
       last_progress_(now),
       meter_(*setup_.clock) {
     LAMBDA_ASSERT(setup_.ciphers.size() == setup_.terms.stripes && !setup_.sockets.empty());
@@ -319,10 +317,10 @@ void ReceiveSide::tell_spent() {
 
 bool ReceiveSide::receive(ports::DatagramSocket& socket) {
     for (int batch = 0; batch < kBatchesPerTurn; ++batch) {
-        const std::size_t count = socket.receive(arrivals_);
-        if (count == 0) return false;
-        for (std::size_t i = 0; i < count; ++i) take(arrivals_[i]);
-        open_batch();  // before the socket reuses its buffers
+        const std::span<const ports::Arrival> arrivals = socket.receive();
+        if (arrivals.empty()) return false;
+        for (const ports::Arrival& each : arrivals) take(each);
+        open_batch();  // before their memory takes others
     }
     return true;
 }
@@ -356,7 +354,7 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     // What waits in the socket for long waits because of us, and is a queue like any other.
     batch_.arrivals[batch_.count] = std::max(arrival.at, now_ - kHostDelay);
     batch_.jobs[batch_.count] = {*number, arrival.bytes, scratch ? scratch_.data() : landing.at,
-                                 false};
+                                 false, data && (header->flags & sabul::kBare) != 0};
     ++batch_.count;
     batch_.end = header->place + text - digest;
     if (header->type == sabul::PacketType::challenge) {

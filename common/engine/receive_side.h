@@ -107,7 +107,6 @@ class ReceiveSide final : public End, private Links::Handler {
     bool want_end_sent_ = false;
     Batch batch_;
     std::vector<std::byte> scratch_;  // one packet's text
-    std::vector<ports::Arrival> arrivals_;
     std::vector<std::byte> frame_;
     std::vector<std::byte> bitmap_;
     std::uint64_t credit_told_ = 0;

@@ -160,9 +160,9 @@ void SendSide::handle_record(const transfer::Record& record) {
 
 void SendSide::receive_datagrams(ports::DatagramSocket& socket) {
     // One batch a turn: a flood of strangers' datagrams may not hold up the transfer.
-    const std::size_t count = socket.receive(arrivals_);
+    const std::span<const ports::Arrival> arrivals = socket.receive();
     if (setup_.is_client) return;
-    for (std::size_t i = 0; i < count; ++i) addresses_.take(arrivals_[i], stripes_, now_);
+    for (const ports::Arrival& each : arrivals) addresses_.take(each, stripes_, now_);
 }
 
 }  // namespace lambda::engine

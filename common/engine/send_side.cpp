@@ -9,7 +9,6 @@ namespace lambda::engine {
 namespace {
 
 constexpr std::size_t kBurstsPerTurn = 32;
-constexpr std::size_t kArrivalsPerCall = 64;
 constexpr Duration kHeartbeat = std::chrono::milliseconds(250);
 // A round trip that moves all the time, as on a busy host, is told so often.
 constexpr Duration kStatePause = std::chrono::milliseconds(50);
@@ -46,15 +45,15 @@ SendSide::SendSide(Setup setup, Time now)
                        outcome_.add_skip(skip.name, skip.why);
                    }}),
       rate_(setup_.terms, setup_.seed, now),
+      burst_room_(Burst::kMaxBytes),
       patience_at_(now + kPatience),
       disk_watch_(now),
       last_progress_(now),
       meter_(*setup_.clock),
-      addresses_(setup_.peer, setup_.fill_random),
-      arrivals_(kArrivalsPerCall) {
+      addresses_(setup_.peer, setup_.fill_random) {
     LAMBDA_ASSERT(setup_.ciphers.size() == setup_.terms.stripes && !setup_.sockets.empty());
     for (std::uint16_t i = 0; i < setup_.terms.stripes; ++i) {
-        stripes_.push_back(std::make_unique<SendStripe>(i, setup_));
+        stripes_.push_back(std::make_unique<SendStripe>(i, setup_, burst_room_.data()));
     }
     for (transfer::SourceName& name : setup_.sources) keep_name(std::move(name));
     setup_.sources.clear();
@@ -229,12 +228,16 @@ bool SendSide::fill(SendStripe& stripe, std::size_t space) {
     std::size_t payload = stripe.payload(setup_.terms, rate_.rate(stripe.index));
     const std::size_t overhead = sabul::kHeaderBytes + stripe.tag_bytes();
     const std::size_t most = std::min(stripe.socket.max_segments(), Burst::kMaxPackets);
+    // On a path that damaged one, in spite of UDP's checksum, a packet is to be refused by itself.
+    const bool trusts = source_.totals().leaves_again == 0;
     while (stripe.burst.packets() < most && stripe.burst.takes(payload + overhead) &&
            (stripe.burst.empty() || stripe.burst.file_bytes() < space)) {
         Sending how = Sending::fresh;
         const auto cut = next_cut(stripe, payload, how);
         if (!cut) break;
-        stripe.add_packet(sabul::PacketType::data, *cut, 0, now_, how == Sending::copy);
+        stripe.add_packet(sabul::PacketType::data, *cut,
+                          {.copy = how == Sending::copy, .bare = how == Sending::fresh && trusts},
+                          now_);
         if (how != Sending::fresh) ++stripe.retransmitted;
         const std::size_t text = cut->bytes.size() + cut->digest.size();
         // A packet that is far from full sets the size of the burst: only what such a one takes

@@ -102,6 +102,7 @@ class SendSide final : public End, private Links::Handler {
     transfer::Offering offering_;
     transfer::Source source_;
     RateControl rate_;
+    std::vector<std::byte> burst_room_;
     std::vector<std::unique_ptr<SendStripe>> stripes_;
     Resends resends_;
     std::uint64_t credit_ = 0;
@@ -130,7 +131,6 @@ class SendSide final : public End, private Links::Handler {
     std::uint64_t packets_told_ = 0;
     AddressProof addresses_;
     std::vector<std::byte> frame_;
-    std::vector<ports::Arrival> arrivals_;
 };
 
 }  // namespace lambda::engine

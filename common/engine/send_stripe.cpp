@@ -37,16 +37,20 @@ bool Burst::takes(std::size_t wire_bytes) const {
            bytes_ + wire_bytes <= kMaxBytes;
 }
 
+bool Burst::leaves(std::size_t text_bytes) const {
+    return leaves_text_ && text_bytes >= kApart;
+}
+
 std::byte* Burst::add(const ports::SealJob& job, std::size_t wire_bytes, std::size_t file_bytes) {
     LAMBDA_ASSERT(takes(wire_bytes));
     if (packets_ == 0) {
         segment_ = wire_bytes;
         first_number_ = job.number;
     }
-    std::byte* const at = buffer_.data() + used_;
+    std::byte* const at = room_ + used_;
     jobs_[packets_] = job;
     jobs_[packets_].packet = at;
-    jobs_[packets_].apart = leaves_text_ && job.text.size() >= kApart;
+    jobs_[packets_].apart = leaves(job.text.size());
     if (jobs_[packets_].apart) {
         append({at, sabul::kHeaderBytes});
         append(job.text);
@@ -62,7 +66,7 @@ std::byte* Burst::add(const ports::SealJob& job, std::size_t wire_bytes, std::si
     return at;
 }
 
-// What lies in the buffer one behind the other is one part.
+// What lies one behind the other is one part.
 void Burst::append(ByteView part) {
     if (part_count_ > 0) {
         ByteView& last = parts_[part_count_ - 1];
@@ -75,19 +79,14 @@ void Burst::append(ByteView part) {
 }
 
 void Burst::keep() {
-    if (used_ == bytes_) return;
-    // From the last one on: each goes behind where it lay, past all that is still to be moved.
-    std::byte* at = buffer_.data() + bytes_;
-    for (std::size_t i = part_count_; i-- > 0;) {
-        at -= parts_[i].size();
-        std::memmove(at, parts_[i].data(), parts_[i].size());
-    }
-    parts_[0] = {buffer_.data(), bytes_};
+    if (parts_[0].data() == kept_.get()) return;
+    std::byte* at = kept_.get();
+    for (const ByteView part : parts()) at = std::copy(part.begin(), part.end(), at);
+    parts_[0] = {kept_.get(), bytes_};
     part_count_ = 1;
-    used_ = bytes_;
 }
 
-SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
+SendStripe::SendStripe(std::uint16_t number, const Setup& setup, std::byte* room)
     : index(number),
       socket(*setup.sockets[number % setup.sockets.size()]),
       ciphers(setup.ciphers[number]),
@@ -96,25 +95,28 @@ SendStripe::SendStripe(std::uint16_t number, const Setup& setup)
       probe(socket.largest_datagram(data_address(setup, number).set() ? data_address(setup, number)
                                                                       : setup.peer),
             is_ipv4(setup.peer) ? kIpv4Udp : kIpv6Udp),
-      burst(ciphers.data->leaves_text()),
+      burst(ciphers.data->leaves_text(), room),
       peer(data_address(setup, number)) {}
 
-void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, std::size_t padding,
-                            Time now, bool copy) {
+void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, const Manner& manner,
+                            Time now) {
     static const std::vector<std::byte> zeros(Burst::kMaxBytes);
     const std::size_t file_bytes = cut.bytes.size();
-    const std::size_t text = file_bytes + cut.digest.size() + padding;
+    const std::size_t text = file_bytes + cut.digest.size() + manner.padding;
     const std::size_t wire = sabul::kHeaderBytes + text + tag_bytes();
     const sabul::PacketNumber number = flow.record({.place = cut.place,
                                                     .bytes = static_cast<std::uint32_t>(file_bytes),
                                                     .wire_bytes = static_cast<std::uint32_t>(wire),
                                                     .type = type,
-                                                    .copy = copy,
+                                                    .copy = manner.copy,
                                                     .sent = now});
-    const ByteView body = padding > 0 ? ByteView(zeros).first(padding) : cut.bytes;
-    std::byte* const at = burst.add({number, nullptr, body, cut.digest, false}, wire, file_bytes);
+    const ByteView body = manner.padding > 0 ? ByteView(zeros).first(manner.padding) : cut.bytes;
+    const bool bare = manner.bare && burst.leaves(body.size());
+    std::byte* const at = burst.add(
+        {.number = number, .text = body, .trailer = cut.digest, .bare = bare}, wire, file_bytes);
     sabul::encode({.type = type,
-                   .flags = cut.digest.empty() ? std::uint8_t{0} : sabul::kLeafEnd,
+                   .flags = static_cast<std::uint8_t>((cut.digest.empty() ? 0 : sabul::kLeafEnd) |
+                                                      (bare ? sabul::kBare : 0)),
                    .flow = index,
                    .number = static_cast<std::uint32_t>(number),
                    .place = cut.place},
@@ -124,7 +126,7 @@ void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, st
 void SendStripe::send_alone(sabul::PacketType type, std::size_t padding, ByteView text,
                             const Address& to, Time now) {
     if (!burst.empty()) return;
-    add_packet(type, transfer::Cut{0, text, {}}, padding, now);
+    add_packet(type, transfer::Cut{0, text, {}}, {.padding = padding}, now);
     burst.seal(*ciphers.data);
     const ports::SendOutcome outcome = socket.send(burst.parts(), burst.segment_bytes(), to);
     if (outcome == ports::SendOutcome::too_large || outcome == ports::SendOutcome::would_block) {

@@ -1,9 +1,10 @@
 // The sender's end of one stripe: its numbers, its path, the burst that is being built, the pings
-// that show its tail. Engine thread. The burst buffer is 64 KiB; nothing is allocated for a packet.
+// that show its tail. Engine thread. Nothing is allocated for a packet.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,14 +16,19 @@
 
 namespace lambda::engine {
 
-// Packets of one burst, sealed together and handed to the socket in one call. A long text that its
-// cipher leaves as it is goes out from the block, until keep().
+// Packets of one burst, sealed together and handed to the socket in one call. They are built in
+// `room`, which all stripes share, so that it stays in the processor's cache; a long text that its
+// cipher leaves as it is goes out from the block. A burst that has to wait is kept.
 class Burst {
   public:
     static constexpr std::size_t kMaxBytes = 65507;  // what UDP over IPv4 takes in one send
     static constexpr std::size_t kMaxPackets = 64;
 
-    explicit Burst(bool leaves_text) : leaves_text_(leaves_text), buffer_(kMaxBytes) {}
+    // `room` has kMaxBytes, and is another burst's from keep() or clear() on.
+    Burst(bool leaves_text, std::byte* room)
+        : leaves_text_(leaves_text),
+          room_(room),
+          kept_(std::make_unique_for_overwrite<std::byte[]>(kMaxBytes)) {}
     bool empty() const { return packets_ == 0; }
     std::size_t packets() const { return packets_; }
     std::size_t segment_bytes() const { return segment_; }
@@ -32,10 +38,13 @@ class Burst {
     // Whether a packet of `wire_bytes` may follow: none after a shorter one, all of one size
     // before.
     bool takes(std::size_t wire_bytes) const;
+    // Whether so much text goes out from where it lies.
+    bool leaves(std::size_t text_bytes) const;
     // Room for one packet; its header is the caller's to write.
     std::byte* add(const ports::SealJob& job, std::size_t wire_bytes, std::size_t file_bytes);
     void seal(ports::PacketCipher& cipher) { cipher.seal(std::span(jobs_).first(packets_)); }
-    // Before the blocks of its packets may change: from here on it has bytes of its own.
+    // Before another burst is built, or the blocks of its packets may change: from here on it has
+    // bytes of its own.
     void keep();
     void clear() { packets_ = bytes_ = used_ = part_count_ = segment_ = file_bytes_ = 0; }
 
@@ -43,20 +52,21 @@ class Burst {
     void append(ByteView part);
 
     const bool leaves_text_;
-    std::vector<std::byte> buffer_;
+    std::byte* room_;
+    std::unique_ptr<std::byte[]> kept_;
     std::array<ports::SealJob, kMaxPackets> jobs_{};
     std::array<ByteView, ports::DatagramSocket::kMostParts> parts_{};
     std::size_t part_count_ = 0;
     std::size_t packets_ = 0;
     std::size_t bytes_ = 0;  // of all parts
-    std::size_t used_ = 0;   // of buffer_
+    std::size_t used_ = 0;   // of room_
     std::size_t segment_ = 0;
     std::size_t file_bytes_ = 0;
     sabul::PacketNumber first_number_ = 0;
 };
 
 struct SendStripe {
-    SendStripe(std::uint16_t number, const Setup& setup);
+    SendStripe(std::uint16_t number, const Setup& setup, std::byte* room);
 
     std::uint16_t index;
     ports::DatagramSocket& socket;
@@ -85,10 +95,14 @@ struct SendStripe {
     std::uint64_t acked_bytes = 0;
     std::uint64_t bytes = 0, packets = 0, lost = 0, retransmitted = 0, peer_refused = 0;
 
-    // Puts a packet with the next number into the burst: file bytes, or `padding` zeros. `copy`:
-    // its places are told of another.
-    void add_packet(sabul::PacketType type, const transfer::Cut& cut, std::size_t padding, Time now,
-                    bool copy = false);
+    struct Manner {
+        std::size_t padding = 0;  // zeros, in place of file bytes
+        bool copy = false;        // its places are told of another
+        bool bare = false;        // where its text is left to its leaf's digest
+    };
+    // Puts a packet with the next number into the burst.
+    void add_packet(sabul::PacketType type, const transfer::Cut& cut, const Manner& manner,
+                    Time now);
     // Sends one packet outside the flow of data. Nothing happens while a burst waits.
     void send_alone(sabul::PacketType type, std::size_t padding, ByteView text, const Address& to,
                     Time now);

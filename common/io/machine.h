@@ -61,12 +61,17 @@ struct SocketBuffers {
 
 // One UDP socket: non-blocking, UDP_SEGMENT and UDP_GRO where the kernel has them (probed; falls
 // back to single packets on EIO/EINVAL, said once), don't-fragment with PMTU by probing,
-// SO_RXQ_OVFL counted. `bind_to.port` 0: any. `connect_to` set: connected.
+// SO_RXQ_OVFL counted. `bind_to.port` 0: any. `connect_to` set: connected. `intake`: where
+// datagrams arrive; sockets of one thread share it, so that what comes by any of them lies in the
+// processor's cache. Empty: a socket's own.
+class Intake;
 struct UdpOptions {
     Address bind_to;
     Address connect_to;
     std::size_t buffer_bytes = 4u << 20;
+    std::shared_ptr<Intake> intake{};
 };
+Result<std::shared_ptr<Intake>> make_intake();
 Result<std::unique_ptr<ports::DatagramSocket>> make_udp_socket(const UdpOptions& options,
                                                                Reactor& reactor,
                                                                SocketBuffers* buffers);

@@ -199,7 +199,7 @@ class AeadCipher final : public ports::PacketCipher {
     std::array<KeyRing<Keyed>, 2> rings_;  // by Direction
 };
 
-// clear: a keyed checksum.
+// clear: a keyed checksum, of the header alone where the text is left to its leaf's digest.
 class ClearCipher final : public ports::PacketCipher {
   public:
     explicit ClearCipher(const CipherSpec& spec) : schedule_(spec), state_(XXH3_createState()) {}
@@ -213,11 +213,12 @@ class ClearCipher final : public ports::PacketCipher {
 
     void seal(std::span<const ports::SealJob> jobs) override {
         for (const ports::SealJob& job : jobs) {
+            const ByteView header(job.packet, ports::kHeaderBytes);
             std::byte* rest = job.packet + ports::kHeaderBytes;
             if (!job.apart) rest = append(rest, job.text);
             store_u64(append(rest, job.trailer),
-                      sum(job.number,
-                          {ByteView(job.packet, ports::kHeaderBytes), job.text, job.trailer}));
+                      job.bare ? sum(job.number, {header})
+                               : sum(job.number, {header, job.text, job.trailer}));
         }
     }
 
@@ -225,10 +226,11 @@ class ClearCipher final : public ports::PacketCipher {
         for (ports::OpenJob& job : jobs) {
             job.ok = false;
             if (job.packet.size() < ports::kHeaderBytes + kClearTagBytes) continue;
-            const ByteView covered = job.packet.first(job.packet.size() - kClearTagBytes);
-            if (load_u64(covered.data() + covered.size()) != sum(job.number, {covered})) continue;
+            const ByteView whole = job.packet.first(job.packet.size() - kClearTagBytes);
+            const ByteView covered = job.bare ? whole.first(ports::kHeaderBytes) : whole;
+            if (load_u64(whole.data() + whole.size()) != sum(job.number, {covered})) continue;
             job.ok = true;
-            append(job.text, covered.subspan(ports::kHeaderBytes));
+            append(job.text, whole.subspan(ports::kHeaderBytes));
         }
     }
 

@@ -1,7 +1,6 @@
 #include "common/io/udp_socket.h"
 
 #include <netinet/udp.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -91,13 +90,14 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
         }
     }
 
-    void* arena = ::mmap(nullptr, kBatch * kBufferBytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (arena == MAP_FAILED)
-        return errno_error(Fault::unsupported, "no memory for a socket", {}, errno);
-
-    std::unique_ptr<UdpSocket> socket(new UdpSocket(std::move(fd), family, reactor));
-    socket->arena_ = static_cast<std::byte*>(arena);
+    std::shared_ptr<Intake> intake = options.intake;
+    if (intake == nullptr) {
+        auto own = make_intake();
+        if (!own) return own.error();
+        intake = *std::move(own);
+    }
+    std::unique_ptr<UdpSocket> socket(
+        new UdpSocket(std::move(fd), family, reactor, std::move(intake)));
     socket->connected_ = options.connect_to.set();
     // The kernel doubles what is asked for, for its own overhead, and answers with the double.
     socket->receive_buffer_ =
@@ -111,14 +111,13 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
     return socket;
 }
 
-UdpSocket::UdpSocket(Descriptor fd, int family, Reactor& reactor)
-    : fd_(std::move(fd)), family_(family), reactor_(reactor) {
+UdpSocket::UdpSocket(Descriptor fd, int family, Reactor& reactor, std::shared_ptr<Intake> intake)
+    : fd_(std::move(fd)), family_(family), reactor_(reactor), intake_(std::move(intake)) {
     reactor_.add(fd_.get(), &readiness_);
 }
 
 UdpSocket::~UdpSocket() {
     reactor_.remove(fd_.get());
-    if (arena_ != nullptr) ::munmap(arena_, kBatch * kBufferBytes);
 }
 
 std::uint16_t UdpSocket::port() const {
@@ -202,61 +201,31 @@ SendOutcome UdpSocket::refused_because(int error_number, bool segmented, std::si
     }
 }
 
-std::size_t UdpSocket::receive(std::span<ports::Arrival> out) {
-    std::size_t count = 0;
-    while (count < out.size()) {
-        if (next_message_ == filled_) {
-            // What was handed out lies in the arena: it may be filled again with the next call
-            // only.
-            if (count > 0 || !refill()) break;
-        }
-        const std::size_t total = messages_[next_message_].msg_len;
-        if (next_offset_ == 0) next_from_ = address_of(senders_[next_message_]);
-        const std::size_t segment = segment_bytes_[next_message_];
-        const std::size_t bytes = std::min(segment == 0 ? total : segment, total - next_offset_);
-        out[count++] = {ByteSpan(arena_ + next_message_ * kBufferBytes + next_offset_, bytes),
-                        next_from_, arrived_[next_message_]};
-        next_offset_ += bytes;
-        if (next_offset_ >= total) {
-            ++next_message_;
-            next_offset_ = 0;
-        }
-    }
-    return count;
-}
-
-// False where nothing is there now.
-bool UdpSocket::refill() {
-    filled_ = next_message_ = next_offset_ = 0;
+std::span<ports::Arrival> UdpSocket::receive() {
     for (int i = 0; i < kMostErrors && readiness_.readable; ++i) {
-        for (std::size_t m = 0; m < kBatch; ++m) {
-            vectors_[m] = {arena_ + m * kBufferBytes, kBufferBytes};
-            msghdr& header = messages_[m].msg_hdr;
-            header.msg_name = &senders_[m];
-            header.msg_namelen = sizeof senders_[m];
-            header.msg_iov = &vectors_[m];
-            header.msg_iovlen = 1;
-            header.msg_control = controls_[m].data();
-            header.msg_controllen = kControlBytes;
-        }
-        const int received = ::recvmmsg(fd_.get(), messages_.data(), kBatch, MSG_DONTWAIT, nullptr);
-        if (received > 0) {
-            filled_ = static_cast<std::size_t>(received);
-            const Time before = time_of(CLOCK_MONOTONIC);
-            const Time real = time_of(CLOCK_REALTIME);
-            const Time now = time_of(CLOCK_MONOTONIC);
-            clock_offset_.read(before, real, now);
-            for (std::size_t m = 0; m < filled_; ++m) {
-                arrived_[m] = now;
-                segment_bytes_[m] = read_control(messages_[m].msg_hdr, arrived_[m]);
-            }
-            return true;
-        }
+        const std::span<mmsghdr> messages = intake_->clear();
+        const int received =
+            ::recvmmsg(fd_.get(), messages.data(), static_cast<unsigned>(messages.size()),
+                       MSG_DONTWAIT, nullptr);
+        if (received > 0) return hand_out(static_cast<std::size_t>(received));
         // Any other error is an ICMP message that the kernel hands out once: what arrived stands
         // behind it, and the sending side hears of a peer that is gone.
         if (errno == EAGAIN) readiness_.readable = false;
     }
-    return false;
+    return {};
+}
+
+std::span<ports::Arrival> UdpSocket::hand_out(std::size_t messages) {
+    const Time before = time_of(CLOCK_MONOTONIC);
+    const Time real = time_of(CLOCK_REALTIME);
+    const Time now = time_of(CLOCK_MONOTONIC);
+    clock_offset_.read(before, real, now);
+    for (std::size_t m = 0; m < messages; ++m) {
+        Time arrived = now;
+        const std::size_t segment = read_control(intake_->message(m).msg_hdr, arrived);
+        intake_->cut(m, segment, arrived);
+    }
+    return intake_->arrivals();
 }
 
 // The size of the datagrams that were coalesced in this message; 0 for one alone. `arrived` changes

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "common/io/clock_offset.h"
+#include "common/io/intake.h"
 #include "common/io/machine.h"
 #include "common/io/socket_address.h"
 
@@ -21,7 +22,7 @@ class UdpSocket final : public ports::DatagramSocket {
 
     ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
                             const Address& to) override;
-    std::size_t receive(std::span<ports::Arrival> out) override;
+    std::span<ports::Arrival> receive() override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return receive_buffer_; }
     std::size_t largest_datagram(const Address& to) override;
@@ -30,16 +31,10 @@ class UdpSocket final : public ports::DatagramSocket {
     std::uint16_t port() const;
 
   private:
-    // One recvmsg takes up to 64 KiB of coalesced datagrams; this many of them go in one call, so
-    // that what was received is still in the cache when it is opened.
-    static constexpr std::size_t kBatch = 8;
-    static constexpr std::size_t kBufferBytes = 65536;
-    static constexpr std::size_t kControlBytes = 128;
-
-    UdpSocket(Descriptor fd, int family, Reactor& reactor);
+    UdpSocket(Descriptor fd, int family, Reactor& reactor, std::shared_ptr<Intake> intake);
     ports::SendOutcome refused_because(int error_number, bool segmented, std::size_t segment_bytes,
                                        const Address& to);
-    bool refill();
+    std::span<ports::Arrival> hand_out(std::size_t messages);
     std::size_t read_control(msghdr& message, Time& arrived);
 
     Descriptor fd_;
@@ -54,19 +49,7 @@ class UdpSocket final : public ports::DatagramSocket {
     std::uint64_t dropped_ = 0;
     std::uint32_t last_overflow_ = 0;  // SO_RXQ_OVFL counts in 32 bits
 
-    // Where datagrams arrive: message `next_message_` of `filled_` is being handed out, from
-    // `next_offset_` on, in pieces of segment_bytes_[...].
-    std::byte* arena_ = nullptr;
-    std::array<mmsghdr, kBatch> messages_{};
-    std::array<iovec, kBatch> vectors_{};
-    std::array<sockaddr_storage, kBatch> senders_{};
-    alignas(cmsghdr) std::array<std::array<std::byte, kControlBytes>, kBatch> controls_{};
-    std::array<std::size_t, kBatch> segment_bytes_{};
-    std::array<Time, kBatch> arrived_{};
-    std::size_t filled_ = 0;
-    std::size_t next_message_ = 0;
-    std::size_t next_offset_ = 0;
-    Address next_from_;
+    std::shared_ptr<Intake> intake_;
 
     struct HopSize {
         Address to;

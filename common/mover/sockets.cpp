@@ -29,10 +29,14 @@ Result<void> add(Sockets& sockets, const io::UdpOptions& options, io::Reactor& r
 }
 
 Result<Sockets> open_client(const Setup& setup, io::Reactor& reactor) {
+    auto intake = io::make_intake();
+    if (!intake) return intake.error();
     Sockets sockets;
     for (std::uint16_t stripe = 0; stripe < setup.terms.stripes; ++stripe) {
-        io::UdpOptions options{
-            .bind_to = setup.local, .connect_to = setup.peer, .buffer_bytes = setup.socket_buffer};
+        io::UdpOptions options{.bind_to = setup.local,
+                               .connect_to = setup.peer,
+                               .buffer_bytes = setup.socket_buffer,
+                               .intake = *intake};
         options.bind_to.port = 0;
         options.connect_to.port = setup.ports[stripe % setup.ports.size()];
         if (const auto added = add(sockets, options, reactor); !added) return added.error();
@@ -41,6 +45,8 @@ Result<Sockets> open_client(const Setup& setup, io::Reactor& reactor) {
 }
 
 Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor) {
+    auto intake = io::make_intake();
+    if (!intake) return intake.error();
     Sockets sockets;
     const std::uint32_t range = setup.last_port - setup.first_port + 1u;
     // Where transfers begin their search at different places, they do not all try the same ports.
@@ -48,8 +54,10 @@ Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor) {
         static_cast<std::uint32_t>(setup.transfer * setup.terms.stripes % range);
     Error last;
     for (std::uint32_t i = 0; i < range && sockets.list.size() < setup.terms.stripes; ++i) {
-        io::UdpOptions options{
-            .bind_to = setup.local, .connect_to = {}, .buffer_bytes = setup.socket_buffer};
+        io::UdpOptions options{.bind_to = setup.local,
+                               .connect_to = {},
+                               .buffer_bytes = setup.socket_buffer,
+                               .intake = *intake};
         options.bind_to.port = static_cast<std::uint16_t>(setup.first_port + (start + i) % range);
         if (const auto added = add(sockets, options, reactor); !added) last = added.error();
     }

@@ -21,8 +21,7 @@ enum class SendOutcome {
 };
 
 struct Arrival {
-    ByteSpan
-        bytes;  // one datagram; valid, and the receiver's to scribble on, until the next receive()
+    ByteSpan bytes;  // one datagram, the receiver's to scribble on
     Address from;
     Time at{};  // when it reached the host, which may be before anybody took it
 };
@@ -38,8 +37,9 @@ class DatagramSocket {
     virtual SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
                              const Address& to) = 0;
 
-    // Takes what has arrived, up to out.size() datagrams. 0 when there is nothing now.
-    virtual std::size_t receive(std::span<Arrival> out) = 0;
+    // Takes some of what has arrived: nothing when there is nothing now. It is valid until the next
+    // receive(), of this socket or of any other of the engine.
+    virtual std::span<Arrival> receive() = 0;
 
     // Datagrams that the kernel threw away because the receive buffer was full, since the start.
     virtual std::uint64_t dropped() const = 0;

@@ -19,6 +19,7 @@ struct SealJob {
     ByteView text;                // straight from the block
     ByteView trailer;             // appended to the text: a leaf digest, or empty
     bool apart = false;           // the text is not copied: trailer and tag follow the header
+    bool bare = false;            // the tag need not cover text and trailer
 };
 
 struct OpenJob {
@@ -26,13 +27,15 @@ struct OpenJob {
     ByteView packet;            // header, text, tag
     std::byte* text = nullptr;  // where the text goes; must not overlap `packet`
     bool ok = false;            // answer; when false, what `text` points at is undefined
+    bool bare = false;          // as it was sealed
 };
 
 class PacketCipher {
   public:
     virtual ~PacketCipher() = default;
     virtual std::size_t tag_bytes() const = 0;  // 16, or 8 in clear
-    // Whether a job may be `apart`, since the text leaves as it lies in the block.
+    // Whether a job may be `apart` and `bare`, since the text leaves as it lies in the block. Else
+    // neither is looked at.
     virtual bool leaves_text() const { return false; }
     virtual void seal(std::span<const SealJob> jobs) = 0;
     virtual void open(std::span<OpenJob> jobs) = 0;

@@ -23,7 +23,9 @@ enum class PacketType : std::uint8_t {
     probe = 6,
 };
 
-constexpr std::uint8_t kLeafEnd = 1;  // flag: the text ends with a leaf's digest
+// Flags.
+constexpr std::uint8_t kLeafEnd = 1;  // the text ends with a leaf's digest
+constexpr std::uint8_t kBare = 2;     // in clear the tag covers the header alone
 
 struct Header {
     PacketType type = PacketType::data;

@@ -7,9 +7,10 @@ using namespace lambda;
 using namespace lambda::simulation;
 using namespace std::chrono_literals;
 
-TEST_CASE("a burst that waits keeps its bytes, whatever becomes of the blocks") {
+TEST_CASE("a burst that waits keeps its bytes, whatever becomes of the blocks and of its room") {
     const auto cipher = std::move(io::make_packet_cipher({.protection = 2, .secret = {}}).value());
-    engine::Burst burst(cipher->leaves_text());
+    std::vector<std::byte> room(engine::Burst::kMaxBytes);
+    engine::Burst burst(cipher->leaves_text(), room.data());
     const auto content = random_bytes(3 * 9000, seed());
     const auto digest = random_bytes(16, seed());
     std::vector<std::byte> block = content;
@@ -35,6 +36,7 @@ TEST_CASE("a burst that waits keeps its bytes, whatever becomes of the blocks") 
     REQUIRE(std::equal(content.begin(), content.begin() + 9000, before.begin() + 16));
     burst.keep();
     std::fill(block.begin(), block.end(), std::byte{0});
+    std::fill(room.begin(), room.end(), std::byte{0});
     CHECK(burst.parts().size() == 1);
     CHECK(joined() == before);
     burst.keep();
@@ -123,4 +125,19 @@ TEST_CASE("a first hop that is too narrow for any path ends a transfer at once, 
     // The user may choose packets that fit.
     given.terms.payload = 900;
     One(given).expect_identical();
+}
+
+TEST_CASE("in clear a long text is left to its leaf's digest until one was wrong") {
+    Options given = options();
+    given.terms.protection = session::Protection::clear;
+    given.forward.delay = 1ms;
+    given.forward.flip = 0.02;
+    One one(given, 100 * kMiB);
+    one.expect_identical();
+    const auto& got = one.run.receiver->outcome();
+    CHECK(one.run.options.forward.counters.flipped > 20);
+    CHECK(got.leaves_again >= 1);
+    CHECK(got.leaves_again <= 4);  // of what was under way when the first was found
+    CHECK(got.refused_packets + got.leaves_again >= one.run.options.forward.counters.flipped / 2);
+    CHECK(one.run.sender->outcome().leaves_again == got.leaves_again);
 }

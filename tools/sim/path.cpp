@@ -142,21 +142,22 @@ void VirtualSocket::overflow() {
     inbox_.erase(first, at);
 }
 
-std::size_t VirtualSocket::receive(std::span<ports::Arrival> out) {
+std::span<ports::Arrival> VirtualSocket::receive() {
     for (auto& bytes : taken_) {
         if (spare_.size() < kSpareBuffers) spare_.push_back(std::move(bytes));
     }
     taken_.clear();
-    taken_.reserve(out.size());
+    taken_.reserve(arrivals_.size());
     if (overflows) overflow();
     const Duration clock_ahead = owner_.now() - world_.now();
     std::size_t count = 0;
-    while (count < out.size() && !inbox_.empty() && inbox_.front().due <= world_.now()) {
+    while (count < arrivals_.size() && !inbox_.empty() && inbox_.front().due <= world_.now()) {
         taken_.push_back(std::move(inbox_.front().bytes));
-        out[count++] = {taken_.back(), inbox_.front().from, inbox_.front().stamp + clock_ahead};
+        arrivals_[count++] = {taken_.back(), inbox_.front().from,
+                              inbox_.front().stamp + clock_ahead};
         inbox_.pop_front();
     }
-    return count;
+    return std::span(arrivals_).first(count);
 }
 
 }  // namespace lambda::simulation

@@ -52,7 +52,7 @@ class VirtualSocket final : public ports::DatagramSocket {
 
     ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
                             const Address& to) override;
-    std::size_t receive(std::span<ports::Arrival> out) override;
+    std::span<ports::Arrival> receive() override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return buffer_bytes; }
     std::size_t largest_datagram(const Address&) override { return path_.first_hop; }
@@ -93,6 +93,7 @@ class VirtualSocket final : public ports::DatagramSocket {
     std::deque<Datagram> inbox_;  // by time of arrival
     bool segments_told_ = false;  // that it does not
     std::vector<std::byte> burst_;
+    std::vector<ports::Arrival> arrivals_{64};
     std::vector<std::vector<std::byte>> taken_;
     std::vector<std::vector<std::byte>> spare_;
     Time last_due_{};

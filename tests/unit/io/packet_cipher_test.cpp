@@ -135,6 +135,37 @@ TEST_CASE("packet cipher: a text that stays where it is makes the same packet") 
     CHECK(packet == whole);
 }
 
+TEST_CASE("packet cipher: a bare packet is checked by its header and number alone, in clear only") {
+    const int protection = GENERATE(0, 1, 2);
+    CAPTURE(protection);
+    std::mt19937 random(6);
+    auto sealer = make(spec_of(protection, 0));
+    auto opener = make(spec_of(protection, 0));
+    const auto header = random_bytes(kHeader, random);
+    const auto text = random_bytes(300, random);
+    std::vector<std::byte> packet(kHeader + text.size() + sealer->tag_bytes());
+    std::copy(header.begin(), header.end(), packet.begin());
+    const ports::SealJob seal_job{
+        .number = 9, .packet = packet.data(), .text = text, .trailer = {}, .bare = true};
+    sealer->seal({&seal_job, 1});
+    std::vector<std::byte> opened(text.size());
+    const auto opens = [&](std::uint64_t number, ByteView bytes) {
+        ports::OpenJob job{number, bytes, opened.data(), false, true};
+        opener->open({&job, 1});
+        return job.ok;
+    };
+    REQUIRE(opens(9, packet));
+    CHECK(opened == text);
+    CHECK_FALSE(opens(10, packet));
+    for (std::size_t i = 0; i < packet.size(); ++i) {
+        auto damaged = packet;
+        damaged[i] ^= std::byte{4};
+        const bool in_text = i >= kHeader && i < kHeader + text.size();
+        CHECK(opens(9, damaged) == (protection == 2 && in_text));
+    }
+    if (protection == 2) CHECK_FALSE(open(*opener, 9, packet).ok);  // as one that covers its text
+}
+
 TEST_CASE("packet cipher: a flipped bit in any byte is refused, and so is any cut") {
     const int protection = GENERATE(0, 1, 2);
     const int cipher = GENERATE(0, 1);
