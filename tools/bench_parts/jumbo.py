@@ -31,7 +31,7 @@ def main(words):
     parser = small_bench("jumbo", __doc__)
     parser.add_argument("--rtt", type=milliseconds, default="1ms")
     parser.add_argument("--mtu", type=int, default=9000)
-    parser.add_argument("--size", type=size, default="1GiB")
+    parser.add_argument("--size", type=size, default="4GiB")
     parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--stripes", type=positive, default=4)
     parser.add_argument("--seconds", type=float, default=3, help="of raw UDP (3)")

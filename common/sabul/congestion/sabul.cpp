@@ -288,6 +288,9 @@ void Sabul::step(Time now) {
     // Beside rivals it is what we get, whatever the queue says: we go on from there without them.
     if (contending) rate = contest_ ? contest_->terms().rate : rate_;
     set_rate(now, rate);
+    if (!contending && !contest_ &&
+        start_.take_up(now, round(), rate_, e > 0 && excess <= 0 && queue_ < target))
+        return;
     probe_loss(now);
     expire_base(now);
     doubt_base(now);

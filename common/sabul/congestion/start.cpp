@@ -24,22 +24,47 @@ constexpr int kFullAcks = 2;
 constexpr double kFamiliar = 0.9;
 constexpr double kBeyond = 0.05;
 constexpr double kTried = 0.99;
+// A host that stands still can end it far below what the path carries; growth from there takes
+// seconds on a long path. Later it may be others who took the rest, and empty the queue at times.
+constexpr double kFarBelow = 0.8;
+constexpr int kCalmRounds = 3;
+constexpr int kSoonRounds = 10;
 
 }  // namespace
 
 Start::Start(const LawSettings& settings)
     : competes_(settings.competes),
       gain_(settings.competes ? kGain : kYieldingGain),
-      familiar_(kFamiliar * settings.known.bytes_per_second()),
-      beyond_(kBeyond) {}
+      known_(settings.known.bytes_per_second()),
+      may_take_up_(settings.competes) {
+    begin();
+}
 
-void Start::again() {
-    familiar_ = proven_ = 0;
-    best_round_ = 0;
+void Start::begin() {
+    familiar_ = kFamiliar * known_;
+    beyond_ = kBeyond;
+    proven_ = best_round_ = 0;
     flat_rounds_ = full_acks_ = 0;
     round_end_ = Time{};
-    queued_since_ = kNever;
+    queued_since_ = calm_since_ = kNever;
+    ended_ = Time{};
     over_ = false;
+}
+
+void Start::again() {
+    known_ = 0;
+    begin();
+}
+
+bool Start::take_up(Time now, Duration round, double rate, bool calm) {
+    if (ended_ == Time{}) ended_ = now;
+    may_take_up_ = may_take_up_ && now - ended_ < kSoonRounds * round;
+    if (!may_take_up_ || rate >= kFarBelow * known_) return false;
+    calm_since_ = calm ? std::min(calm_since_, now) : kNever;
+    if (!calm || now - calm_since_ < kCalmRounds * round) return false;
+    may_take_up_ = false;
+    begin();
+    return true;
 }
 
 double Start::next(const Sight& sight) {

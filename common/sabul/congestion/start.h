@@ -35,14 +35,20 @@ class Start {
     bool over() const { return over_; }
     // What the path carried long ago says no more of it than what it carried before a silence.
     void again();
+    // After it was over, at each step: whether a path that is known for far more has been calm,
+    // that is without a queue or a loss, for so long so soon that it is tried once more. True: it
+    // is not over any more.
+    bool take_up(Time now, Duration round, double rate, bool calm);
 
   private:
     double bound() const;
     void go_beyond(const Passed& passed);
     void end_round(const Sight& sight, double delivered);
+    void begin();
 
     bool competes_;
     double gain_;
+    double known_;       // bytes a second that the path carried lately; 0: not known
     double familiar_;    // bytes a second that may be tried; 0: any
     double beyond_;      // the next step beyond that
     double proven_ = 0;  // that got through on a known path, at best
@@ -52,6 +58,9 @@ class Start {
     Time round_end_{};
     Time queued_since_ = kNever;  // without a break
     bool over_ = false;
+    bool may_take_up_;
+    Time ended_{};  // as take_up() knows it
+    Time calm_since_ = kNever;
 };
 
 }  // namespace lambda::sabul
