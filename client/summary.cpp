@@ -50,7 +50,8 @@ std::string moved_line(const Summary& summary) {
                 rate_of(o.bytes, o.transfer_seconds);
     std::string line = counted(o.files, "file") + " done, " + format_size(o.bytes) + time + rates +
                        "; " + std::to_string(o.verified) + " verified";
-    if (o.sent_packets > 0) {
+    // Where no file moved, packets are those that looked for the path.
+    if (o.sent_packets > 0 && (o.bytes > 0 || o.lost_packets > 0)) {
         line += ", " + std::to_string(o.lost_packets) + " of " + std::to_string(o.sent_packets) +
                 " packets lost";
     }

@@ -42,6 +42,11 @@ TEST_CASE("the end says what moved, and what was there already") {
     CHECK(summary_lines(summary) ==
           std::vector<std::string>{"1 file done, 0 B moved in 0.00 s; 0 verified",
                                    "1 file stood there already, 0 B; 2 deleted"});
+    summary.outcome.sent_packets = 4;
+    CHECK(summary_lines(summary)[0] == "1 file done, 0 B moved in 0.00 s; 0 verified");
+    summary.outcome.lost_packets = 1;
+    CHECK(summary_lines(summary)[0] ==
+          "1 file done, 0 B moved in 0.00 s; 0 verified, 1 of 4 packets lost");
     summary.outcome.deleted = 0;
     CHECK(summary_lines(summary).back() == "1 file stood there already, 0 B");
     summary.outcome.mended = 1;
