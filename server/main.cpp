@@ -63,6 +63,14 @@ Result<void> check_accounts(const CommandLine& line, const config::ServerSetting
     return {};
 }
 
+// What it means that the certificate ended; empty while it holds.
+Result<std::string> end_of(const std::string& certificate) {
+    Result<std::string> day = io::certificate_end(certificate);
+    if (!day || day->empty()) return day;
+    return certificate + ": the certificate ended on " + *day +
+           "; clients that check it by an authority refuse it";
+}
+
 int serve(const CommandLine& line) {
     Result<config::ServerSettings> settings = server::settings_of(line);
     if (!settings) return fail(settings.error());
@@ -80,6 +88,9 @@ int serve(const CommandLine& line) {
     server::Server& running = **made;
     const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
     if (!key) return fail(key.error());
+    const Result<std::string> ended = end_of(certificate);
+    if (!ended) return fail(ended.error());
+    if (!ended->empty()) io::log_warning(*ended);
     running.watch_signals([&] { reload(running, line, *accounts); });
     std::cout << "key " << *key << "\n";
     for (const Address& address : running.addresses()) {
@@ -103,12 +114,9 @@ int check_config(const CommandLine& line) {
         const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
         if (!key) return fail(key.error());
         std::cout << "key " << *key << "\n";
-        const Result<std::string> end = io::certificate_end(certificate);
-        if (!end) return fail(end.error());
-        if (!end->empty()) {
-            std::cerr << "lambda-ftpd: warning: " << certificate << ": the certificate ended on "
-                      << *end << "; clients that check it by an authority refuse it\n";
-        }
+        const Result<std::string> ended = end_of(certificate);
+        if (!ended) return fail(ended.error());
+        if (!ended->empty()) std::cerr << "lambda-ftpd: warning: " << *ended << "\n";
     }
     std::cout << "the settings are good; accounts: " << accounts->size() << "\n";
     return 0;

@@ -106,6 +106,10 @@ class Life(Case):
                 code, said, _ = self.check_config(f"certificate: {certificate}\nkey: {key}\n")
                 self.assertEqual(code, DONE, said)
                 self.assertEqual(f"{certificate}: the certificate ended on" in said, ended, said)
+                server = self.server(settings={"certificate": certificate, "key": key})
+                server.kill()
+                said = server.stderr
+                self.assertEqual(f"{certificate}: the certificate ended on" in said, ended, said)
 
     def test_authorities_that_are_not_there_are_named_with_the_cause(self):
         server = self.server()
