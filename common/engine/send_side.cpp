@@ -149,23 +149,24 @@ bool SendSide::send_some() {
     return idle < stripes_.size();
 }
 
-// On paths that hold less than the receiver's socket, and are fast enough for it, one stripe after
-// the other has a whole block: what is under way is one stripe's then, and one tells what became of
-// it. Few blocks are in hand at either end, which the processors' caches hold. Slower, a law that
-// measures over some SYNs would see stripes that stand still.
+// On paths that hold less than the receiver's socket all stripes share one socket's worth
+// (buffer_room). Where such paths are fast enough, one stripe after the other has a whole block:
+// what is under way is one stripe's then, and one tells what became of it. Few blocks are in hand
+// at either end, which the processors' caches hold. Slower, a law that measures over some SYNs
+// would see stripes that stand still.
 void SendSide::count_open() {
     const Duration syn = setup_.terms.syn;
     open_all_ = open_heard_ = 0;
-    bool all_short = true;
+    short_paths_ = true;
     for (const auto& stripe : stripes_) {
         open_all_ += stripe->flow.open_bytes();
         if (!may_send(*stripe) || !heard(*stripe)) continue;
         open_heard_ += stripe->flow.open_bytes();
-        all_short = all_short && stripe->flow.rtt().known() && stripe->short_path(syn);
+        short_paths_ = short_paths_ && stripe->flow.rtt().known() && stripe->short_path(syn);
     }
     const BitRate rate = rate_.rate();
     block_by_block_ =
-        rate_.shared_window() && all_short && rate.bits_per_second > 0 &&
+        rate_.shared_window() && short_paths_ && rate.bits_per_second > 0 &&
         rate.time_for(static_cast<double>(stripes_.size() * setup_.terms.block)) <= 2 * syn;
 }
 
@@ -196,13 +197,13 @@ std::size_t SendSide::room(const SendStripe& stripe) const {
     return buffer_room(stripe);
 }
 
-// Block by block no more than one socket's worth, whatever the stripes: more is not faster, and
-// leaves the processor's cache before it is read. A silent stripe has no part in it.
+// No more than one socket's worth, whatever the stripes: more is not faster, and leaves the
+// processor's cache before it is read. A silent stripe has no part in it.
 std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     if (!stripe.short_path(setup_.terms.syn)) return SIZE_MAX;
     const std::size_t open = stripe.flow.open_bytes(), limit = stripe.buffer_limit();
     if (open >= limit) return 0;
-    if (!block_by_block_) return limit - open;
+    if (!rate_.shared_window() || !short_paths_) return limit - open;
     const auto under_way = static_cast<std::size_t>(rate_.rate().bytes_per_second() *
                                                     seconds(stripe.flow.rtt().minimum()));
     const std::size_t most =

@@ -42,3 +42,27 @@ TEST_CASE("a short path: no stripe of many waits for its SYN") {
 TEST_CASE("a short path: a burst that a full socket left behind holds up no other") {
     CHECK(move(8, 0.3).seconds < 2 * move(1, 0.3).seconds);
 }
+
+TEST_CASE(
+    "a short path that stands still has one socket's worth under way, also where it is slow") {
+    Options given = options();
+    given.terms.stripes = 16;
+    given.terms.initial_rate = BitRate{4e9};
+    given.terms.highest_rate = BitRate{4e9};
+    given.forward.delay = given.backward.delay = 50us;
+    given.feedback_delay = 50us;
+    given.buffer_bytes = kMiB;
+    given.slots = 64;
+    const Pauses pauses(Time(3600s), 10s, 50ms, 35ms, seed());
+    given.forward.pauses = &pauses;
+    One one(given, 256 * kMiB);
+    one.expect_identical();
+    unsigned touched = 0;
+    for (std::uint32_t slot = 0; slot < one.run.source.slot_count(); ++slot) {
+        const ByteSpan bytes = one.run.source.slot(slot);
+        touched +=
+            std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; });
+    }
+    // A block for each stripe, and some that are read ahead.
+    CHECK(touched <= 40);
+}
