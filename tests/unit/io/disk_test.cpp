@@ -137,7 +137,7 @@ TEST_CASE("disk: pieces at odd places touch nothing beside them") {
 
 TEST_CASE("disk: holes are found in whole grains and kept") {
     const bool uring = GENERATE(true, false);
-    const Folder folder;
+    const Folder folder(folder_root());
     Harness disk(uring);
     const std::string path = folder / "sparse";
     {
