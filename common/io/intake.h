@@ -24,7 +24,6 @@ class Intake {
 
     // Ready for the next call of the kernel: what was there is gone.
     std::span<mmsghdr> clear();
-    const mmsghdr& message(std::size_t index) const { return messages_[index]; }
     mmsghdr& message(std::size_t index) { return messages_[index]; }
     // A message that was filled: datagrams of `segment_bytes`, the last as long as what is left; 0:
     // it is one. Of more than kMostSegments, which no kernel coalesces, the rest is lost.

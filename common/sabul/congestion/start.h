@@ -48,10 +48,10 @@ class Start {
 
     bool competes_;
     double gain_;
-    double known_;       // bytes a second that the path carried lately; 0: not known
-    double familiar_;    // bytes a second that may be tried; 0: any
-    double beyond_;      // the next step beyond that
-    double proven_ = 0;  // that got through on a known path, at best
+    double known_;         // bytes a second that the path carried lately; 0: not known
+    double familiar_ = 0;  // bytes a second that may be tried; 0: any
+    double beyond_ = 0;    // the next step beyond that
+    double proven_ = 0;    // that got through on a known path, at best
     double best_round_ = 0;
     int flat_rounds_ = 0;
     int full_acks_ = 0;
