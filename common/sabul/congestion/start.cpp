@@ -24,6 +24,8 @@ constexpr int kFullAcks = 2;
 constexpr double kFamiliar = 0.9;
 constexpr double kBeyond = 0.05;
 constexpr double kTried = 0.99;
+// A queue is believed for this part of a round where what is known was tried, else for a whole one.
+constexpr int kSoonBelieved = 4;
 // A host that stands still can end it far below what the path carries; growth from there takes
 // seconds on a long path. Later it may be others who took the rest, and empty the queue at times.
 constexpr double kFarBelow = 0.8;
@@ -87,8 +89,10 @@ double Start::next(const Sight& sight) {
         go_beyond(passed);
     }
     const double few = competes_ ? seconds(sight.rtt) / 8 : 0;
+    const bool tried = passed.left >= kTried * kFamiliar * known_;
+    const Duration doubt = tried ? sight.round / kSoonBelieved : sight.round;
     const bool stands = sight.queue > std::max(few, 2 * target_delay(passed.delivered)) ||
-                        (familiar_ > 0 && queues && sight.now - queued_since_ > sight.round);
+                        (familiar_ > 0 && queues && sight.now - queued_since_ > doubt);
     full_acks_ = stands ? full_acks_ + 1 : 0;
     end_round(sight, delivered);
     over_ = full_acks_ >= kFullAcks || sight.loss > kLoss || flat_rounds_ >= kFlatRounds;

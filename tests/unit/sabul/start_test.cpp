@@ -42,6 +42,15 @@ struct Path {
         sent.assign(5, at);
         while (!start.over()) round(0.05);
     }
+    // Full at this rate, with a queue too short for a path that is not known.
+    Duration time_to_end(double at) {
+        carries = rate = at;
+        sent.assign(5, at);
+        const Time before = now;
+        for (int i = 0; i < 4 && !start.over(); ++i) round(0.005);
+        REQUIRE(start.over());
+        return now - before;
+    }
     bool takes_up_within(int rounds, bool calm = true) {
         for (int i = 0; i < 4 * rounds; ++i) {
             now += kRound / 4;
@@ -83,6 +92,13 @@ TEST_CASE("start: of a path that is not known it goes up by its gain, for whatev
     CHECK(path.round() == Approx(24e6));
     path.round();
     CHECK(path.round() > 100e6);
+}
+
+TEST_CASE(
+    "start: a short queue ends it soon where a known path is full, after a round below that") {
+    Path full(kKnown), below(kKnown);
+    CHECK(full.time_to_end(0.9 * kKnown) <= kRound);
+    CHECK(below.time_to_end(0.8 * kKnown) > kRound);
 }
 
 TEST_CASE("start: it is taken up once where it ended far below what the path is known for") {
