@@ -32,7 +32,7 @@ struct OpenFile {
     std::string path;        // as it was asked for
     bool follow = true;      // source: links at the end of it
     Descriptor plain;        // through the page cache
-    Descriptor direct;       // O_DIRECT on the same file, where it pays
+    Descriptor direct;       // O_DIRECT on the same file; not where that is no gain
     bool in_memory = false;  // source: its file system is one of memory
     std::uint64_t size = 0;  // of a source when it was opened, of a target as it was announced
     // Of a range: the file's bytes that are meant, whose first is the transfer's byte 0. `size` is

@@ -8,6 +8,7 @@
 
 #include "common/io/attributes.h"
 #include "common/io/open_file.h"
+#include "common/io/page_cache.h"
 #include "common/io/virtual_file.h"
 
 namespace lambda::io {
@@ -211,7 +212,7 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     // Memory looks for its holes page by page, 6 ms for each GB: not where no page is missing.
     const bool solid = source.file->in_memory && status.st_blocks * kStatBlock >= status.st_size;
     source.data = solid ? std::vector{Range{0, bytes.length()}} : data_ranges(fd, bytes, grain);
-    if (bytes.length() >= kDirectSource && !source.file->in_memory) {
+    if (bytes.length() >= kDirectSource && !source.file->in_memory && !mostly_cached(fd, bytes)) {
         source.file->direct = open_direct(root, path, flags, status);
     }
     if (!source.file->direct) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);

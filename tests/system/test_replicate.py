@@ -168,12 +168,13 @@ class Replicate(Jobs):
 
     def test_what_is_done_before_a_cut_is_known(self):
         """Also of a file that came out of its turn, below a directory."""
-        self.file_with(os.path.join(self.source, "large"), self.random.randbytes(8 * MIB))
+        # More than is read of it before the others are known.
+        self.file_with(os.path.join(self.source, "large"), self.random.randbytes(64 * MIB))
         os.mkdir(os.path.join(self.source, "z"))
         for i in range(3):
             self.file_with(os.path.join(self.source, "z", str(i)), b"x")
         server = self.server()
-        job = self.job([server.url("copy")], rate_limit="10Mbit/s")
+        job = self.job([server.url("copy")], rate_limit="100Mbit/s")
         run = self.start("replicate", job)
         wait_for(lambda: "under way: 3 of 4 files" in self.replicate(job, "status", json=False).stdout, "three files",
                  alive=run.running)
@@ -182,7 +183,7 @@ class Replicate(Jobs):
         summary = json.loads(run.stdout.splitlines()[-1])
         self.assertEqual(summary["files"], 3, run.stdout)
         status = self.replicate(job, "status", json=False).stdout
-        self.assertIn("moved 3 files, 3 B; to move 1 file, 8.00 MiB", status)
+        self.assertIn("moved 3 files, 3 B; to move 1 file, 64.00 MiB", status)
 
     def test_a_plan_tells_of_a_destination_that_is_down(self):
         self.files(1, KIB)
