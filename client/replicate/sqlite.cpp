@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
@@ -105,10 +106,22 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
                                      nullptr, nullptr, nullptr) != SQLITE_OK)
         return database->error("cannot open the job's state");
     ::sqlite3_busy_timeout(handle, kBusy_ms);
-    const auto set = database->execute(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+    if (const auto set = database->write_ahead(); !set) return set.error();
+    const auto set = database->execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
     if (!set) return set.error();
     return database;
+}
+
+// SQLite itself does not wait for who opens a fresh file at the same moment.
+Result<void> SqliteDatabase::write_ahead() {
+    int waited_ms = 0;
+    while (true) {
+        const int problem =
+            ::sqlite3_exec(handle_.get(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+        if (problem == SQLITE_OK) return {};
+        if ((problem & 0xff) != SQLITE_BUSY || waited_ms >= kBusy_ms) return error(kCannot);
+        waited_ms += std::max(1, ::sqlite3_sleep(5));
+    }
 }
 
 const Dialect& SqliteDatabase::dialect() const {

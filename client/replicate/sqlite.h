@@ -48,6 +48,7 @@ class SqliteDatabase final : public Database {
 
     SqliteDatabase(std::string file, Clock clock)
         : file_(std::move(file)), clock_(std::move(clock)) {}
+    Result<void> write_ahead();
     Result<Prepared> prepare(std::string_view sql) const;
     Result<void> step_through(sqlite3_stmt* statement, const Values& values, const Each& each,
                               std::size_t& rows) const;

@@ -206,6 +206,26 @@ TEST_CASE("the state's files are their user's alone, whatever the umask") {
           std::set<std::string>{"state.db", "state.db-shm", "state.db-wal", "state.db.lock"});
 }
 
+TEST_CASE("who opens a state while another makes it waits for him") {
+    const Scratch scratch;
+    constexpr int kRounds = 40, kOpeners = 4;
+    for (int round = 0; round < kRounds; ++round) {
+        const std::string name = scratch / ("state-" + std::to_string(round) + ".db");
+        std::barrier together(kOpeners);
+        std::vector<Result<std::unique_ptr<SqliteDatabase>>> opened;
+        for (int i = 0; i < kOpeners; ++i) opened.emplace_back(Error{});
+        {
+            std::vector<std::jthread> openers;
+            for (auto& each : opened)
+                openers.emplace_back([&] {
+                    together.arrive_and_wait();
+                    each = SqliteDatabase::open(name);
+                });
+        }
+        for (auto& each : opened) good(std::move(each));
+    }
+}
+
 TEST_CASE("what is no state is refused") {
     const Scratch scratch;
     const std::string text = scratch.write("text", std::string(4096, 'x'));
