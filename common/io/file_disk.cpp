@@ -314,13 +314,16 @@ std::span<DiskEvent> FileDisk::poll() {
     names_taken_.clear();
     std::swap(events_, ready_);
     ready_.clear();
-    ready_unsaid_ = false;
+    ready_unsaid_ = read_here_ = false;
     return events_;
 }
 
 bool FileDisk::begin(const Request& wanted) {
     LAMBDA_ASSERT(wanted.wanted > 0 && wanted.at + wanted.wanted <= slots_.block_bytes());
     if (free_requests_.empty()) return false;
+    const bool here = reads_here(wanted);
+    if (here && read_here_) return false;
+    read_here_ = read_here_ || here;
     const std::uint32_t index = free_requests_.back();
     free_requests_.pop_back();
     requests_[index] = wanted;
@@ -334,12 +337,17 @@ void FileDisk::step(std::uint32_t index) {
     Request& request = requests_[index];
     aim(request);
     if (request.writing || !entry(request.file).file->in_memory) return start(index);
-    if ((overloaded_ ? overloaded_() : load_.overloaded()) && has_reader())
-        return post_step(*reader_, index);
+    if (!reads_here(request)) return post_step(*reader_, index);
     const ssize_t got =
         ::pread(request.fd, request.memory, request.length, static_cast<off_t>(request.position));
     ready_unsaid_ = true;
     finish(index, got < 0 ? -errno : got);
+}
+
+// What lies in memory is copied by this thread, unless that has too much to do.
+bool FileDisk::reads_here(const Request& request) {
+    if (request.writing || !entry(request.file).file->in_memory) return false;
+    return !(overloaded_ ? overloaded_() : load_.overloaded()) || !has_reader();
 }
 
 bool FileDisk::has_reader() {

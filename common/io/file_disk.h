@@ -122,6 +122,7 @@ class FileDisk : public ports::Disk {
     // too much to do.
     void step(std::uint32_t index);
     void aim(Request& request);
+    bool reads_here(const Request& request);
     bool has_reader();
     Entry& entry(ports::DiskFile file);
     void put_away(ports::DiskFile file);
@@ -151,6 +152,7 @@ class FileDisk : public ports::Disk {
     std::vector<ports::DiskEvent> ready_;   // for the next poll()
     std::vector<ports::DiskEvent> events_;  // of the last poll()
     bool ready_unsaid_ = false;             // the reactor must not sleep over ready_
+    bool read_here_ = false;  // by this thread, since poll(): the next waits until that was used
 
     // Sums over every hand-over to the machine, for the mean depth of the queue.
     std::uint64_t hand_overs_ = 0;

@@ -134,8 +134,8 @@ class Disk {
 
     // A regular file to read. `grain` is the leaf size, to which holes are rounded inwards.
     virtual void open_source(DiskTag tag, const SourceFile& file, std::uint64_t grain) = 0;
-    // Reads [offset, offset+bytes) of the file to `at` in the slot. False: the queue is full, try
-    // later.
+    // Reads [offset, offset+bytes) of the file to `at` in the slot. False: the queue is full,
+    // or what was copied from memory last was not polled yet; try later.
     virtual bool read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
                       std::size_t at, std::size_t bytes) = 0;
     // A second look at size, mtime and ctime, on the open file.

@@ -53,8 +53,29 @@ std::string to_hex(const Digest& digest) {
     return text;
 }
 
-void FileDigest::Free::operator()(XXH3_state_s* state) const {
+void FreeXxh3::operator()(XXH3_state_s* state) const {
     XXH3_freeState(state);
+}
+
+void LeafDigest::extend(ByteView block, std::uint32_t first, std::uint32_t last) {
+    const std::uint32_t from = reached(first);
+    LAMBDA_ASSERT(last >= from && last - first <= kLeafBytes);
+    if (state_ == nullptr) {
+        state_.reset(XXH3_createState());
+        LAMBDA_ASSERT(state_ != nullptr);
+    }
+    if (from == first) XXH3_128bits_reset(state_.get());
+    XXH3_128bits_update(state_.get(), block.data() + from, last - from);
+    first_ = first;
+    next_ = last;
+}
+
+Digest LeafDigest::finish(ByteView block, std::uint32_t first, std::uint32_t last) {
+    const std::uint32_t from = reached(first);
+    if (from == first || from > last) return leaf_digest(block.subspan(first, last - first));
+    extend(block, first, last);
+    forget();
+    return canonical(XXH3_128bits_digest(state_.get()));
 }
 
 FileDigest::FileDigest(std::uint64_t size, bool strong) : size_(size) {

@@ -39,6 +39,33 @@ Digest zero_leaf_digest(std::uint64_t bytes);
 Sha256 zero_leaf_sha256(std::uint64_t bytes);
 std::string to_hex(const Digest& digest);
 
+struct FreeXxh3 {
+    void operator()(XXH3_state_s* state) const;
+};
+
+// The digest of one leaf in a block of memory, taken as its bytes come, while they lie in the
+// processor's cache: a whole leaf is more than its second level holds. What did not come in order
+// is read once all of the leaf is there.
+class LeafDigest {
+  public:
+    // Fewer bytes are left until more come: each step costs.
+    static constexpr std::uint32_t kStep = 64 * 1024;
+
+    // Where in the block what is digested of the leaf at `first` ends.
+    std::uint32_t reached(std::uint32_t first) const { return first == first_ ? next_ : first; }
+    // All of the leaf at `first` is there up to `last`, and stays what it is. The leaf that was
+    // digested before is forgotten.
+    void extend(ByteView block, std::uint32_t first, std::uint32_t last);
+    // Of the leaf [first, last), all of which is there.
+    Digest finish(ByteView block, std::uint32_t first, std::uint32_t last);
+    // What was there is not any more.
+    void forget() { next_ = first_; }
+
+  private:
+    std::uint32_t first_ = 0, next_ = 0;  // nothing digested: equal
+    std::unique_ptr<XXH3_state_s, FreeXxh3> state_;
+};
+
 class FileDigest {
   public:
     // `strong`: by SHA-256 too.
@@ -79,10 +106,8 @@ class FileDigest {
     std::array<std::byte, 32> begun_;
     std::size_t begun_bytes_ = 0;
     std::map<std::uint64_t, Waiting> waiting_;
-    struct Free {
-        void operator()(XXH3_state_s* state) const;
-    };
-    std::unique_ptr<XXH3_state_s, Free> state_;  // from the second leaf on: of all, the first too
+    std::unique_ptr<XXH3_state_s, FreeXxh3>
+        state_;  // from the second leaf on: of all, the first too
     std::optional<Sha256State> strong_;
 };
 

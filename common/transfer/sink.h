@@ -164,6 +164,7 @@ class Sink {
         std::uint32_t slot = 0;
         IntervalSet received;                         // in the block
         std::map<std::uint32_t, Digest> digests;      // by where the leaf ends in the block
+        LeafDigest digest;                            // of the leaf that is coming
         std::map<std::uint32_t, unsigned> asked;      // again, likewise
         std::optional<std::vector<Extent>> expected;  // once described; of files that live
         std::uint64_t expected_bytes = 0;
@@ -194,6 +195,7 @@ class Sink {
     void evaluate(std::uint64_t index);
     void evaluate_all();
     void complete(std::uint64_t index, Block& block);
+    void digest_ahead(Block& block, std::uint32_t last);
     bool leaves_agree(Block& block);
     void issue_writes();
     void finish_block(std::uint64_t index);

@@ -62,7 +62,22 @@ void Sink::accept(std::uint64_t place, ByteView bytes, const Digest* digest) {
     }
     totals_.bytes_received += block.received.insert({at, last});
     if (digest != nullptr) block.digests.emplace(last, *digest);
+    digest_ahead(block, last);
     if (!block.expected || block.received.count() >= block.expected_bytes) evaluate(index);
+}
+
+// Of one large file's block: what came last lies in the processor's cache. Of small files each is a
+// leaf, which is digested with its block.
+void Sink::digest_ahead(Block& block, std::uint32_t last) {
+    if (!block.expected || block.expected->size() != 1 || block.expected->front().at != 0) return;
+    const auto leaf = static_cast<std::uint32_t>((last - 1) / kLeafBytes * kLeafBytes);
+    const std::uint32_t from = block.digest.reached(leaf);
+    if (last < from + LeafDigest::kStep) return;
+    const Range rest{from, leaf + kLeafBytes};
+    const auto gap = block.received.first_gap(rest);
+    const auto reached = static_cast<std::uint32_t>(gap ? gap->first : rest.last);
+    if (reached >= from + LeafDigest::kStep)
+        block.digest.extend(disk_.slot(block.slot), leaf, reached);
 }
 
 bool Sink::described(std::uint64_t index) const {
@@ -161,7 +176,7 @@ bool Sink::leaves_agree(Block& block) {
                 std::min<std::uint64_t>(kLeafBytes, extent.bytes - done));
             const std::uint32_t first = extent.at + done, last = first + bytes;
             const std::uint64_t offset = extent.offset + done;
-            const Digest digest = leaf_digest(slot.subspan(first, bytes));
+            const Digest digest = block.digest.finish(slot, first, last);
             const auto said = block.digests.find(last);
             done += bytes;
             if (said != block.digests.end() && said->second == digest) {
@@ -174,6 +189,7 @@ bool Sink::leaves_agree(Block& block) {
                 continue;
             }
             block.received.erase({first, last});
+            block.digest.forget();
             if (said != block.digests.end()) block.digests.erase(said);
             stream_.put(AgainRecord{extent.file, offset});
             ++totals_.leaves_again;

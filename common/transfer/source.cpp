@@ -200,12 +200,20 @@ void Source::handle_read(const ports::DiskEvent& event) {
             fail_as_changed(read.extent.file, "the file became shorter while it was sent");
         } else {
             if (block.purpose != SendBlock::Purpose::again) file.unread -= read.extent.bytes;
+            digest_piece(block, read.extent);
         }
     }
     // The failure of its last file may have taken the block away.
     const auto left = blocks_.find(read.block);
     if (left != blocks_.end() && left->second.reads_pending == 0) finish_block_read(left->second);
     maybe_forget(read.extent.file);
+}
+
+// What was read just now lies in the processor's cache.
+void Source::digest_piece(SendBlock& block, const Extent& piece) {
+    const auto leaf = static_cast<std::uint32_t>(piece.at - piece.offset % kLeafBytes);
+    if (block.digest.reached(leaf) == piece.at)
+        block.digest.extend(disk_.slot(block.slot), leaf, piece.at + piece.bytes);
 }
 
 void Source::drop_failed_extents(SendBlock& block) {
@@ -230,7 +238,7 @@ void Source::finish_block_read(SendBlock& block) {
             const auto bytes = static_cast<std::uint32_t>(
                 std::min<std::uint64_t>(kLeafBytes, extent.bytes - done));
             const std::uint32_t first = extent.at + done;
-            const Digest digest = leaf_digest(slot.subspan(first, bytes));
+            const Digest digest = block.digest.finish(slot, first, first + bytes);
             block.leaves.push_back({first, first + bytes, digest});
             if (!again) add_leaf(file, extent.offset + done, digest, slot.subspan(first, bytes));
             if (compare) {

@@ -50,6 +50,7 @@ struct SendBlock {
         Digest digest{};
     };
     std::vector<Leaf> leaves;        // ascending, once read
+    LeafDigest digest;               // of what is being read
     std::uint32_t next_leaf = 0;     // what was never sent begins here ...
     std::uint32_t sent_in_leaf = 0;  // ... so far into it
     std::uint64_t unresolved = 0;    // bytes not acknowledged
@@ -243,6 +244,7 @@ class Source {
     bool start_reads();
     void handle_read(const ports::DiskEvent& event);
     void drop_failed_extents(SendBlock& block);
+    void digest_piece(SendBlock& block, const Extent& piece);
     void finish_block_read(SendBlock& block);
     void maybe_check(FileNumber number, File& file);
     void handle_checked(const ports::DiskEvent& event);
