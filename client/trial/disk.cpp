@@ -35,6 +35,8 @@ Result<void> fill(int fd, const std::string& path, std::uint64_t size) {
     }
     if (::fsync(fd) != 0)
         return errno_error(Fault::file, "cannot make a file for the trial", path, errno);
+    // The disk is to be read, where the page cache would be (io/page_cache.h).
+    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     return {};
 }
 

@@ -336,8 +336,10 @@ bool FileDisk::begin(const Request& wanted) {
 void FileDisk::step(std::uint32_t index) {
     Request& request = requests_[index];
     aim(request);
-    if (request.writing || !entry(request.file).file->in_memory) return start(index);
-    if (!reads_here(request)) return post_step(*reader_, index);
+    if (!reads_here(request)) {
+        const bool copied = !request.writing && entry(request.file).file->in_memory;
+        return copied ? post_step(*reader_, index) : start(index);
+    }
     const ssize_t got =
         ::pread(request.fd, request.memory, request.length, static_cast<off_t>(request.position));
     ready_unsaid_ = true;
