@@ -43,9 +43,13 @@ void append_ack(std::vector<std::byte>& out, const Ack& ack) {
     frame.u64(ack.largest);
     frame.u32(ack.hold_us);
     frame.u8(ack.sample_count);
+    ArrivalTime before{};
     for (std::size_t i = 0; i < ack.sample_count; ++i) {
-        frame.u32(ack.samples[i].back);
-        frame.u64(ack.samples[i].time_us);
+        const ArrivalTime& sample = ack.samples[i];
+        LAMBDA_ASSERT((i == 0 || sample.back < before.back) && sample.time_us >= before.time_us);
+        frame.varint(i == 0 ? sample.back : before.back - sample.back);
+        frame.varint(sample.time_us - before.time_us);
+        before = sample;
     }
     frame.u64(ack.packets);
     frame.u64(ack.bytes);
@@ -107,10 +111,15 @@ std::optional<Ack> parse_ack(ByteView body) {
     ack.hold_us = reader.u32();
     ack.sample_count = reader.u8();
     if (ack.sample_count > kAckSamples || ack.cumulative > ack.largest) return std::nullopt;
+    std::uint64_t back = 0, time_us = 0;
     for (std::size_t i = 0; i < ack.sample_count; ++i) {
-        ack.samples[i].back = reader.u32();
-        ack.samples[i].time_us = reader.u64();
-        if (ack.samples[i].back >= ack.largest) return std::nullopt;
+        const std::uint64_t numbers = reader.varint();
+        if (i > 0 && (numbers == 0 || numbers > back)) return std::nullopt;
+        back = i == 0 ? numbers : back - numbers;
+        time_us += reader.varint();
+        if (back >= ack.largest || back > UINT32_MAX || time_us > kLatestArrivalUs)
+            return std::nullopt;
+        ack.samples[i] = {static_cast<std::uint32_t>(back), time_us};
     }
     ack.packets = reader.u64();
     ack.bytes = reader.u64();

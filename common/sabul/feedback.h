@@ -31,7 +31,9 @@ constexpr std::size_t kMaxNakRanges = 4096;
 constexpr std::size_t kMaxStreamBytes = 65536;
 // Numbers below the largest that a receiver remembers, for replays and for a snapshot.
 constexpr std::size_t kReplayWindow = 65536;
-constexpr std::size_t kAckSamples = 4;
+// The least of so many delays, not the mean, tells the queue that stands: hosts send and read in
+// bunches, and more often than four times in an interval.
+constexpr std::size_t kAckSamples = 16;
 constexpr std::size_t kMaxSpent = 64;
 
 // Clocks count from the start of a machine: 35 years are no machine's.

@@ -99,20 +99,16 @@ void ReceiveFlow::fill(PacketNumber number, Time now) {
     }
 }
 
-// Keeps up to four arrivals spread over the interval, the last slot for the latest. Of packets that
-// came in one batch the first alone: its time is theirs.
+// Keeps arrivals that are spread over the interval, and the latest. Of packets that came in one
+// batch the first alone: its time is theirs.
 void ReceiveFlow::sample(PacketNumber number, Time now) {
     if (number + 1 != next_ || now == last_sampled_) return;
+    if (sample_count_ > 0 && now < samples_[sample_count_ - 1].second) return;
     last_sampled_ = now;
-    if (sample_count_ == kAckSamples) {
-        const bool spread = now - samples_[2].second >= settings_.syn / 4;
-        if (spread) {
-            samples_[1] = samples_[2];
-            samples_[2] = samples_[3];
-        }
-        samples_[3] = {number, now};
-        return;
-    }
+    const bool close = sample_count_ >= 2 &&
+                       samples_[sample_count_ - 1].second - samples_[sample_count_ - 2].second <
+                           settings_.syn / kAckSamples;
+    if (close || sample_count_ == kAckSamples) --sample_count_;
     samples_[sample_count_++] = {number, now};
 }
 

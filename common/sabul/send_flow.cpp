@@ -78,7 +78,6 @@ const FlowNews* SendFlow::handle_ack(const Ack& ack, Time now) {
         const PacketNumber last = ack.largest - 1;
         for (std::size_t i = 0; i < ack.sample_count; ++i) {
             const PacketNumber number = last - ack.samples[i].back;
-            if (ack.samples[i].time_us > kLatestArrivalUs) return nullptr;
             if (number < first_ || number >= next_) continue;  // its departure is forgotten
             const Passage passage{entry(number).packet.sent,
                                   std::chrono::microseconds(ack.samples[i].time_us)};

@@ -34,7 +34,7 @@ struct AckSample {
     std::uint64_t packets = 0;  // newly received, by the receiver's own count
     std::uint64_t bytes = 0;    // file bytes of them
     std::uint64_t late = 0;     // among them, those that were told as lost before
-    // Up to four, spread over the ACK's interval, in order; the last is the largest number's.
+    // Up to sixteen, spread over the ACK's interval, in order; the last is the largest number's.
     std::span<const Passage> passages;
     Duration rtt{0};         // smoothed
     Duration latest_rtt{0};  // of this ACK; 0: it tells none

@@ -243,6 +243,26 @@ TEST_CASE("an ACK comes a SYN after the first packet, and at once after a quarte
     CHECK(flow.ack_due(kStart + 2ms));
 }
 
+TEST_CASE("an ACK tells arrivals that are spread over its interval, the first and the latest") {
+    for (const std::size_t packets : {1u, 2u, 3u, 10u, 100u, 3000u}) {
+        CAPTURE(packets);
+        ReceiveFlow flow({.syn = 10ms});
+        const Duration apart = Duration(10ms) / static_cast<Duration::rep>(packets);
+        for (std::size_t i = 0; i < packets; ++i)
+            flow.accept(i, 1032, 1000, kStart + static_cast<Duration::rep>(i) * apart);
+        const Ack ack = flow.take_ack(kStart + 10ms, 0);
+        REQUIRE(ack.sample_count >= std::min<std::size_t>(packets, 12));
+        CHECK(ack.samples[0].back == packets - 1);
+        CHECK(ack.samples[ack.sample_count - 1].back == 0);
+        const Duration most = std::max<Duration>(2 * apart, Duration(10ms) / 8);
+        for (std::size_t i = 1; i < ack.sample_count; ++i) {
+            CHECK(ack.samples[i].time_us > ack.samples[i - 1].time_us);
+            CHECK(std::chrono::microseconds(ack.samples[i].time_us - ack.samples[i - 1].time_us) <=
+                  most);
+        }
+    }
+}
+
 TEST_CASE("sender and receiver agree on every number over a bad path") {
     const std::uint64_t seed = 20260102;
     INFO("seed " << seed);
@@ -285,14 +305,47 @@ TEST_CASE("sender and receiver agree on every number over a bad path") {
     CHECK(sender.open_packets() < 200);
 }
 
-TEST_CASE("an ACK of a clock that cannot be is refused") {
-    SendFlow flow;
-    flow.record({.place = 0, .bytes = 1440, .wire_bytes = 1472, .sent = kStart});
-    Ack ack;
-    ack.cumulative = ack.largest = 1;
+TEST_CASE("an ACK's samples come back as they were, in few bytes; malformed ones are refused") {
+    const auto body_of = [](const Ack& ack) {
+        std::vector<std::byte> frame;
+        append_ack(frame, ack);
+        frame.erase(frame.begin(), frame.begin() + kFrameHeaderBytes);
+        return frame;
+    };
+    Ack ack = ack_of(1000, 1000);
+    const std::size_t bare = body_of(ack).size();
+    ack.sample_count = kAckSamples;
+    for (std::uint32_t i = 0; i < kAckSamples; ++i) {
+        const auto before_last = static_cast<std::uint32_t>(kAckSamples) - 1 - i;
+        ack.samples[i] = {14 * before_last, kLatestArrivalUs - 1000 * before_last};
+    }
+    std::vector<std::byte> body = body_of(ack);
+    CHECK(parse_ack(body) == ack);
+    CHECK(body.size() <= bare + 10 + 3 * (kAckSamples - 1));
+    for (std::size_t size = 0; size < body.size(); ++size)
+        CHECK_FALSE(parse_ack(ByteView(body).first(size)));
+    body[20] = static_cast<std::byte>(kAckSamples + 1);
+    CHECK_FALSE(parse_ack(body));
+
+    ack = ack_of(1000, 1000);
     ack.sample_count = 1;
-    ack.samples[0].time_us = kLatestArrivalUs + 1;
-    CHECK(flow.handle_ack(ack, kStart + 10ms) == nullptr);
-    ack.samples[0].time_us = kLatestArrivalUs;
-    CHECK(flow.handle_ack(ack, kStart + 10ms) != nullptr);
+    ack.samples[0] = {999, kLatestArrivalUs};
+    CHECK(parse_ack(body_of(ack)) == ack);
+    ack.samples[0] = {1000, 5};  // below number 0
+    CHECK_FALSE(parse_ack(body_of(ack)));
+    ack.samples[0] = {0, kLatestArrivalUs + 1};  // a clock that cannot be
+    CHECK_FALSE(parse_ack(body_of(ack)));
+
+    const auto parsed = [&](const std::vector<unsigned>& samples) {
+        Ack none = ack_of(1000, 1000);
+        std::vector<std::byte> raw = body_of(none);
+        raw[20] = static_cast<std::byte>(samples.size() / 2);
+        std::vector<std::byte> bytes;
+        for (const unsigned byte : samples) bytes.push_back(static_cast<std::byte>(byte));
+        raw.insert(raw.begin() + 21, bytes.begin(), bytes.end());
+        return parse_ack(raw).has_value();
+    };
+    CHECK(parsed({5, 9, 5, 0}));
+    CHECK_FALSE(parsed({5, 9, 0, 1}));  // the same number twice
+    CHECK_FALSE(parsed({5, 9, 6, 1}));  // beyond the largest
 }
