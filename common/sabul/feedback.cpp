@@ -28,6 +28,14 @@ class FrameWriter : public ByteWriter {
     std::size_t start_;
 };
 
+// Small differences of either sign as small numbers: 0, -1, 1, -2, 2 as 0, 1, 2, 3, 4.
+constexpr std::uint64_t zigzag(std::uint64_t difference) {
+    return difference << 1 ^ (difference >> 63 != 0 ? ~std::uint64_t{0} : 0);
+}
+constexpr std::uint64_t unzigzag(std::uint64_t value) {
+    return value >> 1 ^ ((value & 1) != 0 ? ~std::uint64_t{0} : 0);
+}
+
 }  // namespace
 
 std::optional<bool> Snapshot::received(PacketNumber number) const {
@@ -46,9 +54,9 @@ void append_ack(std::vector<std::byte>& out, const Ack& ack) {
     ArrivalTime before{};
     for (std::size_t i = 0; i < ack.sample_count; ++i) {
         const ArrivalTime& sample = ack.samples[i];
-        LAMBDA_ASSERT((i == 0 || sample.back < before.back) && sample.time_us >= before.time_us);
+        LAMBDA_ASSERT(i == 0 || sample.back < before.back);
         frame.varint(i == 0 ? sample.back : before.back - sample.back);
-        frame.varint(sample.time_us - before.time_us);
+        frame.varint(zigzag(sample.time_us - before.time_us));
         before = sample;
     }
     frame.u64(ack.packets);
@@ -116,7 +124,7 @@ std::optional<Ack> parse_ack(ByteView body) {
         const std::uint64_t numbers = reader.varint();
         if (i > 0 && (numbers == 0 || numbers > back)) return std::nullopt;
         back = i == 0 ? numbers : back - numbers;
-        time_us += reader.varint();
+        time_us += unzigzag(reader.varint());
         if (back >= ack.largest || back > UINT32_MAX || time_us > kLatestArrivalUs)
             return std::nullopt;
         ack.samples[i] = {static_cast<std::uint32_t>(back), time_us};

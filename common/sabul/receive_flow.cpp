@@ -103,7 +103,6 @@ void ReceiveFlow::fill(PacketNumber number, Time now) {
 // batch the first alone: its time is theirs.
 void ReceiveFlow::sample(PacketNumber number, Time now) {
     if (number + 1 != next_ || now == last_sampled_) return;
-    if (sample_count_ > 0 && now < samples_[sample_count_ - 1].second) return;
     last_sampled_ = now;
     const bool close = sample_count_ >= 2 &&
                        samples_[sample_count_ - 1].second - samples_[sample_count_ - 2].second <

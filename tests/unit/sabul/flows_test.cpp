@@ -263,6 +263,16 @@ TEST_CASE("an ACK tells arrivals that are spread over its interval, the first an
     }
 }
 
+TEST_CASE("an ACK tells arrivals in the order of their numbers, whatever their times") {
+    // Those that came after a late one alone would read as a path that delays for ever.
+    ReceiveFlow flow({.syn = 10ms});
+    flow.accept(0, 1032, 1000, kStart + 2ms);
+    flow.accept(1, 1032, 1000, kStart + 1ms);
+    const Ack ack = flow.take_ack(kStart + 10ms, 0);
+    REQUIRE(ack.sample_count == 2);
+    CHECK(ack.samples[1].time_us + 1000 == ack.samples[0].time_us);
+}
+
 TEST_CASE("sender and receiver agree on every number over a bad path") {
     const std::uint64_t seed = 20260102;
     INFO("seed " << seed);
@@ -322,6 +332,8 @@ TEST_CASE("an ACK's samples come back as they were, in few bytes; malformed ones
     std::vector<std::byte> body = body_of(ack);
     CHECK(parse_ack(body) == ack);
     CHECK(body.size() <= bare + 10 + 3 * (kAckSamples - 1));
+    std::swap(ack.samples[3].time_us, ack.samples[4].time_us);  // noise
+    CHECK(parse_ack(body_of(ack)) == ack);
     for (std::size_t size = 0; size < body.size(); ++size)
         CHECK_FALSE(parse_ack(ByteView(body).first(size)));
     body[20] = static_cast<std::byte>(kAckSamples + 1);
@@ -345,7 +357,8 @@ TEST_CASE("an ACK's samples come back as they were, in few bytes; malformed ones
         raw.insert(raw.begin() + 21, bytes.begin(), bytes.end());
         return parse_ack(raw).has_value();
     };
-    CHECK(parsed({5, 9, 5, 0}));
-    CHECK_FALSE(parsed({5, 9, 0, 1}));  // the same number twice
-    CHECK_FALSE(parsed({5, 9, 6, 1}));  // beyond the largest
+    CHECK(parsed({5, 10, 5, 9}));         // the later one came first
+    CHECK_FALSE(parsed({5, 10, 5, 11}));  // before the clock began
+    CHECK_FALSE(parsed({5, 10, 0, 2}));   // the same number twice
+    CHECK_FALSE(parsed({5, 10, 6, 2}));   // beyond the largest
 }
