@@ -41,7 +41,7 @@ constexpr std::uint64_t kLatestArrivalUs = 1ull << 50;
 
 struct ArrivalTime {
     std::uint32_t back = 0;     // number = largest - 1 - back
-    std::uint64_t time_us = 0;  // the receiver's clock
+    std::uint64_t time_us = 0;  // the receiver's clock, at most kLatestArrivalUs
     bool operator==(const ArrivalTime&) const = default;
 };
 
