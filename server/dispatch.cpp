@@ -125,16 +125,19 @@ void Session::status() {
 asio::awaitable<void> Session::user(const std::string& name) {
     user_ = name;
     const std::optional<std::string> proved = connection_.tls().verified_client_name();
-    if (proved && *proved == name) {
-        const std::shared_ptr<const Accounts> accounts = service_.accounts;
+    const std::shared_ptr<const Accounts> accounts = service_.accounts;
+    if (proved && *proved == name && accounts->contains(name)) {
         auto work = [&] { return open_root(*accounts, service_.settings, name); };
-        root_ = co_await offload(service_.files, work);
-        if (root_) {
-            password_ = accounts->at(name).password;
-            log("logged in as " + name + " by certificate, from " + config::format_endpoint(peer_));
-            reply(232, "Logged in by your certificate");
+        Result<io::Root> root = co_await offload(service_.files, work);
+        if (!root) {
+            leave(root.error());
             co_return;
         }
+        root_ = *std::move(root);
+        password_ = accounts->at(name).password;
+        log("logged in as " + name + " by certificate, from " + config::format_endpoint(peer_));
+        reply(232, "Logged in by your certificate");
+        co_return;
     }
     reply(331, "Say the password by PASS");
 }
@@ -149,11 +152,19 @@ asio::awaitable<void> Session::pass(const std::string& password) {
     const bool known =
         account != accounts->end() &&
         service_.known_logins.knows(account->second.password, password, dialling::now());
-    auto work = [&] {
-        return known ? open_root(*accounts, service_.settings, user_)
-                     : log_in(*accounts, service_.settings, user_, password);
+    auto work = [&]() -> Result<std::optional<io::Root>> {
+        if (!known) return log_in(*accounts, service_.settings, user_, password);
+        Result<io::Root> root = open_root(*accounts, service_.settings, user_);
+        if (!root) return root.error();
+        return std::optional<io::Root>(*std::move(root));
     };
-    root_ = co_await offload(known ? service_.files : service_.passwords, work);
+    Result<std::optional<io::Root>> root =
+        co_await offload(known ? service_.files : service_.passwords, work);
+    if (!root) {
+        leave(root.error());
+        co_return;
+    }
+    root_ = *std::move(root);
     if (!root_) {
         failed_try(530, "Wrong user or password");
         co_return;
@@ -164,6 +175,11 @@ asio::awaitable<void> Session::pass(const std::string& password) {
     }
     log("logged in as " + user_ + ", from " + config::format_endpoint(peer_));
     reply(230, root_->read_only() ? "Logged in; this account may only read" : "Logged in");
+}
+
+void Session::leave(const Error& why) {
+    reply(421, why.sentence());
+    closing_ = true;
 }
 
 void Session::failed_try(int code, const std::string& text) {

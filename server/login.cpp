@@ -4,32 +4,46 @@
 #include "server/password.h"
 
 namespace lambda::server {
+namespace {
 
-std::optional<io::Root> log_in(const Accounts& accounts, const config::ServerSettings& settings,
-                               const std::string& name, const std::string& password) {
+Error unusable(const std::string& account, const std::string& why) {
+    return Error{.fault = Fault::cut,
+                 .message = "the account " + account + " cannot be used now: " + why,
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "tell who runs the server"};
+}
+
+}  // namespace
+
+Result<std::optional<io::Root>> log_in(const Accounts& accounts,
+                                       const config::ServerSettings& settings,
+                                       const std::string& name, const std::string& password) {
     const auto found = accounts.find(name);
     const bool known = found != accounts.end();
     const bool right =
         verify_password(password, known ? found->second.password : dummy_password_hash());
-    if (!known || !right) return std::nullopt;
-    return open_root(accounts, settings, name);
+    if (!known || !right) return std::optional<io::Root>();
+    Result<io::Root> root = open_root(accounts, settings, name);
+    if (!root) return root.error();
+    return std::optional<io::Root>(*std::move(root));
 }
 
-std::optional<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,
-                                  const std::string& name) {
+Result<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,
+                           const std::string& name) {
     const auto found = accounts.find(name);
-    if (found == accounts.end()) return std::nullopt;
+    if (found == accounts.end()) return unusable(name, "it is gone");
     const std::string& root = found->second.root.empty() ? settings.root : found->second.root;
     if (root.empty()) {
         io::log_error("account '" + name + "' has no root, and the settings name none");
-        return std::nullopt;
+        return unusable(name, "it has no root");
     }
     Result<io::Root> jail = io::Root::jail(root, found->second.read_only, settings.allow_null);
     if (!jail) {
         io::log_error("account '" + name + "': " + jail.error().sentence());
-        return std::nullopt;
+        return unusable(name, jail.error().message);
     }
-    return std::move(*jail);
+    return jail;
 }
 
 }  // namespace lambda::server

@@ -1,4 +1,7 @@
 // USER and PASS: who this session is. Blocking: for a worker thread.
+//
+// Errors are for who has proved who he is, and name no place outside his root; the log has the
+// place. Fault::cut: it may pass, as when the disk of the root is not there yet.
 #pragma once
 
 #include <memory>
@@ -12,12 +15,12 @@
 
 namespace lambda::server {
 
-// Takes the same time for a name that is not there, a wrong password and an account without a root.
-// Nothing: refused; the log tells why.
-std::optional<io::Root> log_in(const Accounts& accounts, const config::ServerSettings& settings,
-                               const std::string& name, const std::string& password);
+// Nothing: the name is not there, or the password is wrong; both take the same time.
+Result<std::optional<io::Root>> log_in(const Accounts& accounts,
+                                       const config::ServerSettings& settings,
+                                       const std::string& name, const std::string& password);
 // For who has proved it already, by a client certificate or a known login.
-std::optional<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,
-                                  const std::string& name);
+Result<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,
+                           const std::string& name);
 
 }  // namespace lambda::server

@@ -41,7 +41,8 @@ struct Error {
 const char* to_string(Side side);
 const char* to_string(Fault fault);
 
-// An Error from errno: message = "WHAT: strerror".
+// An Error from errno: message = "WHAT: strerror", with the remedy of a full disk or quota and of
+// too many open files.
 Error errno_error(Fault fault, std::string what, std::string path, int error_number);
 
 template <typename T>

@@ -249,11 +249,7 @@ bool same_file(const struct stat& a, const struct stat& b) {
 }
 
 Error file_error(const std::string& what, const std::string& path, int error_number) {
-    Error error = errno_error(Fault::file, what, path, error_number);
-    if (error_number == ENOSPC) error.remedy = "free space there and start again";
-    if (error_number == EDQUOT) error.remedy = "free space within the quota, or have it raised";
-    if (error_number == EMFILE) error.remedy = "raise the limit of open files (ulimit -n)";
-    return error;
+    return errno_error(Fault::file, what, path, error_number);
 }
 
 }  // namespace lambda::io

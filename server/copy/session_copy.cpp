@@ -108,9 +108,9 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
     if (const auto older = service_.grants.running(*token))
         service_.transfers.stop(*older, presented_again());
     auto work = [&] { return open_root(*accounts, service_.settings, claimed->account); };
-    std::optional<io::Root> root = co_await offload(service_.files, work);
+    Result<io::Root> root = co_await offload(service_.files, work);
     if (!root) {
-        failed_try(530, "The account that granted this has no root any more");
+        leave(root.error());
         co_return;
     }
     user_ = claimed->account;

@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "common/io/tls.h"
@@ -260,6 +261,33 @@ TEST_CASE("three wrong passwords end the connection") {
         CHECK(client.code("PASS wrong") == 530);
     }
     CHECK(client.code() == 0);
+}
+
+TEST_CASE("who proved who he is hears why the root of the account cannot be opened") {
+    const Running running;
+    const bool known = GENERATE(false, true);  // a login that was checked before
+    if (known) Client(running).log_in();
+    const std::string root = running.scratch.path();
+    std::filesystem::rename(root, root + ".away");
+    {
+        Client stranger(running);
+        stranger.secure();
+        CHECK(stranger.code("USER alice") == 331);
+        CHECK(stranger.code("PASS wrong") == 530);
+        Client client(running);
+        client.secure();
+        CHECK(client.code("USER alice") == 331);
+        client.send("PASS secret\r\n");
+        const auto reply = client.hear();
+        REQUIRE(reply.has_value());
+        CHECK(reply->code == 421);
+        CHECK(reply->text().find("cannot open the root: No such file or directory") !=
+              std::string::npos);
+        CHECK(reply->text().find(root) == std::string::npos);
+        CHECK(client.code() == 0);
+    }
+    std::filesystem::rename(root + ".away", root);
+    Client(running).log_in();
 }
 
 TEST_CASE("pipelined commands are answered in order, more than are held in hand too") {
