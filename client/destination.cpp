@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "client/connection.h"
 
@@ -55,21 +54,6 @@ Result<std::string> local_path(const std::string& text) {
     return text;
 }
 
-// Each name lands once.
-Result<void> check_names(const Plan& plan) {
-    if (!plan.several) return {};
-    std::set<std::string> names;
-    for (const Item& item : plan.items) {
-        // Of contents and patterns the walk finds it.
-        if (item.name == "." || item.pattern) continue;
-        if (!names.insert(item.name).second) {
-            return usage(item.argument, "another source would land under the same name",
-                         "move them in two runs");
-        }
-    }
-    return {};
-}
-
 // "SOURCE/" is what it holds.
 std::string name_of(const std::string& path) {
     std::string name = base_name(path);
@@ -115,6 +99,11 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
             const bool known = directory.find_first_of("*?[") == std::string::npos;
             if (known && plan.items.size() == 1) return path_at_server(directory + name);
         } else if (const auto below = within(item.name, name)) {
+            const bool alone =
+                std::none_of(plan.items.begin(), plan.items.end(), [&](const Item& other) {
+                    return other.name == item.name && other.path != item.path;
+                });
+            if (!alone) return name;
             return path_at_server(below->empty() ? item.path : joined(item.path, *below));
         }
     }
@@ -139,7 +128,6 @@ Result<Plan> plan_put(const std::vector<std::string>& operands) {
         plan.items.push_back({.argument = operands[i], .path = *path, .name = name_of(*path)});
         plan.several = plan.several || plan.items.back().name == ".";
     }
-    if (auto checked = check_names(plan); !checked) return checked.error();
     return plan;
 }
 
@@ -169,7 +157,6 @@ Result<Plan> plan_get(const std::vector<std::string>& operands) {
     plan.local_target = {
         .path = *target,
         .into_directory = plan.several || target->ends_with('/') || is_directory(*target)};
-    if (auto checked = check_names(plan); !checked) return checked.error();
     return plan;
 }
 

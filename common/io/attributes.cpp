@@ -115,7 +115,11 @@ Result<void> replace_extended(const Entry& entry,
     for (const ports::ExtendedAttribute& attribute : wanted) {
         if (!kept(attribute.name)) continue;
         if (set(entry, attribute) != 0) {
-            return file_error("cannot set the extended attribute " + attribute.name, path, errno);
+            Error error =
+                file_error("cannot set the extended attribute " + attribute.name, path, errno);
+            if (errno == ENOTSUP)
+                error.remedy = "leave --archive out, or name a file system that has them";
+            return error;
         }
     }
     return {};
@@ -145,7 +149,11 @@ int set_time(const Entry& entry, std::int64_t mtime_ns) {
 }  // namespace
 
 std::int64_t nanoseconds_of(const timespec& time) {
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+    std::int64_t ns = 0;
+    if (__builtin_mul_overflow(std::int64_t{time.tv_sec}, std::int64_t{1'000'000'000}, &ns) ||
+        __builtin_add_overflow(ns, std::int64_t{time.tv_nsec}, &ns))
+        return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    return ns;
 }
 
 Result<ports::Archived> archived_of(const Entry& entry, const struct stat& status,

@@ -12,6 +12,7 @@
 
 namespace lambda::io {
 
+// Since 1970. The nearest that 64 bits hold, from 1677 to 2262, of a time beyond that.
 std::int64_t nanoseconds_of(const timespec& time);
 
 // A file or directory by a descriptor of its own, or a link by its directory's and its name in

@@ -26,14 +26,13 @@ Error in_the_way(const std::string& path) {
                  .remedy = "remove it"};
 }
 
-enum class Standing { nothing, replaceable, other };  // replaceable: a file or a link
+enum class Standing { nothing, replaceable, other };  // other: a directory, or not known
 
 Standing standing(int directory, const std::string& name) {
     struct stat status {};
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? Standing::nothing : Standing::other;
-    return S_ISREG(status.st_mode) || S_ISLNK(status.st_mode) ? Standing::replaceable
-                                                              : Standing::other;
+    return S_ISDIR(status.st_mode) ? Standing::other : Standing::replaceable;
 }
 
 // A file that nobody can find before it is whole, which spares its directory a second change. It
@@ -166,7 +165,8 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
     return std::optional(std::move(made));
 }
 
-// As a large file: through links, into devices, past another writer's partial file.
+// As a large file: through links and into devices that were named, past another writer's partial
+// file.
 Maker::Outcome Maker::make_file_alone(const ports::Making& making, ByteView content) {
     auto target = create_target(root_, making.name, making.metadata.size, {});
     if (!target) return target.error();

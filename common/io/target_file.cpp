@@ -38,8 +38,8 @@ Error being_written(const std::string& path) {
     return error;
 }
 
-// Finds target.place below what the user named. Returns what stands there now: S_IFMT bits, or 0
-// for nothing, or for a link: the rename replaces it.
+// Finds target.place below what the user named. Returns what is in the way there: S_IFDIR, or 0.
+// Anything else is replaced by the rename: a link, and a device or a pipe, too, which nobody named.
 Result<mode_t> find_below(const Root& root, const ports::TargetName& name, OpenFile& target) {
     auto place = place_of(root, name, true);
     if (!place) return place.error();
@@ -50,7 +50,7 @@ Result<mode_t> find_below(const Root& root, const ports::TargetName& name, OpenF
         if (errno != ENOENT) return file_error("cannot look at", target.path, errno);
         return mode_t{0};
     }
-    return S_ISLNK(status.st_mode) ? mode_t{0} : status.st_mode & S_IFMT;
+    return S_ISDIR(status.st_mode) ? mode_t{S_IFDIR} : mode_t{0};
 }
 
 // Finds target.place, where the target stands once links were followed. Returns what stands there

@@ -143,7 +143,7 @@ void Offering::offer(Item& item) {
         .kind = kind_of(found), .shared = found.shared, .metadata = {}, .leaf = {}, .text = {}};
     if (record.kind != OfferKind::leave) {
         record.leaf = found.name.substr(found.name.rfind('/') + 1);
-        if (record.kind == OfferKind::skipped && !acceptable_name(record.leaf)) return;
+        if (record.kind == OfferKind::skipped && !acceptable_name(found.name)) return;
     }
     if (record.kind != OfferKind::leave && record.kind != OfferKind::skipped) {
         record.metadata = found.metadata;

@@ -141,6 +141,52 @@ class Trees(Case):
         self.assertEqual(result.summary["skipped"], 2)
         self.assertEqual(os.listdir(self.daemon.path("to")), [b"f"])
 
+    def test_what_is_no_file_in_the_target_tree_is_replaced_and_not_written(self):
+        source, target = self.folder("tree"), self.daemon.path("special")
+        self.file_with(os.path.join(source, "small"), b"small")
+        self.random_file("large", 300_000, "tree")
+        for verbs in (("sync", 2), ("sync", 0)), (("put", 2),):
+            shutil.rmtree(target, ignore_errors=True)
+            os.makedirs(target)
+            for name in (b"small", b"large"):
+                os.mkfifo(os.path.join(target, name))
+            for verb, moves in verbs:
+                result = self.client(verb, source + "/", self.daemon.url("special"))
+                self.assertEqual((result.code, result.summary["files"]), (DONE, moves), str(result))
+            for name in ("small", "large"):
+                self.assert_same(os.path.join(source, name), self.daemon.path(f"special/{name}"))
+
+    def test_a_name_too_long_is_left_out_of_a_sync_alone(self):
+        source = self.folder("tree")
+        self.random_file("file", 10, "tree")
+        level = os.open(source, os.O_RDONLY)
+        for _ in range(20):  # deeper than one call may name
+            os.mkdir("d" * 250, dir_fd=level)
+            below = os.open("d" * 250, os.O_RDONLY, dir_fd=level)
+            os.close(level)
+            level = below
+        os.close(level)
+        for _ in range(2):
+            result = self.client("sync", source, self.daemon.url("deep"))
+            self.assert_failed(result, FILE_FAILED)
+            self.assertIn("more than 4096 bytes", result.stderr)
+            self.assert_same(os.path.join(source, "file"), self.daemon.path("deep/file"))
+
+    def test_one_name_twice(self):
+        first, other = (os.fsdecode(self.random_file("f", size, folder)) for size, folder in ((100, "a"), (200, "b")))
+        both = [os.path.dirname(each) for each in (first, other)]
+        self.random_file("in a", 10, "a/d")
+        self.random_file("in b", 10, "b/d")
+        result = self.client("put", first, first, self.daemon.url("same/"))
+        self.assertEqual((result.code, result.summary["files"]), (DONE, 1), str(result))
+        result = self.client("put", *[os.path.join(each, "d") for each in both], self.daemon.url("joined/"))
+        self.assertEqual(result.code, DONE, str(result))
+        self.assertEqual(sorted(os.listdir(self.daemon.path("joined/d"))), [b"in a", b"in b"])
+        result = self.client("put", first, other, self.daemon.url("first/"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn(f"would land where '{first}' does", result.stderr)
+        self.assert_same(first, self.daemon.path("first/f"))
+
     def test_what_a_cut_transfer_left_is_not_sent(self):
         server = self.server()
         tree = self.folder("tree")

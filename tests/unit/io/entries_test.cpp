@@ -2,12 +2,14 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "common/io/attributes.h"
 #include "common/io/open_file.h"
 #include "tests/unit/io/disk_harness.h"
 
@@ -142,6 +144,38 @@ TEST_CASE("entries: what came into a directory of our own meanwhile is met") {
     std::ofstream(d + "/" + partial_name("file")) << "left behind";
     CHECK_FALSE(disk.file("d/file", "again").error);
     CHECK(names_in(d) == std::vector<std::string>{"directory", "file", "link"});
+}
+
+TEST_CASE("entries: below what was named, a pipe or a device is replaced and never written") {
+    const Folder folder;
+    Entries disk(folder / "target");
+    std::filesystem::create_directory(folder / "target");
+    const auto stand = [&](const std::string& name) {
+        const std::string path = folder / ("target/" + name);
+        if (::mknod(path.c_str(), S_IFCHR | 0600, ::makedev(1, 3)) == 0) return;
+        REQUIRE(::mkfifo(path.c_str(), 0600) == 0);  // without root
+    };
+    stand("small");
+    REQUIRE_FALSE(disk.file("small", "content").error);
+    CHECK(read_file(folder / "target/small") == "content");
+
+    stand("large");
+    disk.disk->create_target(disk.next_tag, {folder / "target", "large"}, 5, {});
+    const DiskEvent created = disk.one();
+    REQUIRE_FALSE(created.error);
+    std::memcpy(disk.disk->slot(0).data(), "large", 5);
+    REQUIRE_FALSE(disk.write(created.file, 0, 5).error);
+    REQUIRE_FALSE(disk.commit(created.file, {5, 0, 0600}).error);
+    CHECK(read_file(folder / "target/large") == "large");
+    CHECK(names_in(folder / "target") == std::vector<std::string>{"large", "small"});
+}
+
+TEST_CASE("entries: times beyond what 64 bits of nanoseconds hold are the nearest of those") {
+    CHECK(nanoseconds_of({9'223'372'036, 854'775'807}) == INT64_MAX);
+    CHECK(nanoseconds_of({9'223'372'036, 854'775'808}) == INT64_MAX);
+    CHECK(nanoseconds_of({15'000'000'000, 1}) == INT64_MAX);
+    CHECK(nanoseconds_of({-15'000'000'000, 1}) == INT64_MIN);
+    CHECK(nanoseconds_of({-1, 999'999'999}) == -1);
 }
 
 TEST_CASE("entries: a batch of small files in many directories") {

@@ -42,6 +42,18 @@ TEST_CASE("offers: an entry with more extended attributes than a record carries 
     }
 }
 
+TEST_CASE("offers: an entry whose whole name is too long fails alone") {
+    const std::string deep(200, 'd');
+    std::string name = deep;
+    while (name.size() <= ports::kLongestName) name += "/" + deep;
+    Ends ends({.whole = true}, {found(FoundKind::failed, name), found(FoundKind::file, "other")});
+    ends.run();
+    CHECK(ends.sound);
+    CHECK(ends.comparison.over());
+    CHECK(ends.sent(FoundKind::failed) == Names{name});
+    CHECK(ends.sent(FoundKind::file) == Names{"other"});
+}
+
 TEST_CASE("offers: of what lies in no tree, what an earlier try did stands, and nothing else") {
     for (const bool get : {false, true}) {
         for (const bool checksum : {false, true}) {
