@@ -70,32 +70,6 @@ Result<void> make_directories(const std::string& directory) {
     return {};
 }
 
-Result<std::string> read_small_file(const std::string& path, std::size_t limit, bool* missing) {
-    const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    if (!file) {
-        if (missing != nullptr) *missing = errno == ENOENT || errno == ENOTDIR;
-        return errno_error(Fault::file, "cannot open", path, errno);
-    }
-    std::string content(limit + 1, '\0');
-    std::size_t filled = 0;
-    while (filled < content.size()) {
-        const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return errno_error(Fault::file, "cannot read", path, errno);
-        if (got == 0) break;
-        filled += static_cast<std::size_t>(got);
-    }
-    if (filled > limit) {
-        return Error{.fault = Fault::file,
-                     .message = "larger than the " + std::to_string(limit) + " bytes allowed here",
-                     .path = path,
-                     .side = Side::local,
-                     .remedy = {}};
-    }
-    content.resize(filled);
-    return content;
-}
-
 Result<void> write_atomically(const std::string& path, std::string_view content) {
     std::string temporary = path + ".XXXXXX";
     const io::Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));

@@ -19,11 +19,6 @@ std::string host_name();
 // Makes the directory and its parents (0700) where they are missing.
 Result<void> make_directories(const std::string& directory);
 
-// The whole file; nothing that is larger than `limit` bytes. A missing file is Fault::file with
-// `missing` set.
-Result<std::string> read_small_file(const std::string& path, std::size_t limit,
-                                    bool* missing = nullptr);
-
 // Through a temporary file, synchronised and renamed: a reader sees the old or the new content.
 Result<void> write_atomically(const std::string& path, std::string_view content);
 

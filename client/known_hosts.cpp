@@ -8,6 +8,7 @@
 
 #include "client/home.h"
 #include "common/io/root.h"
+#include "common/io/small_file.h"
 
 namespace lambda::client {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::size_t kFileLimit = 1 << 20;
 
 Result<std::string> read(const std::string& file) {
     bool missing = false;
-    auto content = read_small_file(file, kFileLimit, &missing);
+    auto content = io::read_small_file(file, kFileLimit, &missing);
     if (!content && missing) return std::string();
     if (!content) {
         Error error = content.error();
@@ -25,6 +26,13 @@ Result<std::string> read(const std::string& file) {
         return error;
     }
     return content;
+}
+
+Error not_kept(Error error) {
+    error.fault = Fault::session;
+    error.message = "the server's key cannot be kept: " + error.message;
+    error.remedy = "mend it, or name another place by HOME or XDG_CONFIG_HOME";
+    return error;
 }
 
 }  // namespace
@@ -70,7 +78,7 @@ Result<std::optional<io::Fingerprint>> KnownHosts::find(const Server& server) co
 
 Result<void> KnownHosts::add(const Server& server, const io::Fingerprint& fingerprint) const {
     const std::string directory = file_.substr(0, file_.rfind('/'));
-    if (auto made = make_directories(directory); !made) return made;
+    if (auto made = make_directories(directory); !made) return not_kept(made.error());
     const io::Descriptor lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock || ::flock(lock.get(), LOCK_EX) != 0) {
         return errno_error(Fault::session, "cannot lock", directory, errno);
@@ -79,7 +87,9 @@ Result<void> KnownHosts::add(const Server& server, const io::Fingerprint& finger
     if (!content) return content.error();
     if (!content->empty() && content->back() != '\n') *content += '\n';
     *content += server.known_hosts_key() + " " + fingerprint + "\n";
-    return write_atomically(file_, *content);
+    if (auto written = write_atomically(file_, *content); !written)
+        return not_kept(written.error());
+    return {};
 }
 
 }  // namespace lambda::client

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/home.h"
+#include "common/io/small_file.h"
 #include "common/transfer/digest.h"
 
 namespace lambda::client {
@@ -41,7 +42,7 @@ std::optional<std::string> Marks::find(const std::string& known_by, std::time_t 
     if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
     if (now - status.st_mtime > kLongest) return std::nullopt;
     const std::string head = head_of(known_by);
-    const auto content = read_small_file(file, head.size() + kMostText);
+    const auto content = io::read_small_file(file, head.size() + kMostText);
     if (!content || !content->starts_with(head)) return std::nullopt;
     return content->substr(head.size());
 }

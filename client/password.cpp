@@ -8,6 +8,7 @@
 
 #include "client/home.h"
 #include "client/terminal.h"
+#include "common/io/small_file.h"
 
 namespace lambda::client {
 namespace {
@@ -69,10 +70,16 @@ std::string local_user() {
     return entry != nullptr ? entry->pw_name : "anonymous";
 }
 
-std::optional<Login> login_in_netrc(const Server& server, std::string& path) {
+using Warn = std::function<void(const std::string&)>;
+
+std::optional<Login> login_in_netrc(const Server& server, std::string& path, const Warn& warn) {
     path = home_directory() + "/.netrc";
-    const auto content = read_small_file(path, kNetrcLimit);
-    if (!content) return std::nullopt;
+    bool missing = false;
+    const auto content = io::read_small_file(path, kNetrcLimit, &missing);
+    if (!content) {
+        if (!missing) warn(content.error().sentence());
+        return std::nullopt;
+    }
     return find_in_netrc(*content, server.host, server.user);
 }
 
@@ -110,7 +117,7 @@ std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host
 std::string find_user(const Server& server) {
     if (!server.user.empty()) return server.user;
     std::string path;
-    const auto entry = login_in_netrc(server, path);
+    const auto entry = login_in_netrc(server, path, [](const std::string&) {});
     return entry && !entry->user.empty() ? entry->user : local_user();
 }
 
@@ -123,7 +130,7 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
         }
     };
     if (!password_file.empty()) {
-        const auto content = read_small_file(password_file, kPasswordFileLimit);
+        const auto content = io::read_small_file(password_file, kPasswordFileLimit);
         if (!content) {
             Error error = content.error();
             error.fault = Fault::usage;
@@ -136,7 +143,7 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
         return Login{find_user(server), password, names.variable};
     }
     std::string netrc;
-    if (auto entry = login_in_netrc(server, netrc)) {
+    if (auto entry = login_in_netrc(server, netrc, warn)) {
         warn_if_readable(netrc);
         if (entry->user.empty()) entry->user = local_user();
         entry->from = netrc;

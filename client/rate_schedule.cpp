@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/home.h"
+#include "common/io/small_file.h"
 #include "config/schema.h"
 
 namespace lambda::client {
@@ -43,7 +44,7 @@ Result<void> RateSchedule::look() {
     if (::stat(file_.c_str(), &status) != 0)
         return fault(errno_error(Fault::file, "cannot look at", file_, errno));
     if (same(status, seen_)) return {};
-    const auto content = read_small_file(file_, kFileLimit);
+    const auto content = io::read_small_file(file_, kFileLimit);
     if (!content) return fault(content.error());
     seen_ = status;
     config::ClientSettings read;

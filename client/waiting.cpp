@@ -38,14 +38,19 @@ void remember_interruption(int number) {
 }  // namespace
 
 void catch_interruptions() {
+    io::prepare_process();
     interruption_event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     LAMBDA_ASSERT(interruption_event >= 0);
     struct sigaction action {};
     action.sa_handler = remember_interruption;
     // One at a time: they share what they remember.
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&action.sa_mask, number);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
-    io::prepare_process();
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction before {};
+        ::sigaction(number, nullptr, &before);
+        // As nohup and a shell's background ask for.
+        if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
+    }
 }
 
 void adopt_interruption(dialling::Interruption interruption) {

@@ -1,15 +1,11 @@
 #include "server/accounts.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <sstream>
+#include <set>
 
+#include "common/io/small_file.h"
 #include "server/password.h"
 #include "server/state.h"
 
@@ -17,11 +13,12 @@ namespace lambda::server {
 namespace {
 
 constexpr std::size_t kMaxAccounts = 100'000;
+constexpr std::size_t kMaxAccountBytes = 64 << 20;
 
 // Raised and caught within this file, as yaml-cpp's own are.
 struct Malformed {
     std::string what;
-    int line;  // from 0
+    int line;  // from 0; negative: the whole
 };
 
 [[noreturn]] void refuse(const YAML::Node& node, std::string what) {
@@ -31,15 +28,18 @@ struct Malformed {
 Account read_account(const YAML::Node& node) {
     if (!node.IsMap()) refuse(node, "an account is a map of password, root and read_only");
     Account account;
+    std::set<std::string> seen;
     for (const auto& item : node) {
         const auto key = item.first.as<std::string>();
+        if (!seen.insert(key).second) refuse(item.first, "'" + key + "' stands twice");
         if (!item.second.IsScalar()) refuse(item.first, "'" + key + "' has no plain value");
         if (key == "password") {
             account.password = item.second.as<std::string>();
         } else if (key == "root") {
             account.root = item.second.as<std::string>();
         } else if (key == "read_only") {
-            account.read_only = item.second.as<bool>();
+            if (!YAML::convert<bool>::decode(item.second, account.read_only))
+                refuse(item.second, "read_only is true or false");
         } else {
             refuse(item.first, "unknown key '" + key + "'; allowed: password, root, read_only");
         }
@@ -55,7 +55,8 @@ Account read_account(const YAML::Node& node) {
 
 Accounts read_accounts(const YAML::Node& document) {
     Accounts accounts;
-    if (document.IsNull()) return accounts;
+    if (document.IsNull())
+        refuse(document, "the file is empty; write 'accounts:' where none is meant");
     if (!document.IsMap() || document.size() != 1 || !document["accounts"]) {
         refuse(document, "the file is not a map with the one key 'accounts'");
     }
@@ -76,7 +77,7 @@ Accounts read_accounts(const YAML::Node& document) {
 Error malformed(const std::string& file, int line, const std::string& what) {
     return Error{.fault = Fault::usage,
                  .message = what,
-                 .path = file + ":" + std::to_string(line + 1),
+                 .path = line < 0 ? file : file + ":" + std::to_string(line + 1),
                  .side = Side::local,
                  .remedy = {}};
 }
@@ -99,19 +100,22 @@ bool is_account_name(std::string_view name) {
 }
 
 Result<Accounts> load_accounts(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) {
-        if (errno == ENOENT) return Accounts{};
-        return errno_error(Fault::usage, "cannot read the accounts", file, errno);
+    bool missing = false;
+    const auto text = io::read_small_file(file, kMaxAccountBytes, &missing);
+    if (missing) return Accounts{};
+    if (!text) {
+        Error error = text.error();
+        error.fault = Fault::usage;
+        return error;
     }
-    std::ostringstream text;
-    text << in.rdbuf();
-    return parse_accounts(text.str(), file);
+    return parse_accounts(*text, file);
 }
 
 Result<Accounts> parse_accounts(const std::string& text, const std::string& file) {
     try {
-        return read_accounts(YAML::Load(text));
+        const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+        if (documents.size() > 1) refuse(documents[1], "the file has a second document");
+        return read_accounts(documents.empty() ? YAML::Node() : documents[0]);
     } catch (const Malformed& problem) {
         return malformed(file, problem.line, problem.what);
     } catch (const YAML::Exception& problem) {

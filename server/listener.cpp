@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "common/dialling/waiting.h"
 #include "common/io/log.h"
 #include "common/session/reply.h"
 #include "config/endpoint.h"
@@ -23,6 +24,7 @@ using asio::ip::tcp;
 
 // After an accept that failed for want of descriptors or memory: time for some to come free.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::seconds kWordPause{60};  // between two words on it
 
 tcp::endpoint endpoint_of(const Address& address) {
     asio::ip::address_v6::bytes_type bytes;
@@ -82,6 +84,7 @@ void Listener::stop() {
 }
 
 asio::awaitable<void> Listener::accept(tcp::acceptor& acceptor) {
+    Time next_word{};
     while (acceptor.is_open()) {
         boost::system::error_code problem;
         tcp::socket socket =
@@ -89,7 +92,12 @@ asio::awaitable<void> Listener::accept(tcp::acceptor& acceptor) {
         if (!problem) {
             admit(std::move(socket));
         } else if (problem != asio::error::operation_aborted) {
-            io::log_warning("cannot accept a connection: " + problem.message());
+            if (const Time now = dialling::now(); now >= next_word) {
+                next_word = now + kWordPause;
+                io::log_warning(
+                    errno_error(Fault::session, "cannot accept connections", {}, problem.value())
+                        .sentence());
+            }
             asio::steady_timer pause(loop_, kAcceptPause);
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, problem));
         }

@@ -40,9 +40,14 @@ void reload(server::Server& running, const CommandLine& line, server::Accounts& 
     if (auto checked = server::check_roots(*fresh, *settings); !checked) {
         io::log_error(checked.error().sentence());
     }
+    if (fresh->empty() && !accounts.empty()) {
+        io::log_warning("no account is left: nobody can log in; see " +
+                        server::accounts_file(*settings));
+    }
+    io::log_info("accounts and log level reloaded; accounts: " + std::to_string(fresh->size()) +
+                 ", before: " + std::to_string(accounts.size()));
     accounts = *std::move(fresh);
     running.replace_accounts(accounts);
-    io::log_info("accounts and log level reloaded");
 }
 
 // A server with settings of its own may wait for accounts; one without was called by mistake.
@@ -75,7 +80,6 @@ int serve(const CommandLine& line) {
     Result<config::ServerSettings> settings = server::settings_of(line);
     if (!settings) return fail(settings.error());
     io::open_log(level_of(*settings));
-    io::prepare_process();
     Result<server::Accounts> accounts = server::accounts_of(line, *settings);
     if (!accounts) return fail(accounts.error());
     if (auto checked = check_accounts(line, *settings, *accounts); !checked) {
@@ -204,6 +208,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    lambda::io::prepare_process();
     try {
         return run(argc, argv);
     } catch (const std::exception& problem) {

@@ -8,13 +8,13 @@
 
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "common/base/units.h"
 #include "common/io/machine.h"
+#include "common/io/small_file.h"
 #include "common/session/facts.h"
 
 namespace lambda::server {
@@ -24,6 +24,7 @@ constexpr std::size_t kSaltBytes = 16;
 constexpr std::size_t kHashBytes = 32;
 constexpr std::uint64_t kMaxMemory = 64 * MiB;  // 128 N r bytes and a little
 constexpr std::size_t kMaxPassword = 1024;
+constexpr std::size_t kMaxPasswordFile = 64 * 1024;
 
 struct Cost {
     std::uint64_t n = 1 << 15;
@@ -141,10 +142,15 @@ Result<PasswordFile> read_password_file(const std::string& file) {
     if (::stat(file.c_str(), &status) != 0) {
         return errno_error(Fault::usage, "cannot read the password file", file, errno);
     }
-    std::ifstream in(file, std::ios::binary);
+    const auto content = io::read_small_file(file, kMaxPasswordFile);
+    if (!content) {
+        Error error = content.error();
+        error.fault = Fault::usage;
+        return error;
+    }
     PasswordFile result;
     result.readable_by_others = (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
-    std::getline(in, result.password);
+    result.password = content->substr(0, content->find('\n'));
     if (!result.password.empty() && result.password.back() == '\r') result.password.pop_back();
     if (result.password.empty() || result.password.size() > kMaxPassword) {
         Error error = session::usage_error("the first line holds no password",

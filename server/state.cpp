@@ -7,11 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
-#include <optional>
+#include <filesystem>
+#include <system_error>
 
 #include "common/io/log.h"
 #include "common/io/root.h"
+#include "common/io/small_file.h"
 #include "common/io/tls.h"
 #include "common/session/facts.h"
 
@@ -19,6 +20,7 @@ namespace lambda::server {
 namespace {
 
 constexpr std::uint64_t kMaxStarts = 0xffffffff;
+constexpr std::size_t kStartsBytes = 64;
 
 std::string directory_of(const std::string& file) {
     const std::size_t slash = file.find_last_of('/');
@@ -36,6 +38,16 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
+// Empty, or with a file that a server has made there.
+bool may_be_ours(const std::string& directory) {
+    for (const char* file : {"key.pem", "accounts.yaml", "starts"}) {
+        if (::access((directory + "/" + file).c_str(), F_OK) == 0) return true;
+    }
+    std::error_code problem;
+    const bool empty = std::filesystem::is_empty(directory, problem);
+    return empty && !problem;
+}
+
 }  // namespace
 
 Result<void> make_state_directory(const std::string& directory) {
@@ -50,7 +62,16 @@ Result<void> make_state_directory(const std::string& directory) {
     if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
         return errno_error(Fault::usage, "cannot use the state directory", directory, ENOTDIR);
     }
-    if ((status.st_mode & 077) != 0 && ::chmod(directory.c_str(), 0700) != 0) {
+    if ((status.st_mode & 077) == 0) return {};
+    // What was named by mistake, /tmp perhaps, must not be closed to the whole machine.
+    if (!may_be_ours(directory)) {
+        return Error{.fault = Fault::usage,
+                     .message = "this directory is open to others and holds what is not ours",
+                     .path = directory,
+                     .side = Side::local,
+                     .remedy = "name a state directory of its own, or close it by chmod 700"};
+    }
+    if (::chmod(directory.c_str(), 0700) != 0) {
         return errno_error(Fault::usage, "cannot close the state directory to others", directory,
                            errno);
     }
@@ -123,10 +144,11 @@ Result<void> ensure_certificate(const std::string& certificate_file, const std::
 Result<std::uint64_t> first_transfer_number(const std::string& directory) {
     const std::string file = directory + "/starts";
     std::uint64_t starts = 0;
-    if (std::ifstream in(file); in) {
-        std::string text;
-        std::getline(in, text);
-        const std::optional<std::uint64_t> number = session::parse_number(text);
+    bool missing = false;
+    const auto text = io::read_small_file(file, kStartsBytes, &missing);
+    if (!text && !missing) return text.error();
+    if (text) {
+        const auto number = session::parse_number(text->substr(0, text->find('\n')));
         if (!number || *number >= kMaxStarts) {
             return Error{.fault = Fault::usage,
                          .message = "the count of starts is damaged",

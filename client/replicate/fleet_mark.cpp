@@ -9,6 +9,7 @@
 
 #include "client/home.h"
 #include "common/io/root.h"
+#include "common/io/small_file.h"
 #include "common/session/facts.h"
 
 namespace lambda::client::replicate {
@@ -22,7 +23,7 @@ std::string file_of(const std::string& directory, const FleetMark& mark) {
 
 // 0: none that can be read.
 std::uint64_t listing_in(const std::string& file) {
-    const auto content = read_small_file(file, kMostDigits);
+    const auto content = io::read_small_file(file, kMostDigits);
     return content ? session::parse_number(*content).value_or(0) : 0;
 }
 

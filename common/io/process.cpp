@@ -1,5 +1,6 @@
 #include "common/io/process.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -31,6 +32,12 @@ constexpr std::uint64_t kSliceNs = 250'000;
 }  // namespace
 
 void prepare_process() {
+    // What would be opened as one of the three would be taken for output, and a socket as another.
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        const bool closed = ::fcntl(stream, F_GETFD) < 0;
+        if (closed)
+            static_cast<void>(::open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY));
+    }
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond a limit is an error of that file
     rlimit files{};

@@ -3,8 +3,9 @@
 
 namespace lambda::io {
 
-// Ignores SIGPIPE (tls.h) and raises the soft limit of open files to the hard one: each file that
-// is being received takes three descriptors, and hundreds may be in hand. Before the first thread.
+// Before anything is opened, and the first thread: standard streams that are closed are opened on
+// /dev/null. Ignores SIGPIPE (tls.h) and raises the soft limit of open files to the hard one: each
+// file that is being received takes three descriptors, and hundreds may be in hand.
 void prepare_process();
 
 // The calling thread runs soon after it is due, where others want its processor: the scheduler

@@ -95,6 +95,13 @@ Result<mode_t> find_named(const Root& root, OpenFile& target) {
     return file_error("cannot follow its links", path, ELOOP);
 }
 
+// Left by a writer that died, or put there by somebody who wants another file to be written: no
+// second name, and nothing but a plain file.
+Error no_partial(const std::string& path, const std::string& partial) {
+    return target_error(path, "cannot create: " + partial + " beside it is no partial file",
+                        "remove it");
+}
+
 // Opens the partial file, ours alone: its lock is held, and the name still shows it. What it holds
 // is as it was.
 Result<void> open_partial(OpenFile& target) {
@@ -110,11 +117,14 @@ Result<void> open_partial(OpenFile& target) {
                                 "cannot create: its directory was removed, or takes no new files",
                                 "name another directory");
         }
-        if (!file && errno == EEXIST)
-            file = Descriptor(::openat(directory, partial.c_str(), flags));
+        const bool stands = !file && errno == EEXIST;
+        if (stands) file = Descriptor(::openat(directory, partial.c_str(), flags));
         if (!file) {
             if (errno == ENOENT) continue;  // it was removed in between
-            return file_error("cannot create", target.path, errno);
+            if (errno == EISDIR || errno == ELOOP) return no_partial(target.path, partial);
+            return file_error(
+                stands ? "cannot take over " + partial + " beside it" : "cannot create",
+                target.path, errno);
         }
         if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
             if (errno != EWOULDBLOCK)
@@ -134,13 +144,7 @@ Result<void> open_partial(OpenFile& target) {
             !same_file(ours, named)) {
             continue;
         }
-        // Left by a writer that died, or put there by somebody who wants another file to be
-        // written: no second name, and nothing but a plain file.
-        if (!S_ISREG(ours.st_mode) || ours.st_nlink != 1) {
-            return target_error(target.path,
-                                "cannot create: " + partial + " beside it is no partial file",
-                                "remove it");
-        }
+        if (!S_ISREG(ours.st_mode) || ours.st_nlink != 1) return no_partial(target.path, partial);
         // io_uring takes O_NONBLOCK as leave to answer EAGAIN.
         if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::fchmod(file.get(), 0600) != 0) {
             return file_error("cannot take over its partial file", target.path, errno);

@@ -21,6 +21,12 @@ import threading
 import time
 import unittest
 
+# What a shell's background or nohup left ignored would be so for the programs, too.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL),
+                      (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
+
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 DONE, FILE_FAILED, USAGE, NO_SESSION, INTEGRITY, CUT = range(6)  # the client's exit codes
 USER = "tester"

@@ -90,6 +90,19 @@ class Interruptions(Case):
         client.signal(signal.SIGTERM)
         self.assert_cut(client)
 
+    def test_signals_that_were_ignored_at_the_start_stay_so(self):
+        server = self.server()
+        before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)}
+        try:
+            source, client = self.put_under_way(server, how=("--rate-limit", "200Mbit/s"))
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        for number in before:
+            client.signal(number)
+        self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assert_same(source, server.path("file"))
+
     def test_ctrl_c_under_get(self):
         server = self.server()
         _, target, client = self.get_under_way(server)

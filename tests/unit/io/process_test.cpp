@@ -1,6 +1,8 @@
 #include "common/io/process.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +22,21 @@ std::uint64_t slice_ns() {
 }
 
 }  // namespace
+
+TEST_CASE("process: a closed standard stream is opened on nothing before anything else is") {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        for (const int stream : {0, 1, 2}) ::close(stream);
+        prepare_process();
+        const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        char byte = 0;
+        ::_exit(next > 2 && ::read(0, &byte, 1) == 0 && ::write(2, "x", 1) == 1 ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+}
 
 TEST_CASE("process: a thread takes short slices, and those that it starts have the usual ones") {
     std::uint64_t usual = 0, own = 0, inherited = 0;

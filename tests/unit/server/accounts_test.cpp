@@ -53,6 +53,7 @@ TEST_CASE("the password is the first line of its file") {
     scratch.write("password", "\nsecond line\n");
     CHECK_FALSE(read_password_file(file).ok());
     CHECK_FALSE(read_password_file(scratch / "none").ok());
+    CHECK(read_password_file(scratch.path()).error().message == "cannot read: Is a directory");
 }
 
 TEST_CASE("accounts survive their file, which nobody else can read") {
@@ -75,21 +76,35 @@ TEST_CASE("accounts survive their file, which nobody else can read") {
 TEST_CASE("malformed accounts are refused with file and line") {
     const std::string good = "password: \"" + dummy_password_hash() + "\"";
     CHECK(parse_accounts("accounts:\n  a: {" + good + "}\n", "f").ok());
-    CHECK(parse_accounts("", "f")->empty());
+    CHECK(parse_accounts("accounts:\n", "f")->empty());
+    CHECK(parse_accounts("", "f").error().path == "f");  // half-written
     for (const std::string& text :
          {std::string("accounts: [a]"), std::string("users: {}"), std::string("accounts: {a: b}"),
           std::string("accounts: {a: {root: /x}}"),
           std::string("accounts: {a: {password: secret}}"), "accounts: {-a: {" + good + "}}",
           "accounts: {a b: {" + good + "}}", "accounts: {a: {" + good + ", rooot: /x}}",
           "accounts: {a: {" + good + ", root: x}}",
-          "accounts: {a: {" + good + ", read_only: perhaps}}", std::string("accounts: {a: ["),
-          std::string("accounts: \t{"), "accounts: {a: {" + good + "}, a: {" + good + "}}"}) {
+          "accounts: {a: {" + good + ", read_only: perhaps}}",
+          "accounts: {a: {" + good + ", read_only: true, read_only: false}}",
+          std::string("accounts: {a: ["), std::string("accounts: \t{"),
+          "accounts: {a: {" + good + "}, a: {" + good + "}}"}) {
         CAPTURE(text);
         const Result<Accounts> parsed = parse_accounts(text, "f");
         REQUIRE_FALSE(parsed.ok());
         CHECK(parsed.error().path.find("f:1") == 0);
     }
     CHECK(parse_accounts("accounts:\n  a:\n    b: c\n", "f").error().path == "f:3");
+    CHECK_FALSE(parse_accounts("accounts:\n---\naccounts:\n", "f").ok());
+}
+
+TEST_CASE("accounts that cannot be read are not taken for none, and stay") {
+    const TemporaryDirectory scratch;
+    const std::string file = scratch / "accounts.yaml";
+    std::filesystem::create_directory(file);
+    const Result<Accounts> loaded = load_accounts(file);
+    REQUIRE_FALSE(loaded.ok());
+    CHECK(loaded.error().fault == Fault::usage);
+    CHECK(loaded.error().message == "cannot read: Is a directory");
 }
 
 // `user add alice`, and where it keeps what it does.
@@ -232,6 +247,9 @@ TEST_CASE("no transfer number serves twice") {
     CHECK(*first_transfer_number(scratch.path()) == first + (1ull << 32));
     scratch.write("starts", "many\n");
     CHECK_FALSE(first_transfer_number(scratch.path()).ok());
+    std::filesystem::remove(scratch / "starts");
+    std::filesystem::create_directory(scratch / "starts");
+    CHECK_FALSE(first_transfer_number(scratch.path()).ok());
 }
 
 TEST_CASE("the state directory is closed to others, and half a certificate is refused") {
@@ -243,6 +261,14 @@ TEST_CASE("the state directory is closed to others, and half a certificate is re
     REQUIRE(::stat(state.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777U) == 0700);
     CHECK_FALSE(make_state_directory(scratch / "no/such").ok());
+    const std::string others = scratch / "others";
+    REQUIRE(::mkdir(others.c_str(), 0755) == 0);
+    scratch.write("others/file", "");
+    CHECK_FALSE(make_state_directory(others).ok());
+    REQUIRE(::stat(others.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777U) == 0755);
+    scratch.write("others/starts", "1\n");
+    CHECK(make_state_directory(others).ok());
     scratch.write("file", "");
     CHECK_FALSE(make_state_directory(scratch / "file").ok());
 
