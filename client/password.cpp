@@ -137,7 +137,15 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
             return error;
         }
         warn_if_readable(password_file);
-        return Login{find_user(server), first_line(*content), password_file};
+        std::string password = first_line(*content);
+        if (password.empty()) {
+            return Error{.fault = Fault::usage,
+                         .message = "the first line holds no password",
+                         .path = password_file,
+                         .side = Side::local,
+                         .remedy = "write the password on the first line of the file"};
+        }
+        return Login{find_user(server), std::move(password), password_file};
     }
     if (const char* password = std::getenv(names.variable)) {
         return Login{find_user(server), password, names.variable};

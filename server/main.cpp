@@ -117,6 +117,9 @@ int check_config(const CommandLine& line) {
     if (!settings->certificate.empty() || ::access(certificate.c_str(), F_OK) == 0) {
         const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
         if (!key) return fail(key.error());
+        const Result<io::TlsContext> tls = io::TlsContext::server(
+            certificate, server::key_file(*settings), settings->client_ca, settings->allow_copy);
+        if (!tls) return fail(tls.error());
         std::cout << "key " << *key << "\n";
         const Result<std::string> ended = end_of(certificate);
         if (!ended) return fail(ended.error());

@@ -144,8 +144,8 @@ void Server::State::await_signal(std::function<void()> hangup) {
 Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Accounts accounts) {
     if (auto made = make_state_directory(settings.state); !made) return made.error();
     if (settings.certificate.empty()) {
+        settings.key = key_file(settings);
         settings.certificate = certificate_file(settings);
-        settings.key = settings.state + "/key.pem";
         if (auto made = ensure_certificate(settings.certificate, settings.key); !made) {
             return made.error();
         }
@@ -212,6 +212,10 @@ std::string accounts_file(const config::ServerSettings& settings) {
 std::string certificate_file(const config::ServerSettings& settings) {
     return settings.certificate.empty() ? settings.state + "/certificate.pem"
                                         : settings.certificate;
+}
+
+std::string key_file(const config::ServerSettings& settings) {
+    return settings.certificate.empty() ? settings.state + "/key.pem" : settings.key;
 }
 
 }  // namespace lambda::server

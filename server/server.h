@@ -36,8 +36,9 @@ class Server {
     std::unique_ptr<State> state_;
 };
 
-// The accounts, and the certificate, that `settings` point at.
+// The accounts, the certificate and its key that `settings` point at.
 std::string accounts_file(const config::ServerSettings& settings);
 std::string certificate_file(const config::ServerSettings& settings);
+std::string key_file(const config::ServerSettings& settings);
 
 }  // namespace lambda::server

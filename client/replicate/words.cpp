@@ -116,9 +116,9 @@ std::string doing(const std::vector<Mover>& movers) {
 }
 
 // Adds the run's fields.
-JsonObject& describe(JsonObject& json, const Run& run) {
+JsonObject& describe(JsonObject& json, const Run& run, const char* state) {
     json.number("run", static_cast<std::uint64_t>(run.id))
-        .text("state", word(run.state))
+        .text("state", state)
         .text("started", at(run.started, true));
     if (run.ended != kNoTime) json.text("ended", at(run.ended, true));
     return json;
@@ -238,7 +238,7 @@ void tell_skipped(const Listing& source, const std::function<void(const std::str
 
 Words words_of_run(const Run& run, bool under_way) {
     Words words;
-    describe(words.json.text("event", "run"), run)
+    describe(words.json.text("event", "run"), run, word(run.state))
         .number("files", run.moved.files)
         .number("bytes", run.moved.bytes)
         .number("failed", run.failed);
@@ -304,7 +304,8 @@ Words words_of_status(const Job& job, const JobStatus& status) {
         words.text = job.name + ": never run";
         return words;
     }
-    describe(words.json, *status.run)
+    const bool cut = how_it_goes(status) == SiteSaid::Run::cut;
+    describe(words.json, *status.run, cut ? "cut" : word(status.run->state))
         .raw("running", status.movers.empty() ? "false" : "true")
         .raw("paused", status.request == Request::pause ? "true" : "false")
         .text("doing", doing(status.movers))
@@ -320,7 +321,6 @@ Words words_of_status(const Job& job, const JobStatus& status) {
         waiting.bytes += site.waiting.bytes;
         failed += site.failed;
     }
-    const bool cut = how_it_goes(status) == SiteSaid::Run::cut;
     words.text = job.name + ": run " + std::to_string(status.run->id) + " of " +
                  at(status.run->started, false) + ": " +
                  (cut ? "cut; the next run goes on from there" : word(status.run->state));
@@ -339,7 +339,7 @@ Words words_of_status(const Job& job, const JobStatus& status) {
 std::string summary_of(const Job& job, const Run& run, const std::vector<SiteStatus>& sites) {
     JsonObject json;
     json.text("event", "replicated").text("job", job.name);
-    describe(json, run)
+    describe(json, run, word(run.state))
         .number("files", run.moved.files)
         .number("bytes", run.moved.bytes)
         .number("failed", run.failed)

@@ -116,7 +116,8 @@ Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image) {
         target.journal =
             Descriptor(::openat(target.place.directory.get(), name.c_str(),
                                 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600));
-        if (!target.journal) return file_error("cannot make its journal", target.path, errno);
+        if (!target.journal)
+            return file_error("cannot make its journal " + name, target.path, errno);
     }
     for (std::size_t done = 0; done < image.size();) {
         const ssize_t wrote = ::pwrite(target.journal.get(), image.data() + done,

@@ -97,7 +97,9 @@ Result<void> use_certificate(SSL_CTX* context, const std::string& certificate_fi
         return openssl_error(Fault::usage, "cannot use the certificate", certificate_file);
     }
     if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-        return openssl_error(Fault::usage, "cannot use the private key", key_file);
+        Error error = openssl_error(Fault::usage, "cannot use the private key", key_file);
+        error.remedy = "it must hold a private key in PEM, without a passphrase; restore it";
+        return error;
     }
     if (SSL_CTX_check_private_key(context) != 1) {
         return openssl_error(Fault::usage, "the key does not belong to the certificate", key_file);

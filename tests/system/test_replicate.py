@@ -338,6 +338,7 @@ class Replicate(Jobs):
         had = names_below(copy)
         status = self.replicate(job, "status", json=False).stdout
         self.assertIn("cut; the next run goes on", status)
+        self.assertEqual(self.replicate(job, "status").events[0]["state"], "cut")
         self.assertIn("/copy: cut, goes on with the next run; moved ", status)
         self.assertIn("/copy: cut, goes on with the next run; moved ", run.stderr)
         self.assertNotIn("moving", status)

@@ -93,6 +93,16 @@ class Life(Case):
                 self.assertIn(f"{path}:2", said)
                 self.assertIn(line.split(":")[0], said)
 
+    def test_what_the_server_would_not_start_with_is_told_before(self):
+        state = self.folder("state")
+        self.server(state=state).kill()
+        self.assertEqual(self.check_config("log_level: info\n")[0], DONE)
+        self.file_with(os.path.join(state, "key.pem"), b"-----BEGIN PRIVATE KEY-----\n")
+        code, said, _ = self.check_config("log_level: info\n")
+        self.assertEqual(code, USAGE, said)
+        self.assertIn("cannot use the private key", said)
+        self.assertIn("key.pem", said)
+
     def test_a_certificate_that_ended_is_told(self):
         def openssl(*arguments):
             subprocess.run([need_program("openssl"), *arguments], check=True, capture_output=True)

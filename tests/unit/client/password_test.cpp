@@ -93,6 +93,9 @@ TEST_CASE("a password file that is missing is a usage error") {
     const Scratch scratch;
     const Environment environment(scratch / "");
     Warnings warnings;
+    const std::string empty = scratch / "empty";
+    scratch.write("empty", "\nsecond line\n");
+    CHECK(find_login(Server{"ann", "h", 1}, empty, warnings.hear()).error().path == empty);
     const auto login = find_login(Server{"ann", "h", 1}, scratch / "none", warnings.hear());
     REQUIRE(!login.ok());
     CHECK(login.error().fault == Fault::usage);
