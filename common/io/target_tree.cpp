@@ -217,6 +217,7 @@ Standing TargetTree::look_at(const Look& look, int directory, const std::string&
         return standing;
     }
     standing.kind = kind_of(status.st_mode);
+    standing.shared = standing.kind == Standing::Kind::file && status.st_nlink > 1;
     standing.recent = nanoseconds_of(status.st_ctim) >= written_back_ns_;
     auto metadata = metadata_of({.descriptor = directory, .name = leaf.c_str()}, status,
                                 look.archive, look.name);

@@ -33,6 +33,7 @@ struct Standing {
     FileMetadata metadata{};
     std::string text{};     // what a link shows
     bool is_first = false;  // it is the file that `first` is
+    bool shared = false;    // a file that has further names
     bool recent = false;    // it, or its name, may not be durable: it changed a moment ago
     // It could not be looked at, or what it lies in could not; the rest then means nothing.
     std::optional<Error> error{};

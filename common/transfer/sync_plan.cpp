@@ -81,9 +81,10 @@ std::size_t offer_bytes(const std::string& name, const std::string& text,
 Verdict judge_content(const Offered& offered, const ports::Standing& standing, bool same,
                       bool privileged) {
     if (!same) return Verdict::changed;
-    return attributes_agree(offered.metadata, standing.metadata, false, privileged)
-               ? Verdict::stands
-               : Verdict::attributes;
+    if (attributes_agree(offered.metadata, standing.metadata, false, privileged))
+        return Verdict::stands;
+    // They are those of its other names, too, which may be another file's here.
+    return standing.shared && !offered.shared ? Verdict::changed : Verdict::attributes;
 }
 
 Verdict judge(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,

@@ -305,6 +305,21 @@ class Sync(Case):
                     self.assert_same(os.path.join(source, "b"), os.path.join(there, name))
                 self.assertEqual(self.changes(self.sync(option, source, self.daemon.url(option[2:]))), [])
 
+    def test_two_files_that_are_one_there(self):
+        """Else each sync gave that one the mode of the other."""
+        source, target = self.folder("tree"), os.fsdecode(self.daemon.path("to"))
+        os.makedirs(target)
+        for name, mode in (("a", 0o644), ("b", 0o600)):
+            path = self.file_with(os.path.join(source, name), b"the same")
+            os.utime(path, ns=(10**18, 10**18))
+            os.chmod(path, mode)
+        shutil.copy2(os.path.join(source, "a"), os.path.join(target, "a"))
+        os.link(os.path.join(target, "a"), os.path.join(target, "b"))
+        for changes in ({("replace", "b")}, set()):
+            result = self.sync(source, self.daemon.url("to"))
+            self.assertEqual(set(self.changes(result)) - {("attributes", ".")}, changes)
+            self.assertEqual([os.stat(os.path.join(target, name)).st_mode & 0o777 for name in ("a", "b")], [0o644, 0o600])
+
     def test_what_is_ignored_is_neither_replaced_nor_deleted(self):
         source = self.small_tree()
         target = self.daemon.path("to").decode()

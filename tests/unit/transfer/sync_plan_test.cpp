@@ -16,3 +16,20 @@ TEST_CASE("a time without a fraction is compared by seconds, whatever a peer say
     CHECK_FALSE(same_time(INT64_MAX, -9'000'000'000'000'000'000));
     CHECK_FALSE(same_time(INT64_MIN, 0));
 }
+
+TEST_CASE("attributes of a file that has further names are another file's, too") {
+    lambda::ports::Standing standing;
+    standing.kind = lambda::ports::Standing::Kind::file;
+    standing.metadata = {5, 7, 0644};
+    Offered offered;
+    offered.metadata = {5, 7, 0600};
+    const auto verdict = [&] { return judge(offered, standing, {}, false); };
+    CHECK(verdict() == Verdict::attributes);
+    standing.shared = true;
+    CHECK(verdict() == Verdict::changed);
+    offered.shared = true;
+    CHECK(verdict() == Verdict::attributes);
+    offered.shared = false;
+    offered.metadata.mode = 0644;
+    CHECK(verdict() == Verdict::stands);
+}
