@@ -25,7 +25,7 @@ class Pacer {
     }
     BitRate rate() const { return rate_; }
 
-    // Bytes that may leave now as one burst: at most 250 µs of rate, at least one packet once the
+    // Bytes that may leave now as one burst: at most 125 µs of rate, at least one packet once the
     // bucket holds more than nothing. 0: not yet.
     std::size_t budget(Time now, std::size_t packet_bytes) {
         packet_bytes_ = static_cast<double>(packet_bytes);
