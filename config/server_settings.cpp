@@ -86,8 +86,8 @@ void add_network(Schema& schema, ServerSettings& into) {
 
 void add_places(Schema& schema, ServerSettings& into) {
     schema.path({"state",
-                 "Directory of the server's own, closed to others, for key, certificate and "
-                 "accounts; made if missing."},
+                 "Directory for the server's key, certificate and accounts, best of its own; made "
+                 "if missing."},
                 into.state, false);
     schema.path({"accounts", "File of the accounts. Empty: accounts.yaml in the state directory."},
                 into.accounts, true);

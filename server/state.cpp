@@ -63,13 +63,16 @@ Result<void> make_state_directory(const std::string& directory) {
         return errno_error(Fault::usage, "cannot use the state directory", directory, ENOTDIR);
     }
     if ((status.st_mode & 077) == 0) return {};
-    // What was named by mistake, /tmp perhaps, must not be closed to the whole machine.
+    // One that was named by mistake, /tmp perhaps, must not be closed to the whole machine. What we
+    // put into it is closed by itself.
     if (!may_be_ours(directory)) {
-        return Error{.fault = Fault::usage,
-                     .message = "this directory is open to others and holds what is not ours",
-                     .path = directory,
-                     .side = Side::local,
-                     .remedy = "name a state directory of its own, or close it by chmod 700"};
+        if ((status.st_mode & 022) == 0) return {};
+        return Error{
+            .fault = Fault::usage,
+            .message = "others may write into this directory, and it holds what is not ours",
+            .path = directory,
+            .side = Side::local,
+            .remedy = "name a state directory of its own, or close it by chmod 700"};
     }
     if (::chmod(directory.c_str(), 0700) != 0) {
         return errno_error(Fault::usage, "cannot close the state directory to others", directory,

@@ -10,7 +10,9 @@
 
 namespace lambda::server {
 
-// Made where it is missing; its parent must be there.
+// Made where it is missing; its parent must be there. One that is empty or holds a server's files
+// is closed to others; one that holds anything else stays as it is, and is refused where others may
+// write.
 Result<void> make_state_directory(const std::string& directory);
 // Writes beside `file`, flushes, renames; 0600. As root: see keep_owner().
 Result<void> replace_file(const std::string& file, std::string_view text,
