@@ -48,8 +48,10 @@ void catch_interruptions() {
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction before {};
         ::sigaction(number, nullptr, &before);
-        // As nohup and a shell's background ask for.
-        if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
+        // As nohup asks for. A script's background ignores SIGINT, too, but who sends that to it
+        // means it.
+        const bool ignored = number == SIGHUP && before.sa_handler == SIG_IGN;
+        if (!ignored) ::sigaction(number, &action, nullptr);
     }
 }
 

@@ -90,18 +90,20 @@ class Interruptions(Case):
         client.signal(signal.SIGTERM)
         self.assert_cut(client)
 
-    def test_signals_that_were_ignored_at_the_start_stay_so(self):
+    def test_nohup_keeps_it(self):
         server = self.server()
         before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)}
         try:
             source, client = self.put_under_way(server, how=("--rate-limit", "200Mbit/s"))
+            client.signal(signal.SIGHUP)
+            self.assertEqual(client.wait(), DONE, client.stderr)
+            self.assert_same(source, server.path("file"))
+            _, client = self.put_under_way(server, name="other")
+            client.signal(signal.SIGINT)  # as to what a script has in its background
+            self.assert_cut(client)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-        for number in before:
-            client.signal(number)
-        self.assertEqual(client.wait(), DONE, client.stderr)
-        self.assert_same(source, server.path("file"))
 
     def test_ctrl_c_under_get(self):
         server = self.server()
