@@ -59,7 +59,7 @@ void add_rule(CLI::App& app, const char* option, bool include, Arguments& into, 
     app.add_option_function<std::string>(
            option,
            [&into, include](const std::string& text) {
-               into.walk.rules.push_back(transfer::rule_of(text, include));
+               transfer::add_rule(into.walk.rules, text, include);
            },
            about)
         ->type_name("PATTERN")
@@ -73,8 +73,7 @@ void add_rules_from(CLI::App& app, const char* option, bool include, Arguments& 
            [&into, include, option](const std::string& file) {
                const auto content = read_whole_file(file);
                if (!content) throw CLI::ValidationError(option, content.error().sentence());
-               for (transfer::Rule& rule : transfer::rules_of(*content, include))
-                   into.walk.rules.push_back(std::move(rule));
+               transfer::add_rules(into.walk.rules, *content, include);
            },
            about)
         ->type_name("FILE")

@@ -180,25 +180,26 @@ bool Filter::matches(const Compiled& rule, std::string_view name, bool directory
     }
 }
 
-Rule rule_of(std::string_view text, bool include) {
-    if (text.starts_with("+ ") || text.starts_with("- ")) {
-        return {text[0] == '+', std::string(text.substr(2))};
+void add_rule(std::vector<Rule>& rules, std::string_view text, bool include) {
+    if (text == "!") {
+        rules.clear();
+    } else if (text.starts_with("+ ") || text.starts_with("- ")) {
+        rules.push_back({text[0] == '+', std::string(text.substr(2))});
+    } else {
+        rules.push_back({include, std::string(text)});
     }
-    return {include, std::string(text)};
 }
 
-std::vector<Rule> rules_of(std::string_view content, bool include) {
+void add_rules(std::vector<Rule>& rules, std::string_view content, bool include) {
     const char end_of_line = content.find('\0') != content.npos ? '\0' : '\n';
-    std::vector<Rule> rules;
     while (!content.empty()) {
         const std::size_t end = std::min(content.find(end_of_line), content.size());
         std::string_view line = content.substr(0, end);
         content.remove_prefix(std::min(end + 1, content.size()));
         if (end_of_line == '\n' && line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty() || line[0] == ';' || line[0] == '#') continue;
-        rules.push_back(rule_of(line, include));
+        add_rule(rules, line, include);
     }
-    return rules;
 }
 
 }  // namespace lambda::transfer

@@ -38,11 +38,12 @@ class Filter {
     std::vector<Compiled> rules_;
 };
 
-// The text of an option: "+ PATTERN" and "- PATTERN" overrule what the option says.
-Rule rule_of(std::string_view text, bool include);
+// The text of an option: "+ PATTERN" and "- PATTERN" overrule what the option says, and "!" drops
+// the rules before it.
+void add_rule(std::vector<Rule>& rules, std::string_view text, bool include);
 // Of a file of patterns, one a line (or each ended by a NUL, where there is one): empty lines and
 // those that begin with ';' or '#' are none.
-std::vector<Rule> rules_of(std::string_view content, bool include);
+void add_rules(std::vector<Rule>& rules, std::string_view content, bool include);
 
 // '*' and '?' do not match '/', "**" does.
 bool wild_match(std::string_view pattern, std::string_view text);

@@ -211,7 +211,8 @@ class Trees(Case):
                  ["--include=*/", "--include=*.c", "--exclude=*"], ["--exclude=[[]x]"], ["--exclude=b\\c"],
                  ["--exclude=?.o"], ["--exclude=[!a].o"], ["--exclude=lib/*/b.o"], ["--exclude=/*/lib/**.o"],
                  ["--exclude=**/.git/"], ["--exclude=- x", "--exclude=+ a.o", "--exclude=*.o"], ["--exclude=src"],
-                 ["--exclude=/src/lib", "--include=lib"], ["--exclude=l[a-k]b"], ["--exclude=deep/b*"]]
+                 ["--exclude=/src/lib", "--include=lib"], ["--exclude=l[a-k]b"], ["--exclude=deep/b*"],
+                 ["--exclude=*.o", "--exclude=!", "--exclude=lib/"], ["--exclude=!x", "--exclude=*.c"]]
         for number, options in enumerate(cases):
             for slash in ("", "/"):
                 if slash and number % 3:
