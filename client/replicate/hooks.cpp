@@ -134,7 +134,12 @@ Result<void> post_json(const std::string& url, const std::string& json) {
     if (authority.ends_with(']') || authority.find(':') == authority.npos) server.port = kHttpPort;
     const Time deadline = now() + kPostTimeout;
     const auto dialled = dialling::dial(server, deadline, interruption());
-    if (!dialled) return dialled.error();
+    if (!dialled) {
+        Error error = dialled.error();
+        error.path = url;
+        error.remedy.clear();  // it is of a lambda-ftpd
+        return error;
+    }
     const std::string path = slash < url.size() ? url.substr(slash) : "/";
     const std::string request =
         "POST " + path + " HTTP/1.1\r\nHost: " + authority +

@@ -224,11 +224,15 @@ void SqliteDatabase::roll_back() {
 
 Error SqliteDatabase::error(const std::string& what) const {
     const char* const why = handle_ ? ::sqlite3_errmsg(handle_.get()) : "no memory";
+    const int code = handle_ ? ::sqlite3_errcode(handle_.get()) : SQLITE_NOMEM;
+    const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
     return Error{.fault = Fault::file,
                  .message = what + ": " + why,
                  .path = file_,
                  .side = Side::local,
-                 .remedy = "check that the file can be written and is a job's state"};
+                 .remedy = damaged ? "move the file away; the next run plans anew, and what stands "
+                                     "at the destinations does not move again"
+                                   : "check that the file can be written and is a job's state"};
 }
 
 }  // namespace lambda::client::replicate

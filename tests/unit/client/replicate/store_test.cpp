@@ -229,7 +229,9 @@ TEST_CASE("who opens a state while another makes it waits for him") {
 TEST_CASE("what is no state is refused") {
     const Scratch scratch;
     const std::string text = scratch.write("text", std::string(4096, 'x'));
-    CHECK(open_store(text, "job", {}).error().fault == Fault::file);
+    const Error damaged = open_store(text, "job", {}).error();
+    CHECK(damaged.fault == Fault::file);
+    CHECK_THAT(damaged.remedy, Catch::StartsWith("move the file away"));
     CHECK_FALSE(open_store("/proc/none/state.db", "job", {}).ok());
     CHECK(open_store("postgresql://h/d?none=1", "job", {}).error().fault == Fault::usage);
     const auto nobody = open_store("postgresql://%2Fnone/d", "job", {});
