@@ -70,7 +70,8 @@ Result<std::vector<RemoteFile>> files_of(const std::vector<std::string>& operand
             files.push_back({.shown = operands[i], .path = path});
             continue;
         }
-        auto matches = expand_pattern(path, names);
+        auto matches =
+            expand_pattern(path, names, [&](const Error& unread) { report.error(unread); });
         if (!matches && matches.error().fault != Fault::file) return matches.error();
         if (!matches) {
             report.error(matches.error());
@@ -118,12 +119,13 @@ bool show_remote(const std::vector<std::string>& operands, const Arguments& argu
         report.error(session.error());
         return true;
     }
-    auto shown = session->open(arguments, report);
-    if (shown) {
-        const auto files = files_of(operands, *session, report);
-        if (session->connection().logged_in()) report.session_stands();
-        shown = files ? show_all(*files, *session, arguments, report) : files.error();
+    if (auto opened = session->open(arguments, report); !opened) {
+        report.unreached(opened.error());  // whatever stood with another server
+        return false;
     }
+    const auto files = files_of(operands, *session, report);
+    if (session->connection().logged_in()) report.session_stands();
+    const auto shown = files ? show_all(*files, *session, arguments, report) : files.error();
     if (!shown) report.error(shown.error());
     return shown.ok();
 }

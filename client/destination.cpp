@@ -84,6 +84,7 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
         return path_at_server(below->empty() ? plan.remote_target
                                              : joined(plan.remote_target, *below));
     }
+    if (name.starts_with('/')) return name;  // the server's own, of what a pattern met
     const Item* contents = nullptr;
     std::size_t of_contents = 0;
     bool patterns = false;

@@ -33,7 +33,7 @@ Result<void> list_place(Connection& connection, const std::string& path, Report&
     if (entry || !transfer::has_wildcards(path))
         return refusal({.code = last->code, .lines = {last->text}}, Fault::file, path);
     ServerNames names(connection);
-    auto matches = expand_pattern(path, names);
+    auto matches = expand_pattern(path, names, [&](const Error& unread) { report.error(unread); });
     if (!matches) return matches.error();
     for (session::Entry& match : *matches) entries.take(std::move(match));
     entries.end();

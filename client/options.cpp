@@ -50,7 +50,14 @@ void add_settings(CLI::App& app, Arguments& into) {
 void add_path(CLI::App& app, const char* option, std::string& into, const char* about) {
     app.add_option_function<std::string>(
            option,
-           [&into](const std::string& text) { into = std::filesystem::absolute(text).string(); },
+           [&into, option](const std::string& text) {
+               if (text.empty()) throw CLI::ValidationError(option, "names no file");
+               std::error_code problem;
+               into = std::filesystem::absolute(text, problem).string();
+               if (problem)
+                   throw CLI::ValidationError(
+                       option, "cannot tell the working directory: " + problem.message());
+           },
            about)
         ->type_name("FILE");
 }
@@ -139,6 +146,7 @@ void add_receipt_options(CLI::App& app, Arguments& into) {
                    "What stands for the DESTINATION of the transfer, here or at a server; else "
                    "where it left "
                    "them.")
+        ->check([](const std::string& text) { return text.empty() ? "names no place" : ""; })
         ->type_name("PLACE");
     app.add_option_function<std::string>(
            "--signer",

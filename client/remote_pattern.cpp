@@ -39,9 +39,10 @@ bool may_be_directory(const Entry& entry) {
 }  // namespace
 
 Result<std::vector<Entry>> expand_pattern(const std::string& pattern, RemoteNames& names,
-                                          std::size_t most) {
+                                          const RemoteNames::Unread& unread, std::size_t most) {
     std::vector<std::string> places{pattern.starts_with('/') ? "/" : ""};
-    std::vector<Entry> found;  // of `places`, where the last component had wildcards
+    std::vector<Entry> found;     // of `places`, where the last component had wildcards
+    std::optional<Error> hidden;  // the last one: the reason where nothing is found
     bool known = false;
     std::string_view rest = pattern;
     for (std::string part = next_component(rest); !part.empty(); part = next_component(rest)) {
@@ -53,13 +54,17 @@ Result<std::vector<Entry>> expand_pattern(const std::string& pattern, RemoteName
         const bool deeper = !rest.empty();  // "runs/*/" means directories, too
         bool too_many = false;
         found.clear();
-        const auto listed = names.list(places, [&](const std::string& directory, Entry entry) {
+        const auto take = [&](const std::string& directory, Entry entry) {
             if (::fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) != 0) return;
             if (deeper && !may_be_directory(entry)) return;
             too_many = too_many || found.size() == most;
             if (too_many) return;
             entry.name = joined(directory, entry.name);
             found.push_back(std::move(entry));
+        };
+        const auto listed = names.list(places, take, [&](const Error& error) {
+            if (hidden) unread(*hidden);
+            hidden = error;
         });
         if (!listed) return listed.error();
         if (too_many) {
@@ -79,7 +84,9 @@ Result<std::vector<Entry>> expand_pattern(const std::string& pattern, RemoteName
             found.push_back(*std::move(looked->at(i)));
         }
     }
-    if (found.empty()) return failed(pattern, "nothing there matches the pattern", {});
+    if (found.empty())
+        return hidden ? *hidden : failed(pattern, "nothing there matches the pattern", {});
+    if (hidden) unread(*hidden);
     return found;
 }
 

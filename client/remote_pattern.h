@@ -17,9 +17,12 @@ namespace lambda::client {
 class RemoteNames {
   public:
     virtual ~RemoteNames() = default;
-    // The entries of each of these directories; of what is none, nothing.
+    // The entries of each of these directories; of what is none, nothing. `unread` hears of those
+    // that stand there and are not shown.
     using Take = std::function<void(const std::string& directory, session::Entry)>;
-    virtual Result<void> list(const std::vector<std::string>& directories, const Take& take) = 0;
+    using Unread = std::function<void(const Error&)>;
+    virtual Result<void> list(const std::vector<std::string>& directories, const Take& take,
+                              const Unread& unread) = 0;
     // What stands under each of these names, a link itself.
     virtual Result<std::vector<std::optional<session::Entry>>> look(
         const std::vector<std::string>& paths) = 0;
@@ -27,9 +30,11 @@ class RemoteNames {
 
 constexpr std::size_t kMostMatches = 1u << 18;
 
-// All that matches, named by its whole path. Errors: of the session; Fault::file where nothing
-// matches, or more than `most` names have to be looked at.
+// All that matches, named by its whole path; `unread` hears of directories in which more might.
+// Errors: of the session; Fault::file where nothing matches, or more than `most` names have to be
+// looked at.
 Result<std::vector<session::Entry>> expand_pattern(const std::string& pattern, RemoteNames& names,
+                                                   const RemoteNames::Unread& unread,
                                                    std::size_t most = kMostMatches);
 
 }  // namespace lambda::client

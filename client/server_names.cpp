@@ -8,6 +8,12 @@ namespace {
 // The server takes 64 commands in hand, of which the login has two.
 constexpr std::size_t kInHand = 32;
 
+// What strerror() says of a name that is none, or no directory's.
+bool says_none(std::string_view refusal) {
+    return refusal.find("No such file or directory") != refusal.npos ||
+           refusal.find("Not a directory") != refusal.npos;
+}
+
 }  // namespace
 
 Result<session::ReplyLine> receive_entries(Connection& connection, const TakeEntry& take) {
@@ -32,11 +38,17 @@ std::optional<session::Entry> entry_in(const session::Reply& reply) {
     return *std::move(entry);
 }
 
-Result<void> ServerNames::list(const std::vector<std::string>& directories, const Take& take) {
+Result<void> ServerNames::list(const std::vector<std::string>& directories, const Take& take,
+                               const Unread& unread) {
     return ask("MLSD", directories, [&](std::size_t i) -> Result<void> {
         const auto last = receive_entries(
             connection_, [&](session::Entry entry) { take(directories[i], std::move(entry)); });
-        return last ? Result<void>() : last.error();
+        if (!last) return last.error();
+        if (last->code >= 400 && !says_none(last->text)) {
+            unread(
+                refusal({.code = last->code, .lines = {last->text}}, Fault::file, directories[i]));
+        }
+        return {};
     });
 }
 

@@ -22,7 +22,8 @@ class ServerNames final : public RemoteNames {
   public:
     explicit ServerNames(Connection& connection) : connection_(connection) {}
 
-    Result<void> list(const std::vector<std::string>& directories, const Take& take) override;
+    Result<void> list(const std::vector<std::string>& directories, const Take& take,
+                      const Unread& unread) override;
     Result<std::vector<std::optional<session::Entry>>> look(
         const std::vector<std::string>& paths) override;
 

@@ -24,7 +24,8 @@ session::SignRequest request_of(const Plan& plan, const receipt::Tally& tally) {
                                  .destination = {},
                                  .into_directory = false};
     if (plan.direction == session::Direction::get) {
-        request.destination = std::filesystem::absolute(plan.local_target.path).string();
+        std::error_code unknown;  // of a working directory that is gone, where nothing is made
+        request.destination = std::filesystem::absolute(plan.local_target.path, unknown).string();
         request.into_directory = plan.local_target.into_directory;
     }
     return request;

@@ -67,6 +67,11 @@ std::pair<std::string, std::string> split(const std::string& name) {
             name.substr(slash + 1, end - slash)};
 }
 
+// The last component as the kernel is to hear of it: "b/" is a directory, or nothing.
+std::string spelt(const Root::Place& place, const std::string& name) {
+    return name.ends_with('/') ? place.leaf + "/" : place.leaf;
+}
+
 }  // namespace
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
@@ -175,7 +180,7 @@ Result<void> Root::remove_file(const std::string& name) const {
     if (read_only_) return read_only_error(name);
     const auto at = place(name, false);
     if (!at) return at.error();
-    if (::unlinkat(at->directory.get(), at->leaf.c_str(), 0) != 0) {
+    if (::unlinkat(at->directory.get(), spelt(*at, name).c_str(), 0) != 0) {
         return name_error("cannot remove", name, errno);
     }
     return {};
@@ -199,6 +204,8 @@ Result<void> Root::rename(const std::string& from, const std::string& to) const 
     if (!target) return target.error();
     const int old_place = source->directory.get();
     const int new_place = target->directory.get();
+    const std::string old_leaf = spelt(*source, from);
+    const std::string new_leaf = spelt(*target, to);
     struct stat old_one {};
     struct stat new_one {};
     struct stat old_directory {};
@@ -206,19 +213,17 @@ Result<void> Root::rename(const std::string& from, const std::string& to) const 
     // Of two names of one file rename(2) leaves both, and says that all is well. As mv(1) does, the
     // old one goes, unless it is the new one.
     const bool one_file =
-        ::fstatat(old_place, source->leaf.c_str(), &old_one, AT_SYMLINK_NOFOLLOW) == 0 &&
-        ::fstatat(new_place, target->leaf.c_str(), &new_one, AT_SYMLINK_NOFOLLOW) == 0 &&
+        ::fstatat(old_place, old_leaf.c_str(), &old_one, AT_SYMLINK_NOFOLLOW) == 0 &&
+        ::fstatat(new_place, new_leaf.c_str(), &new_one, AT_SYMLINK_NOFOLLOW) == 0 &&
         !S_ISDIR(old_one.st_mode) && old_one.st_nlink > 1 && same_file(old_one, new_one) &&
         ::fstat(old_place, &old_directory) == 0 && ::fstat(new_place, &new_directory) == 0;
     if (one_file) {
-        const bool one_name =
-            same_file(old_directory, new_directory) && source->leaf == target->leaf;
-        if (!one_name && ::unlinkat(old_place, source->leaf.c_str(), 0) != 0)
+        const bool one_name = same_file(old_directory, new_directory) && old_leaf == new_leaf;
+        if (!one_name && ::unlinkat(old_place, old_leaf.c_str(), 0) != 0)
             return name_error("cannot rename", from, errno);
         return {};
     }
-    if (::renameat(old_place, source->leaf.c_str(), new_place, target->leaf.c_str()) == 0)
-        return {};
+    if (::renameat(old_place, old_leaf.c_str(), new_place, new_leaf.c_str()) == 0) return {};
     if (errno == EXDEV) {
         return Error{.fault = Fault::file,
                      .message = "cannot rename: the new name is on another file system",

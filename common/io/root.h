@@ -61,6 +61,7 @@ class Root {
     bool absent(const std::string& name) const;
     Result<struct stat> stat(const std::string& name, bool follow) const;
     Result<void> make_directory(const std::string& name) const;
+    // Here and in rename() a name with a slash behind it is a directory's, as it is to the kernel.
     Result<void> remove_file(const std::string& name) const;
     Result<void> remove_directory(const std::string& name) const;
     Result<void> rename(const std::string& from, const std::string& to) const;

@@ -245,23 +245,39 @@ std::size_t TreeWalker::expand(const std::string& prefix, std::string_view rest,
     rest.remove_prefix(end);
     if (component.find_first_of("*?[") == std::string::npos) {
         const std::string path = joined(prefix, component);
-        return root_.stat(path, true) ? expand(path, rest, root) : 0;
+        const auto status = root_.stat(path, true);
+        if (status) return expand(path, rest, root);
+        return root_.absent(path) ? 0 : fail_match(path, status.error());
     }
     const auto directory = root_.open(prefix.empty() ? "." : prefix, kReadDirectory);
-    if (!directory) return 0;
+    if (!directory) return may_be_directory(prefix) ? fail_match(prefix, directory.error()) : 0;
     std::size_t matched = 0;
     DirectoryNames names(directory->get(), prefix);
-    for (auto portion = names.next(); portion && !portion->empty(); portion = names.next()) {
+    while (true) {
+        const auto portion = names.next();
+        if (!portion) return matched + fail_match(prefix, portion.error());
+        if (portion->empty()) return matched;
         for (const std::string& leaf : *portion) {
             if (stopping()) return matched;
             if (::fnmatch(component.c_str(), leaf.c_str(), FNM_PERIOD) != 0) continue;
             const std::string path = joined(prefix, leaf);
-            const bool deeper = rest.find_first_not_of('/') != std::string_view::npos;
-            if (deeper && !root_.open(path, O_PATH | O_DIRECTORY)) continue;
+            const bool deeper = !rest.empty();  // "runs/*/" means directories, too
+            if (deeper && !may_be_directory(path)) continue;
             matched += expand(path, rest, root);
         }
     }
-    return matched;
+}
+
+// What nobody may look at may be one.
+bool TreeWalker::may_be_directory(const std::string& path) const {
+    const auto status = root_.stat(path.empty() ? "." : path, true);
+    return status ? S_ISDIR(status->st_mode) : !root_.absent(path);
+}
+
+// Of a pattern only the whole path tells where it was.
+std::size_t TreeWalker::fail_match(const std::string& path, Error error) {
+    fail(path, path.starts_with('/') ? path : "/" + path, std::move(error));
+    return 1;
 }
 
 void TreeWalker::visit(const Level* outer, const std::string& path, const std::string& name,

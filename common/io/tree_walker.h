@@ -56,9 +56,11 @@ class TreeWalker final : public ports::Walker {
     // `named`: by its user; else a pattern matched it.
     void walk_root(const ports::WalkRoot& root, bool named);
     void walk_pattern(const ports::WalkRoot& root);
-    // Returns how many entries matched.
+    // Returns how many entries matched, with the directories in which nobody can tell.
     std::size_t expand(const std::string& prefix, std::string_view rest,
                        const ports::WalkRoot& root);
+    bool may_be_directory(const std::string& path) const;
+    std::size_t fail_match(const std::string& path, Error error);
     void walk_directory(Descriptor opened, const struct stat& status, Level level);
     void walk_entry(const Level& level, const std::string& leaf);
     void visit(const Level* outer, const std::string& path, const std::string& name,

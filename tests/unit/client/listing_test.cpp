@@ -25,8 +25,10 @@ class Tree final : public RemoteNames {
     explicit Tree(std::map<std::string, std::vector<Entry>> directories)
         : directories_(std::move(directories)) {}
 
-    Result<void> list(const std::vector<std::string>& directories, const Take& take) override {
+    Result<void> list(const std::vector<std::string>& directories, const Take& take,
+                      const Unread& unread) override {
         for (const std::string& directory : directories) {
+            if (directory.ends_with("closed")) unread(Error{.path = directory});
             const auto at = directories_.find(directory);
             if (at == directories_.end()) continue;
             for (const Entry& each : at->second) take(directory, each);
@@ -50,9 +52,15 @@ class Tree final : public RemoteNames {
     std::map<std::string, std::vector<Entry>> directories_;
 };
 
+void ignore(const Error&) {}
+
 const Tree& tree() {
     static const Tree made({
         {"", {entry("runs", EntryType::directory), entry("a.txt"), entry(".hidden"), entry("a")}},
+        {"some",
+         {entry("closed", EntryType::directory), entry("not_closed", EntryType::directory),
+          entry("open", EntryType::directory)}},
+        {"some/open", {entry("x")}},
         {"/", {entry("runs", EntryType::directory), entry("a.txt")}},
         {"runs",
          {entry("2025", EntryType::directory), entry("2026", EntryType::link), entry("2027")}},
@@ -64,7 +72,7 @@ const Tree& tree() {
 
 std::vector<std::string> matches(const std::string& pattern) {
     Tree names = tree();
-    const auto found = expand_pattern(pattern, names);
+    const auto found = expand_pattern(pattern, names, ignore);
     std::vector<std::string> list;
     if (!found) {
         CHECK(found.error().fault == Fault::file);
@@ -76,6 +84,21 @@ std::vector<std::string> matches(const std::string& pattern) {
 }
 
 using Names = std::vector<std::string>;
+
+TEST_CASE("directories that a pattern leads into and nobody may read are told") {
+    Tree names = tree();
+    Names unread;
+    const auto hear = [&](const Error& error) { unread.push_back(error.path); };
+    const auto found = expand_pattern("some/*/*", names, hear);
+    REQUIRE(found.ok());
+    CHECK(found->size() == 1);
+    CHECK(unread == Names{"some/closed", "some/not_closed"});
+    unread.clear();
+    const auto none = expand_pattern("some/*d/*", names, hear);
+    REQUIRE_FALSE(none.ok());
+    CHECK(none.error().path == "some/not_closed");
+    CHECK(unread == Names{"some/closed"});
+}
 
 }  // namespace
 
@@ -99,8 +122,8 @@ TEST_CASE("a pattern that means nothing, or too much, fails") {
         CHECK(matches(pattern).empty());
     }
     Tree names = tree();
-    CHECK(expand_pattern("runs/*", names, 3).ok());
-    const auto found = expand_pattern("runs/*", names, 2);
+    CHECK(expand_pattern("runs/*", names, ignore, 3).ok());
+    const auto found = expand_pattern("runs/*", names, ignore, 2);
     REQUIRE(!found.ok());
     CHECK(found.error().fault == Fault::file);
     CHECK_THAT(found.error().message, Catch::Contains("more than 2"));

@@ -82,6 +82,25 @@ TEST_CASE("root: links as such are removed and renamed, never what they show") {
     CHECK(read_file(jail.folder / "secret") == "secret");
 }
 
+TEST_CASE("root: a slash behind a name means a directory") {
+    const Folder folder;
+    const Root root = Root::machine();
+    write_file(folder / "file", "kept");
+    write_file(folder / "new", "new");
+    std::filesystem::create_symlink("directory", folder / "link");
+    CHECK(root.make_directory(folder / "directory/").ok());
+    for (const char* name : {"file/", "link/", "directory/", "nothing/"}) {
+        INFO(name);
+        CHECK_FALSE(root.remove_file(folder / name).ok());
+        CHECK_FALSE(root.rename(folder / "new", folder / name).ok());
+    }
+    CHECK(read_file(folder / "file") == "kept");
+    CHECK(read_file(folder / "new") == "new");
+    CHECK(std::filesystem::is_symlink(folder / "link"));
+    CHECK(root.rename(folder / "directory/", folder / "renamed/").ok());
+    CHECK(std::filesystem::is_directory(folder / "renamed"));
+}
+
 TEST_CASE("root: of two names of one file a rename leaves the new one") {
     const Folder folder;
     const Root root = Root::machine();
