@@ -19,7 +19,13 @@ Entry entry(std::string name, EntryType type = EntryType::file) {
     return made;
 }
 
-// Directories by name, with what they hold.
+Error failure_at(const std::string& path) {
+    Error error;
+    error.path = path;
+    return error;
+}
+
+// Directories by name, with what they hold; of one that is closed nothing is shown.
 class Tree final : public RemoteNames {
   public:
     explicit Tree(std::map<std::string, std::vector<Entry>> directories)
@@ -28,7 +34,7 @@ class Tree final : public RemoteNames {
     Result<void> list(const std::vector<std::string>& directories, const Take& take,
                       const Unread& unread) override {
         for (const std::string& directory : directories) {
-            if (directory.ends_with("closed")) unread(Error{.path = directory});
+            if (directory.ends_with("closed")) unread(failure_at(directory));
             const auto at = directories_.find(directory);
             if (at == directories_.end()) continue;
             for (const Entry& each : at->second) take(directory, each);
