@@ -61,6 +61,15 @@ bool concerns(const Plan& plan, const mover::FileFailure& failure, const Item& i
     return !named(item) || failure.name == item.path || within(failure.name, item.name);
 }
 
+// Whether what an outcome names may be more than one of the sources.
+bool ambiguous(const Plan& plan) {
+    std::set<std::string_view> names;
+    return std::any_of(plan.items.begin(), plan.items.end(), [&](const Item& item) {
+        const bool fresh = names.insert(item.name).second;
+        return !fresh || (item.path != item.name && !names.insert(item.path).second);
+    });
+}
+
 }  // namespace
 
 std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome) {
@@ -69,6 +78,7 @@ std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome)
     const bool all_known = !outcome.cut && outcome.failed == outcome.failures.size();
     std::set<std::string> done(outcome.done.begin(), outcome.done.end());
     for (const mover::FileFailure& failure : outcome.failures) done.erase(failure.name);
+    if (ambiguous(plan)) done.clear();
     for (const Item& item : plan.items) {
         if (done.contains(item.name)) continue;
         const bool failed =
@@ -79,6 +89,21 @@ std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome)
         if (failed) sources.push_back(item.argument);
     }
     return sources;
+}
+
+bool drop_settled(Plan& plan, const mover::Outcome& outcome) {
+    std::set<std::string> settled(outcome.done.begin(), outcome.done.end());
+    for (const mover::FileFailure& failure : outcome.failures) settled.insert(failure.name);
+    const bool of_trees = std::any_of(plan.items.begin(), plan.items.end(),
+                                      [](const Item& item) { return !named(item); }) ||
+                          std::any_of(settled.begin(), settled.end(), [](const std::string& name) {
+                              return name.find('/') != name.npos;
+                          });
+    if (of_trees || ambiguous(plan)) return false;
+    std::erase_if(plan.items, [&](const Item& item) {
+        return settled.contains(item.name) || settled.contains(item.path);
+    });
+    return true;
 }
 
 Result<std::string> write_left_over(const std::string& file,

@@ -169,6 +169,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
                                 Report& report) {
     std::unique_ptr<ReceiptFile> receipt;
     if (!arguments.receipt.empty()) {
+        if (auto apart = check_receipt_place(plan, arguments.receipt); !apart) return apart.error();
         auto begun = ReceiptFile::begin(arguments.receipt);
         if (!begun) return begun.error();
         receipt = *std::move(begun);
@@ -245,23 +246,6 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
 }
 
 namespace {
-
-// What a next try has to do: what is neither done nor failed. What came out of a tree tells nothing
-// of an item that has the same name, nor of the tree as a whole: such are tried again from the
-// beginning. False: all are.
-bool drop_settled(Plan& plan, const mover::Outcome& outcome) {
-    std::set<std::string> settled(outcome.done.begin(), outcome.done.end());
-    for (const mover::FileFailure& failure : outcome.failures) settled.insert(failure.name);
-    const auto of_tree = [](const std::string& name) { return name.find('/') != name.npos; };
-    if (std::any_of(plan.items.begin(), plan.items.end(),
-                    [](const Item& item) { return item.name == "." || item.pattern; }) ||
-        std::any_of(settled.begin(), settled.end(), of_tree))
-        return false;
-    std::erase_if(plan.items, [&](const Item& item) {
-        return settled.contains(item.name) || settled.contains(item.path);
-    });
-    return true;
-}
 
 // Makes of `plan` what the next try does. A receipt has all of it: what is done by now, as what
 // stood there already. False: it goes over what failed, too.

@@ -9,6 +9,44 @@
 
 namespace lambda::client {
 
+namespace {
+
+// A put of these, into a directory.
+Plan plan_of(std::initializer_list<const char*> sources) {
+    Plan plan;
+    for (const std::string source : sources) {
+        plan.items.push_back(
+            {.argument = source, .path = source, .name = source.substr(source.rfind('/') + 1)});
+    }
+    return plan;
+}
+
+mover::Outcome cut_after(std::vector<std::string> done) {
+    mover::Outcome outcome;
+    outcome.cut.emplace();
+    outcome.done = std::move(done);
+    return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("a next try leaves out what is done or failed") {
+    Plan plan = plan_of({"d1/a", "d2/b", "c"});
+    mover::Outcome outcome = cut_after({"a"});
+    outcome.failures.push_back({.name = "b", .error = {}});
+    CHECK(undone(plan, cut_after({"a"})) == std::vector<std::string>{"d2/b", "c"});
+    REQUIRE(drop_settled(plan, outcome));
+    REQUIRE(plan.items.size() == 1);
+    CHECK(plan.items[0].argument == "c");
+}
+
+TEST_CASE("of two sources of one name nobody can tell which is done") {
+    Plan plan = plan_of({"d1/a", "d2/a", "d2/b"});
+    CHECK_FALSE(drop_settled(plan, cut_after({"a"})));
+    CHECK(plan.items.size() == 3);
+    CHECK(undone(plan, cut_after({"a"})) == std::vector<std::string>{"d1/a", "d2/a", "d2/b"});
+}
+
 TEST_CASE("left-over files: each its own, and the newest hundred stay") {
     const Scratch scratch;
     ::setenv("XDG_STATE_HOME", (scratch / "").c_str(), 1);
