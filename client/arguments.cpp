@@ -124,6 +124,7 @@ Result<void> take_operands(const CLI::App& app, std::vector<std::string> behind_
         return usage("a dry run moves nothing that a receipt could tell of");
     if (!into.signer.empty() && into.any_signer)
         return usage("--signer and --any-signer exclude each other");
+    if (into.wait && into.cancel) return usage("--wait and --cancel exclude each other");
     if (!into.receipt.empty() && into.range.any())
         return usage("a receipt tells of whole files, not of ranges");
     if (into.action != Action::trial && !into.trial.swept.empty()) {

@@ -31,7 +31,9 @@ std::vector<std::string> names_in(const std::string& content) {
     std::vector<std::string> names;
     for (std::size_t start = 0; start < content.size();) {
         const std::size_t end = std::min(content.find(end_of_name, start), content.size());
-        if (end > start) names.push_back(content.substr(start, end - start));
+        const bool returns = end_of_name == '\n' && end > start && content[end - 1] == '\r';
+        const std::size_t length = end - start - (returns ? 1 : 0);
+        if (length > 0) names.push_back(content.substr(start, length));
         start = end + 1;
     }
     return names;

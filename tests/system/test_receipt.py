@@ -411,9 +411,13 @@ class Receipts(Case):
                        self.daemon.url("file")],
                       ["audit"], ["put", "--at", source, source, self.daemon.url("file")],
                       ["audit", "--signer", "SHA256:short", source], ["ls", "--any-signer", self.daemon.url()],
-                      ["audit", "--any-signer", "--signer", "SHA256:" + "a" * 43, source]):
+                      ["audit", "--any-signer", "--signer", "SHA256:" + "a" * 43, source],
+                      ["audit", "--at", "", source], ["put", "--receipt", "", source, self.daemon.url("file")],
+                      ["put", "--receipt", source, source, self.daemon.url("file")],
+                      ["get", "--receipt", source, self.daemon.url("x"), source]):
             self.assert_failed(self.client(*wrong), USAGE)
         self.assertFalse(os.path.exists(self.receipt))
+        self.assertEqual(os.path.getsize(source), 10)
 
     def test_a_place_that_takes_none_stops_it_before_anything_moves(self):
         source = self.random_file("file", 10)
