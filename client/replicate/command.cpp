@@ -411,6 +411,13 @@ Result<void> cancel(Store& store, Report& report) {
         report.note("the run ends: what is under way stops");
         return {};
     }
+    if (!under_way && !*alone) {
+        return Error{.fault = Fault::file,
+                     .message = "a run is about to begin, and hears nothing before",
+                     .path = {},
+                     .side = Side::local,
+                     .remedy = "cancel it once it has begun, or end its process"};
+    }
     if (!under_way) {
         const auto asked = *last ? store.view((*last)->id) : Result<Store::View>(Store::View{});
         const bool paused = asked && asked->request == Request::pause;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "client/connection.h"
 #include "client/home.h"
 #include "client/replicate/postgres.h"
 #include "common/transfer/digest.h"
@@ -226,6 +227,13 @@ std::string from_file(const std::string& path, const Job& job) {
     return (std::filesystem::path(job.file).parent_path() / path).lexically_normal().string();
 }
 
+// However it is spelt.
+std::string plain(const std::string& path) {
+    std::string all = std::filesystem::path(path_at_server(path)).lexically_normal().string();
+    if (all.size() > 1 && all.ends_with('/')) all.pop_back();
+    return all;
+}
+
 std::string name_of(const std::string& path) {
     const std::string name = transfer::base_name(path);
     const bool contents = name.empty() || path.ends_with('/') || name == "." || name == "..";
@@ -291,7 +299,7 @@ std::optional<Misplaced> place(const Words& words, Job& job) {
         if (!parsed->server) site.path = from_file(parsed->path, job);
         if (site.path.empty()) site.path = "/";
         for (const Site& other : job.sites) {
-            if (other.server == site.server && other.path == site.path)
+            if (other.server == site.server && plain(other.path) == plain(site.path))
                 return Misplaced{"destinations", "'" + text + "' stands twice"};
         }
         job.sites.push_back(std::move(site));

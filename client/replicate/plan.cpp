@@ -1,6 +1,7 @@
 #include "client/replicate/plan.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "common/transfer/digest.h"
@@ -119,9 +120,16 @@ SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standi
                    Which which, Conflict conflict) {
     LAMBDA_ASSERT(there.size() == source.entries.size());
     SitePlan plan;
+    std::set<std::pair<std::uint32_t, std::string_view>> refused;  // directories, and those below
     for (std::size_t i = 0; i < there.size(); ++i) {
-        const Standing& standing = source.entries[i].standing;
-        const Decision decision = decide(standing, there[i], which, conflict);
+        const auto& [root, name, standing] = source.entries[i];
+        Decision decision = decide(standing, there[i], which, conflict);
+        const std::string_view holder =
+            std::string_view(name).substr(0, std::min(name.rfind('/'), name.size()));
+        if (refused.contains({root, holder}) && holder != name)
+            decision = {.change = Change::refuse, .why = "its directory cannot stand there"};
+        if (decision.change == Change::refuse && standing.kind == Kind::directory)
+            refused.emplace(root, name);
         if (decision.change != Change::none) {
             plan.steps.push_back({static_cast<std::uint32_t>(i), decision});
         } else if (standing.kind == Kind::file) {

@@ -315,12 +315,14 @@ Result<Lease> SqlStore::lease(const LeaseRequest& request) {
     });
 }
 
-// Those that this lease still holds; 0: that nobody holds.
+// Those that this lease still holds; 0: that nobody holds. What waits for nothing is to be had
+// whatever the clock says later: it may be ahead now.
 Result<void> SqlStore::set_tasks(const std::vector<Settled>& settled, std::int64_t lease) {
     auto set = database_->run_many(
         "UPDATE task SET state = CASE WHEN $1 = 2 AND piece != 0 THEN 0 ELSE $1 END, moved = CASE "
         "WHEN moved > $2 THEN moved ELSE $2 END, "
-        "attempts = $3, not_before = now_ms() + $4, fault = $5, side = $6, reason = $7 "
+        "attempts = $3, not_before = (now_ms() + $4) * CASE WHEN $4 = 0 THEN 0 ELSE 1 END, "
+        "fault = $5, side = $6, reason = $7 "
         "WHERE id = $8 AND ((state = 1 AND lease = $9) OR (state = 0 AND $9 = 0))",
         settled.size(), [&](std::size_t i, Values& values) {
             const Settled& each = settled[i];

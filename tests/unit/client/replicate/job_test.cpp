@@ -98,7 +98,10 @@ TEST_CASE("a fault is said with its place") {
     CHECK_THAT(refusal("sources: [a:x, b:x]\ndestinations: y\n"),
                Catch::Contains("another place than the first"));
     CHECK_THAT(refusal("sources: [a/x, b/x]\ndestinations: h:y\n"), Catch::Contains("would land"));
-    CHECK_THAT(refusal("sources: x\ndestinations: [h:y, h:y]\n"), Catch::Contains("stands twice"));
+    for (const char* again : {"y", "y/", "/y", "y/.", "z/../y"}) {
+        CHECK_THAT(refusal("sources: x\ndestinations: [h:y, h:" + std::string(again) + "]\n"),
+                   Catch::Contains("stands twice"));
+    }
     CHECK_THAT(refusal(std::string(kLeast) + "windows: never\n"),
                Catch::Contains("night.yaml:3: windows: 'never' names no days; allowed: "));
     CHECK_THAT(refusal(std::string(kLeast) + "rates: '08:00-18:00 x'\n"),

@@ -88,6 +88,23 @@ TEST_CASE("what a lease said that has ended does not count, nor what is said twi
     CHECK(tallies[0].lost == 1);
 }
 
+TEST_CASE("what waits for nothing can be had whatever the clock says") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    plan(*store, run, files({{"a", 1}, {"b", 1}}));
+    const auto lease = good(store->lease(request(run.id)));
+    REQUIRE(lease.tasks.size() == 2);
+    CHECK(good(store->settle(
+        lease.number,
+        {{.id = lease.tasks[0].id, .state = TaskState::waiting},
+         {.id = lease.tasks[1].id, .state = TaskState::waiting, .pause = milliseconds(60'000)}})));
+    std::vector<bool> at_once;
+    good(bench.database()->run("SELECT not_before FROM task ORDER BY id", {},
+                               [&](const Row& row) { at_once.push_back(row.integer(0) == 0); }));
+    CHECK(at_once == std::vector<bool>{true, false});
+}
+
 TEST_CASE("a lease lives as long as its owner beats") {
     FOR_EVERY_STORE(bench);
     if (!shared) return;  // elsewhere it lives as long as the process

@@ -85,6 +85,23 @@ TEST_CASE("a plan has what is to be done and counts what is as it should be") {
     CHECK(plan.same_bytes == 10);
 }
 
+TEST_CASE("what lies below a directory that cannot stand there is refused") {
+    Listing source;
+    const Standing directory{.kind = Kind::directory};
+    for (const char* name : {"d", "d2", "d/e", "d2/x", "d/e/x"}) {
+        const bool file = std::string_view(name).ends_with('x');
+        source.entries.push_back({.root = 0, .name = name, .standing = file ? kFile : directory});
+    }
+    source.entries.push_back({.root = 1, .name = "d/e", .standing = kFile});
+    std::vector<std::optional<Standing>> there(source.entries.size());
+    there[0] = kFile;
+    const SitePlan plan = plan_site(source, there, Which::all, Conflict::replace);
+    std::vector<std::uint32_t> refused;
+    for (const auto& step : plan.steps)
+        if (step.decision.change == Change::refuse) refused.push_back(step.entry);
+    CHECK(refused == std::vector<std::uint32_t>{0, 2, 4});
+}
+
 TEST_CASE("tidying meets directories and the links that are named, and nothing else") {
     const std::vector<transfer::Rule> rules{{false, "/secret/"}, {true, "*.c"},  {true, "deep/***"},
                                             {false, "*.o"},      {true, "src/"}, {false, "/no*/"}};
