@@ -251,6 +251,16 @@ Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     if (offered.kind == OfferKind::same) verdict = judge_further(asked, verdict);
     if (moves_anyway(asked) && !wanted(verdict)) verdict = Verdict::changed;
     if (verdict == Verdict::left && standing.error) miss(offered.name, *standing.error);
+    if (plan_.dry_run && !plan_.erase && verdict == Verdict::changed &&
+        offered.kind != OfferKind::directory && standing.kind == ports::Standing::Kind::directory) {
+        // As it fails where it is announced.
+        miss(offered.name, Error{.fault = Fault::file,
+                                 .message = "cannot write: it is a directory",
+                                 .path = offered.name,
+                                 .side = Side::local,
+                                 .remedy = "remove it, or sync with --delete"});
+        verdict = Verdict::left;
+    }
     // It is announced then, and fails.
     if (verdict == Verdict::blocked && blocked_.size() >= kMostOffered) verdict = asked.once_clear;
     note_shared(offered, verdict);

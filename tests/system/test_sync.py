@@ -155,6 +155,15 @@ class Sync(Case):
         self.assertEqual(planned.summary["planned_bytes"], done.summary["bytes"])
         self.assertEqual(sorted(self.changes(planned)), sorted(self.changes(done)))
 
+    def test_a_dry_run_foresees_a_directory_in_the_way(self):
+        source = self.small_tree()
+        os.makedirs(self.daemon.path("to/a/inner"))
+        for options in (("--dry-run",), ()):
+            result = self.sync(*options, source, self.daemon.url("to"), code=FILE_FAILED)
+            self.assertIn("it is a directory", str(result))
+        cleared = self.sync("--dry-run", "--delete", source, self.daemon.url("to"))
+        self.assertIn(("replace", "a"), self.changes(cleared))
+
     def test_without_an_archive_and_into_nothing(self):
         source = self.small_tree()
         os.chmod(os.path.join(source, "a"), 0o4755)
