@@ -61,11 +61,6 @@ std::string name_of(const std::string& path) {
     return contents ? "." : name;
 }
 
-std::string joined(const std::string& directory, const std::string& below) {
-    if (directory.empty() || directory.ends_with('/')) return directory + below;
-    return directory + "/" + below;
-}
-
 // What of `name` is below what lands as `top`; nothing where it is something else.
 std::optional<std::string> within(const std::string& top, const std::string& name) {
     if (name == top) return std::string();
@@ -74,6 +69,12 @@ std::optional<std::string> within(const std::string& top, const std::string& nam
 }
 
 }  // namespace
+
+std::string joined(const std::string& directory, const std::string& below) {
+    if (below == ".") return directory;
+    if (directory.empty() || directory == ".") return below;
+    return directory.ends_with('/') ? directory + below : directory + "/" + below;
+}
 
 std::string path_there(const Plan& plan, bool into_directory, const std::string& name) {
     if (plan.direction == session::Direction::put) {

@@ -62,6 +62,9 @@ void become_contents(Plan& plan);
 Result<Plan> plan_put(const std::vector<std::string>& operands);
 Result<Plan> plan_get(const std::vector<std::string>& operands);
 
+// `directory` + `below`, where either may be ".".
+std::string joined(const std::string& directory, const std::string& below);
+
 // Where at the server it lies what an outcome of the plan calls `name`, as errors write it. Of a
 // get an item's pattern may have found it in any directory, and of several directories' contents it
 // may be any one's: then the name stays. `into_directory`: how the server understood the target of

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 
+#include "client/destination.h"
 #include "common/transfer/filter.h"
 
 namespace lambda::client {
@@ -16,11 +17,6 @@ Error failed(const std::string& pattern, std::string message, std::string remedy
                  .path = pattern.starts_with('/') ? pattern : "/" + pattern,
                  .side = Side::remote,
                  .remedy = std::move(remedy)};
-}
-
-std::string joined(const std::string& directory, const std::string& leaf) {
-    if (directory.empty() || directory.ends_with('/')) return directory + leaf;
-    return directory + "/" + leaf;
 }
 
 // Takes the next component off; empty: there is none.

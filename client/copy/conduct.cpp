@@ -105,26 +105,42 @@ std::optional<CopyTry> Conductor::run() {
         unreached_ = outcome == Outcome::unreached;
         if (!unreached_ || arguments_.connect != Connect::either) break;
         LAMBDA_ASSERT(source_ && destination_);
-        if (dialler == Role::destination) refused_ = error_->error;
+        if (dialler == Role::destination) refused_ = error_;
     }
     if (refused_) join_refused();
     return std::nullopt;
 }
 
+std::string Conductor::why_refused() const {
+    const bool granter = refused_->role == Role::source;
+    return std::string(granter ? "the source server grants it nothing: "
+                               : "the destination server cannot dial: ") +
+           refused_->error.sentence();
+}
+
 // Why it is the source that dials, once it does.
 void Conductor::tell_refused() {
     if (!refused_) return;
-    report_.note("the destination server cannot dial (" + refused_->sentence() +
-                 "); the source server does it");
+    report_.note(why_refused() + "; the source server does it");
     refused_.reset();
 }
 
 // Neither of them dials: said in one error, and a reason that both have once.
 void Conductor::join_refused() {
     Error& error = error_->error;
-    error.message += error.sentence() == refused_->sentence()
-                         ? "; the destination server says the same"
-                         : "; and the destination server cannot dial: " + refused_->sentence();
+    if (error.message != refused_->error.message) {
+        error.message += "; and " + why_refused();
+    } else if (error_->role != refused_->role) {
+        error.message += "; the destination server says the same";
+    }
+}
+
+std::string Conductor::path_at(Role role, const std::string& name) const {
+    if (name.starts_with('/')) return name;
+    const std::string root = path_at_server(end(role).path);
+    if (contents_) return joined(root, name);
+    if (role == Role::source) return root.substr(0, root.rfind('/') + 1) + name;
+    return several_ ? joined(root, name) : root;
 }
 
 bool Conductor::fail(Error error, std::optional<Role> role) {

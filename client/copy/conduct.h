@@ -72,6 +72,8 @@ class Conductor {
     bool stood() const { return stood_; }    // both sessions
     bool agreed() const { return agreed_; }  // the servers with each other
     bool moved() const { return moved_; }    // bytes or files came over
+    // Where it lies there what an outcome calls `name`; once both ends were looked at.
+    std::string path_at(Role role, const std::string& name) const;
 
   private:
     std::unique_ptr<Connection>& session(Role role) {
@@ -95,6 +97,7 @@ class Conductor {
     enum class Outcome { copied, unreached, failed };
     Outcome copy(Role dialler, CopyTry& done);
     Outcome follow(Role dialler, CopyTry& done);
+    std::string why_refused() const;
     void tell_refused();
     void join_refused();
     bool fail(Error error, std::optional<Role> role);
@@ -111,7 +114,7 @@ class Conductor {
     bool contents_ = false, several_ = false;
     bool becomes_ = false;  // the source is a tree that becomes the target
     std::optional<CopyError> error_;
-    std::optional<Error> refused_;  // why the destination does not dial; until it was told
+    std::optional<CopyError> refused_;  // why the destination does not dial; until it was told
 };
 
 // From whose point of view an error of a copy's result is told; nothing: the way between.

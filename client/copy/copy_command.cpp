@@ -27,11 +27,19 @@ void report_error(const Told& told, std::optional<Role> role, Report& report) {
     report.error_at(to_string(*role), told);
 }
 
-void report_result(const session::CopyResult& result, std::optional<Role> dialler, Report& report) {
+// Names what failed by its path there, where `conductor` knows it.
+void report_result(const session::CopyResult& result, std::optional<Role> dialler,
+                   const Conductor* conductor, Report& report) {
     const auto side = [&](const Error& error) {
         return dialler ? role_of(error, *dialler) : std::nullopt;
     };
-    for (const FailureLine& line : failure_lines(outcome_of(result).failures))
+    std::vector<engine::FileFailure> failures = outcome_of(result).failures;
+    for (engine::FileFailure& failure : failures) {
+        const std::optional<Role> role = side(failure.error);
+        if (role && conductor != nullptr)
+            failure.error.path = conductor->path_at(*role, failure.name);
+    }
+    for (const FailureLine& line : failure_lines(failures))
         report_error(line, side(line.error), report);
     if (result.failed > result.failures.size()) {
         report.error({.fault = Fault::file,
@@ -62,7 +70,13 @@ void tell_detached(std::uint64_t number, const Server& server, Report& report) {
                     server.endpoint());
 }
 
-void keep_left_over(const CopyPlan& plan, const Arguments& arguments, Report& report) {
+void keep_left_over(const CopyPlan& plan, bool all_done, const Arguments& arguments,
+                    Report& report) {
+    if (all_done) {
+        if (auto emptied = empty_left_over(arguments.left_over); !emptied)
+            report.error(emptied.error());
+        return;
+    }
     const auto file = write_left_over(arguments.left_over, {plan.source.argument});
     if (!file) return report.error(file.error());
     report.left_over(*file);
@@ -92,7 +106,7 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
             tries.add(outcome_of(done->result));
             tries.repeat();
             if (!done->result.cut) {
-                report_result(done->result, done->dialler, report);
+                report_result(done->result, done->dialler, &conductor, report);
                 report.moved(tries.all());
                 return done->result.failed == 0;
             }
@@ -113,7 +127,7 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
         if (done) {  // files may have failed before
             session::CopyResult told = done->result;
             told.cut.reset();
-            report_result(told, done->dialler, report);
+            report_result(told, done->dialler, &conductor, report);
         }
         if (conductor.unreached() && !met && cut.role) {
             report.unreached_at(to_string(*cut.role), cut.error);
@@ -187,23 +201,40 @@ JsonObject for_programs(const session::CopyStatus& status) {
         .number("bit_per_s", status.rate);
 }
 
-void list_copies(RemoteSession& session, Report& report) {
+Result<std::vector<session::CopyStatus>> copies_of(RemoteSession& session, Report& report) {
     auto queued = session.connection().send("COPY", session::format_copy_order({}));
-    if (!queued) return report.error(queued.error());
+    if (!queued) return queued.error();
     const auto reply = session.receive(report);
-    if (!reply) return report.error(reply.error());
-    if (!reply->positive()) return report.error(refusal(*reply, Fault::unsupported, {}));
+    if (!reply) return reply.error();
+    if (!reply->positive()) return refusal(*reply, Fault::unsupported, {});
+    std::vector<session::CopyStatus> copies;
     for (std::size_t i = 1; i + 1 < reply->lines.size(); ++i) {
-        const auto status = session::parse_copy_status(reply->lines[i]);
-        if (!status) return report.error(status.error());
-        report.data(for_programs(*status), for_people(*status));
+        auto status = session::parse_copy_status(reply->lines[i]);
+        if (!status) return status.error();
+        copies.push_back(*std::move(status));
     }
-    if (reply->lines.size() <= 2)
+    return copies;
+}
+
+void list_copies(RemoteSession& session, Report& report) {
+    const auto copies = copies_of(session, report);
+    if (!copies) return report.error(copies.error());
+    for (const session::CopyStatus& status : *copies)
+        report.data(for_programs(status), for_people(status));
+    if (copies->empty())
         report.note("no copy of this account runs at " + session.server().endpoint() +
                     ", and none ended lately");
 }
 
 void wait_for_copy(RemoteSession& session, std::uint64_t number, Report& report) {
+    const auto copies = copies_of(session, report);
+    if (!copies) return report.error(copies.error());
+    std::optional<Role> dialler;
+    for (const session::CopyStatus& status : *copies) {
+        if (status.copy != number) continue;
+        const bool fetches = status.direction == session::Direction::get;
+        dialler = fetches ? Role::destination : Role::source;
+    }
     auto queued = session.connection().send(
         "COPY",
         session::format_copy_order({.what = session::CopyOrder::What::wait, .copy = number}));
@@ -211,9 +242,10 @@ void wait_for_copy(RemoteSession& session, std::uint64_t number, Report& report)
     const auto last = hear_copy(session.connection(), report, [](const auto&) {});
     if (session.connection().logged_in()) report.session_stands();
     if (!last) return report.error(last.error());
-    const auto result = session::parse_copy_result(*last);
+    auto result = session::parse_copy_result(*last);
     if (!result) return report.error(refusal(*last, Fault::file, {}));
-    report_result(*result, std::nullopt, report);
+    if (result->cut) result->cut->remedy.clear();  // to wait for it again is none
+    report_result(*result, dialler, nullptr, report);
     report.moved(outcome_of(*result));
 }
 
@@ -235,7 +267,7 @@ void copy(const Arguments& arguments, Report& report) {
     if (!arguments.plan.whole) plan->landing = Landing::of(*plan);
     Conductor conductor(*plan, arguments, report);
     const bool all_done = conduct(conductor, *plan, arguments, report);
-    if (!all_done && !arguments.left_over.empty()) keep_left_over(*plan, arguments, report);
+    if (!arguments.left_over.empty()) keep_left_over(*plan, all_done, arguments, report);
     if (!plan->landing) return;
     // How one ends that goes on by itself is not known here.
     plan->landing->ended(conductor.landed_nothing() || (all_done && !arguments.detach));

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "client/copy/conduct.h"
+#include "client/destination.h"
 #include "client/replicate/load.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/remote_tree.h"

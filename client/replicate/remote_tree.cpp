@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "client/destination.h"
 #include "client/waiting.h"
 #include "common/ports/disk.h"
 #include "common/session/entry.h"
@@ -48,12 +49,6 @@ Error leads_out(const std::string& name) {
 }
 
 }  // namespace
-
-std::string joined(const std::string& directory, const std::string& below) {
-    if (below == ".") return directory;
-    if (directory.empty() || directory == ".") return below;
-    return directory.ends_with('/') ? directory + below : directory + "/" + below;
-}
 
 Result<RemoteTree> RemoteTree::open(const Server& server, const Access& access) {
     auto connection = open_connection(server, access, [](const std::string&) {});

@@ -13,9 +13,6 @@
 
 namespace lambda::client::replicate {
 
-// `directory` + `below`, where either may be ".".
-std::string joined(const std::string& directory, const std::string& below);
-
 class RemoteTree {
   public:
     // Errors of all: of the session. What the server refuses to show is not there.
