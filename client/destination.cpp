@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "client/connection.h"
+#include "common/ports/walker.h"
 
 namespace lambda::client {
 namespace {
@@ -146,6 +147,8 @@ Result<Plan> plan_get(const std::vector<std::string>& operands) {
     for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
         auto source = remote_place(operands[i]);
         if (!source) return source.error();
+        if (source->path.size() > ports::kLongestName)
+            return usage(operands[i], "the name is too long", {});
         if (i == 0) plan.server = *source->server;
         if (!(plan.server == *source->server)) {
             return usage(operands[i], "one command gets from one server", "make it two commands");

@@ -33,10 +33,11 @@ constexpr std::uint64_t kSliceNs = 250'000;
 
 void prepare_process() {
     // What would be opened as one of the three would be taken for output, and a socket as another.
+    // A stdout that is closed stays one that nothing can be written to.
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         const bool closed = ::fcntl(stream, F_GETFD) < 0;
         if (closed)
-            static_cast<void>(::open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY));
+            static_cast<void>(::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY));
     }
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond a limit is an error of that file

@@ -117,4 +117,5 @@ TEST_CASE("what stands at a server is written from its root on, however a transf
     CHECK(there(*plan_get({"h:c/*", "/nowhere"}), "f") == "/c/f");
     CHECK(there(*plan_get({"h:/c/*", "/nowhere"}), "/c/*") == "/c/*");  // that matched nothing
     CHECK(there(*plan_get({"h:*/c", "/nowhere"}), "f") == "f");
+    CHECK(there(*plan_get({"h:c/*", "/nowhere"}), "/d/f") == "/d/f");  // whatever the pattern
 }
