@@ -107,7 +107,7 @@ void FileDisk::find_partials(DiskTag tag, const std::string& path, bool below) {
 }
 
 void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::uint64_t size,
-                             Keep keep) {
+                             std::vector<Range> holes, Keep keep) {
     if (!may_open(tag, name.text())) return;
     if (claim_ != nullptr) {
         name_workers_.post([this, tag, size, claim = take_claim(name.text())] {
@@ -124,11 +124,11 @@ void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::ui
         });
         return;
     }
-    name_workers_.post([this, tag, name, size, keep = std::move(keep)] {
+    name_workers_.post([this, tag, name, size, holes = std::move(holes), keep = std::move(keep)] {
         NameDone result;
         result.opening = true;
         result.event.tag = tag;
-        auto opened = io::create_target(root_, name, size, keep);
+        auto opened = io::create_target(root_, name, size, holes, keep);
         if (opened) {
             result.opened = std::move(opened->file);
             result.event.journal = std::move(opened->journal);

@@ -30,7 +30,7 @@ class FileDisk : public ports::Disk {
     void check_source(ports::DiskTag tag, ports::DiskFile file) final;
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) final;
     void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,
-                       Keep keep) final;
+                       std::vector<Range> holes, Keep keep) final;
     void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
               std::vector<std::byte> image) final;
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,

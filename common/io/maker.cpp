@@ -168,7 +168,10 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
 // As a large file: through links and into devices that were named, past another writer's partial
 // file.
 Maker::Outcome Maker::make_file_alone(const ports::Making& making, ByteView content) {
-    auto target = create_target(root_, making.name, making.metadata.size, {});
+    std::vector<Range> holes;
+    if (content.size() < making.metadata.size)
+        holes.push_back({content.size(), making.metadata.size});
+    auto target = create_target(root_, making.name, making.metadata.size, holes, {});
     if (!target) return target.error();
     Made made;
     made.path = making.name.text();

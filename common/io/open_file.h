@@ -76,15 +76,18 @@ struct CreatedTarget {
 };
 
 // Makes missing directories and the locked partial file. A link that the user named is followed to
-// the place it shows; one that stands below that is replaced by the rename.
+// the place it shows; one that stands below that is replaced by the rename. A device keeps what it
+// held: there the holes are filled with zeros.
 Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& name,
-                                    std::uint64_t size, const ports::Disk::Keep& keep);
+                                    std::uint64_t size, const std::vector<Range>& holes,
+                                    const ports::Disk::Keep& keep);
 // As ports::Disk says.
 bool find_partials(const Root& root, const std::string& path, bool below);
 Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image);
 Result<void> flush(OpenFile& target);
 // From the offset `at` of the file.
 Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at = 0);
+Result<void> write_zeros(int fd, Range bytes, const std::string& path);
 
 // The journal beside a partial file that is ours by its lock; empty where there is none that could
 // have been written by this program.

@@ -46,18 +46,6 @@ Result<std::uint64_t> size_of(int fd, const std::string& path) {
     return static_cast<std::uint64_t>(status.st_size);
 }
 
-Result<void> write_zeros(int fd, Range bytes, const std::string& path) {
-    const std::vector<std::byte> zeros(kStageGrain);
-    for (std::uint64_t at = bytes.first; at < bytes.last;) {
-        const std::size_t length = std::min<std::uint64_t>(zeros.size(), bytes.last - at);
-        const ssize_t wrote = ::pwrite(fd, zeros.data(), length, static_cast<off_t>(at));
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) return file_error("cannot empty the range", path, wrote < 0 ? errno : EIO);
-        at += static_cast<std::uint64_t>(wrote);
-    }
-    return {};
-}
-
 // What an earlier claim wrote goes, so that what is hole in the source is hole again.
 Result<void> empty_range(int fd, Range bytes, const std::string& path) {
     if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(bytes.first),

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -17,6 +18,7 @@ namespace lambda::io {
 namespace {
 
 constexpr int kMostLinks = 40;  // as the kernel (path_resolution(7))
+constexpr std::uint64_t kZerosAtOnce = 1 << 20;
 // A writer that commits between our open and our lock takes its file's name away: look again.
 constexpr int kLockTries = 16;
 constexpr auto kLockPause = std::chrono::milliseconds(20);
@@ -157,8 +159,20 @@ Result<void> open_partial(OpenFile& target) {
     return being_written(target.path);
 }
 
+// Without a transfer of zeros where the device can do that.
+Result<void> zero(int fd, Range bytes, const std::string& path) {
+    const std::uint64_t pages = bytes.last / ports::kDiskAlignment * ports::kDiskAlignment;
+    if (bytes.first < pages &&
+        ::fallocate(fd, FALLOC_FL_ZERO_RANGE, static_cast<off_t>(bytes.first),
+                    static_cast<off_t>(pages - bytes.first)) == 0) {
+        bytes.first = pages;
+    }
+    return write_zeros(fd, bytes, path);
+}
+
 // A device is written where it is. Data come in any order, which a pipe cannot take.
-Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t type) {
+Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t type,
+                                    const std::vector<Range>& holes) {
     if (type != S_IFCHR && type != S_IFBLK) {
         return target_error(target->path, "cannot write: it is a pipe or a socket",
                             "name a file or a device");
@@ -172,6 +186,10 @@ Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t typ
                                 access | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY));
     }
     if (!target->plain) return file_error("cannot open", target->path, errno);
+    for (const Range& hole : holes) {
+        if (const auto zeroed = zero(target->plain.get(), hole, target->path); !zeroed)
+            return zeroed.error();
+    }
     return CreatedTarget{std::move(target), {}};
 }
 
@@ -209,7 +227,8 @@ std::string partial_name(const std::string& leaf) {
 }
 
 Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& name,
-                                    std::uint64_t size, const ports::Disk::Keep& keep) {
+                                    std::uint64_t size, const std::vector<Range>& holes,
+                                    const ports::Disk::Keep& keep) {
     const std::string path = name.text();
     if (root.read_only()) return target_error(path, "this account may only read");
     auto target = std::make_shared<OpenFile>();
@@ -233,7 +252,7 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     if (type == S_IFDIR || path.back() == '/') {
         return target_error(path, "cannot write: it is a directory", "name a file in it");
     }
-    if (type != 0 && type != S_IFREG) return open_in_place(target, type);
+    if (type != 0 && type != S_IFREG) return open_in_place(target, type, holes);
 
     if (const auto opened = open_partial(*target); !opened) return opened.error();
     std::vector<std::byte> journal;
@@ -262,6 +281,15 @@ Result<void> write_all(int fd, ByteView content, const std::string& path, std::u
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return file_error("cannot write", path, written < 0 ? errno : EIO);
         done += static_cast<std::size_t>(written);
+    }
+    return {};
+}
+
+Result<void> write_zeros(int fd, Range bytes, const std::string& path) {
+    const std::vector<std::byte> zeros(std::min(kZerosAtOnce, bytes.length()));
+    for (std::uint64_t at = bytes.first; at < bytes.last; at += zeros.size()) {
+        const ByteView some = ByteView(zeros).first(std::min(kZerosAtOnce, bytes.last - at));
+        if (const auto written = write_all(fd, some, path, at); !written) return written;
     }
     return {};
 }

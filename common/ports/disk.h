@@ -147,10 +147,10 @@ class Disk {
     // The partial file beside `name` (or `name` itself where it is no regular file), locked, with
     // missing parent directories made. One that a cut transfer left is kept where it has a journal
     // and `keep`, called on any thread, says of that yes; else it is emptied and the journal goes.
-    // It may be read, too.
+    // It may be read, too. `holes` are not written: they read as zeros from the start.
     using Keep = std::function<bool(ByteView journal)>;
     virtual void create_target(DiskTag tag, const TargetName& name, std::uint64_t size,
-                               Keep keep) = 0;
+                               std::vector<Range> holes, Keep keep) = 0;
     // The slot's bytes past `bytes`, up to the next kDiskAlignment, may be written too, and must be
     // writable where offset + bytes is the end of the file.
     virtual bool write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,

@@ -112,13 +112,9 @@ bool Sink::handle_file(const FileRecord& record) {
     File file;
     file.record = record;
     file.digest = FileDigest(record.size, strong_);
-    std::uint64_t at = 0;
-    for (const Range& range : record.data) {
-        file.digest.add_zeros(at, range.first);
-        file.missing.insert(range);
-        at = range.last;
-    }
-    if (at < record.size) file.digest.add_zeros(at, record.size);
+    std::vector<Range> holes = holes_of(record);
+    for (const Range& hole : holes) file.digest.add_zeros(hole.first, hole.last);
+    for (const Range& range : record.data) file.missing.insert(range);
     file.to_write = file.missing.count();
     if (read_back_ && record.size >= ports::kSmallFile) file.proof = std::make_unique<Proof>();
     ports::Disk::Keep keep;
@@ -136,14 +132,15 @@ bool Sink::handle_file(const FileRecord& record) {
     current_name_ = record.name;
     ranges_ += record.data.size();
     if (!record.data.empty()) by_place_.emplace(record.place, record.file);
-    finish_holes(record);
+    finish_holes(record, holes);
     file.directory = tree_.begin_file();
     if (record.size < ports::kSmallFile) {
         file.step = File::Step::whole;
     } else {
         const ports::DiskTag tag = next_tag_++;
         creating_.emplace(tag, record.file);
-        disk_.create_target(tag, target_.of(record.name), record.size, std::move(keep));
+        disk_.create_target(tag, target_.of(record.name), record.size, std::move(holes),
+                            std::move(keep));
     }
     File& begun = files_.emplace(record.file, std::move(file)).first->second;
     holes_.add(record.file, record.size, begun.to_write, begun.digest);

@@ -217,7 +217,9 @@ class Sink {
     };
 
     // sink_holes.cpp
-    void finish_holes(const FileRecord& record);
+    // What of a file is not sent.
+    static std::vector<Range> holes_of(const FileRecord& record);
+    void finish_holes(const FileRecord& record, const std::vector<Range>& holes);
     void finish_blocks_of(const FileRecord& record, Range offsets);
 
     // sink_kept.cpp: what an earlier transfer left

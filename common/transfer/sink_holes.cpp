@@ -4,14 +4,20 @@
 
 namespace lambda::transfer {
 
-void Sink::finish_holes(const FileRecord& record) {
-    if (record.data.empty()) return;
+std::vector<Range> Sink::holes_of(const FileRecord& record) {
+    std::vector<Range> holes;
     std::uint64_t at = 0;
     for (const Range& range : record.data) {
-        finish_blocks_of(record, {at, range.first});
+        if (at < range.first) holes.push_back({at, range.first});
         at = range.last;
     }
-    finish_blocks_of(record, {at, record.size});
+    if (at < record.size) holes.push_back({at, record.size});
+    return holes;
+}
+
+void Sink::finish_holes(const FileRecord& record, const std::vector<Range>& holes) {
+    if (record.data.empty()) return;
+    for (const Range& hole : holes) finish_blocks_of(record, hole);
 }
 
 // Those that lie in a range wholly; the last block of a large file has nothing else in it.
@@ -20,7 +26,7 @@ void Sink::finish_blocks_of(const FileRecord& record, Range offsets) {
         offsets.last == record.size ? behind(record) : record.place + offsets.last;
     const Range blocks{(record.place + offsets.first + block_bytes_ - 1) / block_bytes_,
                        last / block_bytes_};
-    if (!offsets.empty() && !blocks.empty()) finished_blocks_.insert(blocks);
+    if (!blocks.empty()) finished_blocks_.insert(blocks);
 }
 
 }  // namespace lambda::transfer

@@ -53,6 +53,19 @@ class Image:
         self.mounted = False
 
 
+def loop_device(case, content):
+    """A block device that holds this."""
+    need_isolation()
+    need(os.path.exists("/dev/loop-control"), "no loop devices")
+    program = need_program("losetup")
+    file = case.file_with(os.path.join(case.scratch, "device"), content)
+    result = subprocess.run([program, "--find", "--show", file], capture_output=True, text=True)
+    need(result.returncode == 0, f"no loop device: {result.stderr.strip()}")
+    device = result.stdout.strip()
+    case.addCleanup(run, program, "--detach", device)
+    return device
+
+
 def small_ext4(case, size=8 * MIB):
     return Image(case, ["mkfs.ext4", "-q", "-m", "0"], size)
 

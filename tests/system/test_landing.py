@@ -3,7 +3,8 @@
 import os
 import stat
 
-from harness import FILE_FAILED, USAGE, Case, need_isolation
+from disks import loop_device
+from harness import FILE_FAILED, MIB, USAGE, Case, need_isolation
 
 
 class Landing(Case):
@@ -69,6 +70,30 @@ class Landing(Case):
         self.assertEqual(result.code, 0, str(result))
         self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode))
         self.assertTrue(os.path.exists(source))
+
+    def test_holes_are_zeros_on_a_device(self):
+        before = b"\xaa" * (8 * MIB)
+        device = loop_device(self, before)
+        node = self.daemon.path("device")
+        os.mknod(node, 0o600 | stat.S_IFBLK, os.stat(device).st_rdev)
+        for size, data in ((6 * MIB + 1000, (0, 4 * MIB)), (5 * MIB, (2 * MIB,)), (40_000, ()), (50_000, (0,))):
+            source = self.daemon.path(f"of {size}")
+            with open(source, "wb") as file:
+                file.truncate(size)
+                for at in data:
+                    file.seek(at)
+                    file.write(self.random.randbytes(min(MIB, size)))
+            with open(source, "rb") as file:
+                expected = file.read() + before[size:]
+            for arguments in (("get", self.daemon.url(f"of {size}"), device),
+                              ("get", "--verify", "readback", self.daemon.url(f"of {size}"), device),
+                              ("put", source, self.daemon.url("device"))):
+                with self.subTest(size=size, arguments=arguments[:2]):
+                    with open(device, "wb") as file:
+                        file.write(before)
+                    self.transfer(*arguments)
+                    with open(device, "rb") as file:
+                        self.assertEqual(file.read() == expected, True, "the device holds something else")
 
     def test_one_bad_source_does_not_stop_the_others(self):
         good = [self.random_file(f"good-{number}", 50_000) for number in range(3)]

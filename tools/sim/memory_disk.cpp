@@ -127,7 +127,7 @@ void MemoryDisk::find_partials(ports::DiskTag tag, const std::string& path, bool
 }
 
 void MemoryDisk::create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t,
-                               Keep keep) {
+                               std::vector<Range>, Keep keep) {
     end_later([this, tag, path = name.text(), keep = std::move(keep)] {
         ports::DiskEvent event{.tag = tag};
         if (fail_create.contains(path)) {

@@ -36,8 +36,8 @@ class PlainDisk : public ports::Disk {
         disk_.find_partials(tag, path, below);
     }
     void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,
-                       Keep keep) override {
-        disk_.create_target(tag, name, size, std::move(keep));
+                       std::vector<Range> holes, Keep keep) override {
+        disk_.create_target(tag, name, size, std::move(holes), std::move(keep));
     }
     void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
               std::vector<std::byte> image) override {

@@ -36,7 +36,8 @@ void ZeroDisk::find_partials(ports::DiskTag tag, const std::string&, bool) {
     end(ports::DiskEvent{.tag = tag});
 }
 
-void ZeroDisk::create_target(ports::DiskTag tag, const ports::TargetName&, std::uint64_t, Keep) {
+void ZeroDisk::create_target(ports::DiskTag tag, const ports::TargetName&, std::uint64_t,
+                             std::vector<Range>, Keep) {
     end(ports::DiskEvent{.tag = tag});
 }
 

@@ -31,7 +31,7 @@ class ZeroDisk final : public ports::Disk {
     void check_source(ports::DiskTag tag, ports::DiskFile file) override;
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) override;
     void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,
-                       Keep keep) override;
+                       std::vector<Range> holes, Keep keep) override;
     void sync(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset,
               std::vector<std::byte> image) override;
     bool write(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,

@@ -66,7 +66,7 @@ struct Harness {
         return one();
     }
     DiskEvent create(const std::string& path, std::uint64_t size, ports::Disk::Keep keep = {}) {
-        disk->create_target(next_tag, {path, {}}, size, std::move(keep));
+        disk->create_target(next_tag, {path, {}}, size, {}, std::move(keep));
         return one();
     }
     DiskEvent write(ports::DiskFile file, std::uint64_t offset, std::size_t bytes,

@@ -160,7 +160,7 @@ TEST_CASE("entries: below what was named, a pipe or a device is replaced and nev
     CHECK(read_file(folder / "target/small") == "content");
 
     stand("large");
-    disk.disk->create_target(disk.next_tag, {folder / "target", "large"}, 5, {});
+    disk.disk->create_target(disk.next_tag, {folder / "target", "large"}, 5, {}, {});
     const DiskEvent created = disk.one();
     REQUIRE_FALSE(created.error);
     std::memcpy(disk.disk->slot(0).data(), "large", 5);
@@ -264,7 +264,7 @@ TEST_CASE("entries: no link below the target is followed, wherever it leads") {
         CHECK(disk.make(disk.of(Kind::settle, "link")).error);
         CHECK(disk.link("link/l", "x").error);
         CHECK(disk.same("stolen", "link/victim").error);
-        disk.disk->create_target(disk.next_tag, {folder / "target", "link/big"}, 1 << 20, {});
+        disk.disk->create_target(disk.next_tag, {folder / "target", "link/big"}, 1 << 20, {}, {});
         CHECK(disk.one().error);
     }
     CHECK(names_in(folder / "outside") == std::vector<std::string>{"victim"});

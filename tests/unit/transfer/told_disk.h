@@ -28,7 +28,8 @@ struct ToldDisk : ports::Disk {
     }
     void check_source(ports::DiskTag, ports::DiskFile) override {}
     void find_partials(ports::DiskTag, const std::string&, bool) override {}
-    void create_target(ports::DiskTag, const ports::TargetName&, std::uint64_t, Keep) override {}
+    void create_target(ports::DiskTag, const ports::TargetName&, std::uint64_t, std::vector<Range>,
+                       Keep) override {}
     bool write(ports::DiskTag, ports::DiskFile, std::uint64_t, std::uint32_t, std::size_t,
                std::size_t) override {
         return false;
