@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <string_view>
 
 #include "common/io/attributes.h"
 #include "common/io/open_file.h"
@@ -56,8 +57,9 @@ Standing::Kind kind_of(mode_t mode) {
     }
 }
 
-// Whether there is anything in it.
-bool holds_something(int directory) {
+// Whether it holds something that `is_it` says yes of; false where it cannot be read.
+template <typename IsIt>
+bool holds(int directory, IsIt is_it) {
     const int again = ::openat(directory, ".", kOpenDirectory);
     DIR* stream = again < 0 ? nullptr : ::fdopendir(again);
     if (stream == nullptr) {
@@ -66,12 +68,16 @@ bool holds_something(int directory) {
     }
     bool some = false;
     while (const dirent* entry = ::readdir(stream)) {
-        const std::string name = entry->d_name;
-        some = name != "." && name != "..";
+        const std::string_view name = entry->d_name;
+        some = name != "." && name != ".." && is_it(name);
         if (some) break;
     }
     ::closedir(stream);
     return some;
+}
+
+bool holds_something(int directory) {
+    return holds(directory, [](std::string_view) { return true; });
 }
 
 }  // namespace
@@ -178,12 +184,16 @@ void TargetTree::look_all(const std::vector<Look>& looks) {
             levels_.pop_back();
             continue;
         }
+        bool listed = true;
         if (!levels_.empty()) {
             const std::string leaf = leaf_of(each.target.below);
-            pass(levels_.back(), &leaf);
+            listed = pass(levels_.back(), &leaf);
         }
+        Standing standing;
+        if (!each.skipped) standing = look_one(each);
+        if (!listed && (each.skipped || standing.kind != Standing::Kind::nothing))
+            check_spelling(levels_.back(), each);
         if (each.skipped) continue;
-        Standing standing = look_one(each);
         if (each.step == Look::Step::enter) enter(each, standing);
         event.standings.push_back(std::move(standing));
     }
@@ -313,29 +323,51 @@ Result<Descriptor> TargetTree::open_level(const Look& look) const {
     return opened;
 }
 
-// All names before `leaf` were not met; none where it is nothing.
-void TargetTree::pass(Level& level, const std::string* leaf) {
+// All names before `leaf` were not met; none where it is nothing. Whether `leaf` is listed.
+bool TargetTree::pass(Level& level, const std::string* leaf) {
     while (level.names) {
         if (level.next == level.portion.size()) {
             auto portion = level.names->next();
             if (!portion) note_unread(portion.error());
             if (!portion || portion->empty()) {
                 level.names.reset();
-                return;
+                return false;
             }
             level.portion = *std::move(portion);
             level.next = 0;
         }
         const std::string& there = level.portion[level.next];
-        if (leaf != nullptr && there > *leaf) return;
+        if (leaf != nullptr && there > *leaf) return false;
         ++level.next;
-        if (leaf != nullptr && there == *leaf) return;
+        if (leaf != nullptr && there == *leaf) return true;
         if (ports::is_partial_name(there)) continue;
         const auto joined = [&](const std::string& outer) {
             return outer.empty() || outer == "." ? there : outer + "/" + there;
         };
         gather(surplus_, level.opened.get(), there, joined(level.below), joined(level.name));
     }
+    return false;
+}
+
+// What is found and not listed stands there in another spelling, and would be deleted as that;
+// unless it was made a moment ago.
+void TargetTree::check_spelling(const Level& level, const Look& look) {
+    if (!seeks_ || !base_ || !level.opened) return;
+    struct stat status {};
+    const int directory = level.opened.get();
+    const std::string leaf = leaf_of(look.target.below);
+    if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        holds(directory, [&](std::string_view listed) { return listed == leaf; })) {
+        return;
+    }
+    seeks_ = false;  // nothing will go
+    unlisted_ = Error{.fault = Fault::file,
+                      .message =
+                          "it stands there in another spelling, which its file system takes "
+                          "for the same name",
+                      .path = look.name,
+                      .side = Side::local,
+                      .remedy = "give it one spelling at both ends"};
 }
 
 void TargetTree::gather(ExtraneousList& into, int directory, const std::string& leaf,

@@ -1,5 +1,3 @@
-#include "common/io/target_tree.h"
-
 #include <fcntl.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -16,14 +14,11 @@
 #include <utility>
 
 #include "common/io/open_file.h"
-#include "tests/unit/io/disk_harness.h"
+#include "tests/unit/io/target_harness.h"
 
 using namespace lambda;
 using namespace lambda::io;
 using namespace lambda::io::testing;
-using ports::Look;
-using ports::TargetEvent;
-using StandingKind = ports::Standing::Kind;
 
 namespace {
 
@@ -78,55 +73,6 @@ extern "C" int fstatfs(int file, struct statfs* into) noexcept {
     if (flushes.foreign) into->f_type = kFuse;
     return result;
 }
-
-namespace {
-
-// A tree that is asked one thing at a time.
-struct Asked {
-    std::unique_ptr<Reactor> reactor = std::move(Reactor::make().value());
-    TargetTree tree{Root::machine(), *reactor};
-
-    TargetEvent next() {
-        const Time limit = Clock().now() + 20s;
-        while (Clock().now() < limit) {
-            auto events = tree.poll();
-            if (!events.empty()) {
-                REQUIRE(events.size() == 1);
-                return std::move(events.front());
-            }
-            reactor->wait(limit);
-        }
-        FAIL("no event");
-        return {};
-    }
-    TargetEvent look(std::vector<Look> looks) {
-        tree.look(std::move(looks));
-        return next();
-    }
-    std::vector<std::string> extraneous(bool in_the_way, bool remove) {
-        std::vector<std::string> names;
-        while (true) {
-            tree.next_extraneous(in_the_way, remove);
-            const TargetEvent event = next();
-            REQUIRE_FALSE(event.error);
-            if (event.list.empty()) return names;
-            CHECK(event.list.size() <= TargetTree::kMostListed);
-            for (const auto& each : event.list) names.push_back(each.name);
-        }
-    }
-};
-
-Look at(const std::string& base, const std::string& name, Look::Step step = Look::Step::entry) {
-    return {.step = step, .target = {base, name == "." ? "" : name}, .name = name};
-}
-Look enter(const std::string& base, const std::string& name) {
-    return at(base, name, Look::Step::enter);
-}
-const Look kLeave{.step = Look::Step::leave};
-
-using Names = std::vector<std::string>;
-
-}  // namespace
 
 TEST_CASE("target: what stands there is seen, and no link is followed") {
     const Folder folder;
