@@ -98,6 +98,26 @@ Result<bool> give(const Entry& entry, const ports::Owner& owner, const std::stri
     return status.st_uid == owner.user && status.st_gid == owner.group;
 }
 
+// "user." attributes take leave to write by the mode, which their owner may lack, too. Whether he
+// had to be given it; else errno stays.
+bool opened_for_writing(const Entry& entry) {
+    const int error_number = errno;
+    struct stat status {};
+    const bool opened = error_number == EACCES && entry.name == nullptr &&
+                        ::fstat(entry.descriptor, &status) == 0 &&
+                        (status.st_mode & S_IWUSR) == 0 &&
+                        ::fchmod(entry.descriptor, (status.st_mode & 07777) | S_IWUSR) == 0;
+    errno = error_number;
+    return opened;
+}
+
+// 0, or -1 and errno.
+template <typename Change>
+int change(const Entry& entry, const Change& once) {
+    const int result = once();
+    return result != 0 && opened_for_writing(entry) ? once() : result;
+}
+
 // Exactly those: what a directory's default ACL gave is taken away again.
 Result<void> replace_extended(const Entry& entry,
                               const std::vector<ports::ExtendedAttribute>& wanted,
@@ -107,14 +127,14 @@ Result<void> replace_extended(const Entry& entry,
     for (const std::string& name : *names) {
         const bool stays = std::any_of(wanted.begin(), wanted.end(),
                                        [&](const auto& each) { return each.name == name; });
-        if (!stays && !name.starts_with("security.") && remove(entry, name.c_str()) != 0 &&
-            errno != ENODATA) {
+        if (!stays && !name.starts_with("security.") &&
+            change(entry, [&] { return remove(entry, name.c_str()); }) != 0 && errno != ENODATA) {
             return file_error("cannot remove the extended attribute " + name, path, errno);
         }
     }
     for (const ports::ExtendedAttribute& attribute : wanted) {
         if (!kept(attribute.name)) continue;
-        if (set(entry, attribute) != 0) {
+        if (change(entry, [&] { return set(entry, attribute); }) != 0) {
             Error error =
                 file_error("cannot set the extended attribute " + attribute.name, path, errno);
             if (errno == ENOTSUP)
@@ -196,14 +216,15 @@ Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata,
         if (!given) return given;
         owned = *given;
     }
+    // Before the mode, which may take away what it needs. ACLs and it agree in what they share.
+    if (metadata.archived) {
+        const auto replaced = replace_extended(entry, metadata.archived->extended, path);
+        if (!replaced) return replaced.error();
+    }
     const mode_t mode = metadata.mode & (owned ? 07777 : 01777);
     if (entry.name == nullptr && !has_mode(entry.descriptor, mode) &&
         ::fchmod(entry.descriptor, mode) != 0) {
         return file_error("cannot set the mode", path, errno);
-    }
-    if (metadata.archived) {
-        const auto replaced = replace_extended(entry, metadata.archived->extended, path);
-        if (!replaced) return replaced.error();
     }
     if (set_time(entry, metadata.mtime_ns) != 0)
         return file_error("cannot set the time", path, errno);

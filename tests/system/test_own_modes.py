@@ -1,0 +1,54 @@
+"""A receiver that is not root, and files and directories that their own modes close to it."""
+
+import os
+import stat
+
+from harness import DONE, Case, need_isolation
+
+NOBODY = 65534
+
+
+def mode_of(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+class OwnModes(Case):
+    def setUp(self):
+        super().setUp()
+        need_isolation()
+        self.daemon = self.server(user=NOBODY)
+        self.source = self.folder("source")
+
+    def moved(self, *arguments):
+        result = self.client(*arguments, self.source + "/", self.daemon.url("to"))
+        self.assertEqual(result.code, DONE, str(result))
+        return result
+
+    def test_attributes_of_what_may_not_be_written(self):
+        names = {"small": 0o444, "large": 0o400, "program": 0o555, "directory": 0o555, "open": 0o644, ".": 0o555}
+        os.mkdir(os.path.join(self.source, "directory"))
+        for name, size in (("small", 10), ("large", 300_000), ("program", 70_000), ("open", 10)):
+            self.random_file(name, size, "source")
+
+        def describe(**changes):
+            for name, mode in {**names, **changes}.items():
+                path = os.path.join(self.source, name)
+                os.setxattr(path, "user.about", f"{mode:o}".encode())
+                os.chmod(path, mode)
+
+        def described(**changes):
+            for name, mode in {**names, **changes}.items():
+                path = self.daemon.path(f"to/{name}")
+                self.assertEqual((mode_of(path), os.getxattr(path, "user.about")), (mode, f"{mode:o}".encode()), name)
+
+        describe()
+        os.setxattr(os.path.join(self.source, "small"), "user.more", b"goes")
+        self.moved("put", "--archive")
+        described()
+        changes = {"small": 0o644, "open": 0o444, "program": 0o511, "directory": 0o511}
+        describe(**changes)
+        os.removexattr(os.path.join(self.source, "small"), "user.more")
+        result = self.moved("sync", "--archive")
+        self.assertEqual(result.summary["files"], 0, str(result))
+        described(**changes)
+        self.assertEqual(os.listxattr(self.daemon.path("to/small")), ["user.about"])
