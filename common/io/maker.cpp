@@ -35,6 +35,22 @@ Standing standing(int directory, const std::string& name) {
     return S_ISDIR(status.st_mode) ? Standing::other : Standing::replaceable;
 }
 
+// Root needs no leave, and nobody else can give himself any in another's directory.
+bool is_closed(const struct stat& directory) {
+    return (directory.st_mode & kOurs) != kOurs && directory.st_uid == ::geteuid();
+}
+
+// For writing, until it is settled. `found`: by O_PATH.
+Result<void> open_up(const Descriptor& found, const std::string& path) {
+    struct stat status {};
+    if (!found || ::fstat(found.get(), &status) != 0)
+        return file_error("cannot look at", path, errno);
+    const std::string magic = "/proc/self/fd/" + std::to_string(found.get());
+    if (is_closed(status) && ::chmod(magic.c_str(), (status.st_mode & 07777) | kOurs) != 0)
+        return file_error("cannot open the directory for writing", path, errno);
+    return {};
+}
+
 // A file that nobody can find before it is whole, which spares its directory a second change. It
 // may have `mode` from its beginning. Nothing: the file system can't.
 Descriptor nameless_file(int directory, mode_t mode) {
@@ -196,7 +212,8 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
     Root::Place named;
     TargetDirectories::Place below;
     if (making.name.below.empty()) {
-        if (root_.open(path.empty() ? "." : path, O_PATH | O_DIRECTORY)) return {};
+        const auto found = root_.open(path.empty() ? "." : path, O_PATH | O_DIRECTORY);
+        if (found) return open_up(*found, path);
         auto place = root_.place(path, true);
         if (!place) return place.error();
         named = std::move(*place);
@@ -223,13 +240,9 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
             return {};
         return file_error("cannot make the directory", path, errno);
     }
-    // Root needs no leave, and nobody else can give himself any in another's directory.
-    if ((status.st_mode & kOurs) == kOurs || status.st_uid != ::geteuid()) return {};
-    const Descriptor opened(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    const std::string magic = "/proc/self/fd/" + std::to_string(opened.get());
-    if (!opened || ::chmod(magic.c_str(), (status.st_mode & 07777) | kOurs) != 0)
-        return file_error("cannot open the directory for writing", path, errno);
-    return {};
+    if (!is_closed(status)) return {};
+    return open_up(Descriptor(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)),
+                   path);
 }
 
 Maker::Outcome Maker::settle_directory(const ports::Making& making) {

@@ -52,3 +52,24 @@ class OwnModes(Case):
         self.assertEqual(result.summary["files"], 0, str(result))
         described(**changes)
         self.assertEqual(os.listxattr(self.daemon.path("to/small")), ["user.about"])
+
+    def test_a_closed_directory_that_was_named(self):
+        self.random_file("f", 10, "source")
+        for verb in ("put", "sync"):
+            with self.subTest(verb=verb):
+                os.chmod(self.source, 0o555)
+                self.moved(verb)
+                self.assertEqual(mode_of(self.daemon.path("to")), 0o555)
+                for name, size in ((f"small {verb}", 10), (f"large {verb}", 300_000), (f"{verb}/deep/below", 10)):
+                    os.makedirs(os.path.dirname(os.path.join(self.source, name)), exist_ok=True)
+                    self.random_file(name, size, "source")
+                self.moved(verb)
+                self.assertEqual(mode_of(self.daemon.path("to")), 0o555)
+                # Only what lies deeper.
+                self.random_file(f"{verb}/deep/more", 10, "source")
+                self.moved(verb)
+                self.assertEqual(mode_of(self.daemon.path("to")), 0o555)
+                for where, _, files in os.walk(self.source):
+                    for name in files:
+                        path = os.path.join(where, name)
+                        self.assert_same(path, self.daemon.path("to/" + os.path.relpath(path, self.source)))
