@@ -72,6 +72,13 @@ Descriptor fresh_partial(const TargetDirectories::Place& place, const std::strin
     return file;
 }
 
+// Somebody's, of a file in whose place something else comes. Its journal goes first: it never
+// stands without it.
+bool remove_partial(int directory, const std::string& partial) {
+    ::unlinkat(directory, journal_name(partial).c_str(), 0);
+    return ::unlinkat(directory, partial.c_str(), 0) == 0;
+}
+
 // Nothing, and errno.
 std::shared_ptr<const TargetDirectories::Directory> itself_as_directory(const Descriptor& opened) {
     auto directory = std::make_shared<TargetDirectories::Directory>();
@@ -282,7 +289,7 @@ Maker::Outcome Maker::make_link(const ports::Making& making) {
     const int directory = place->directory->opened.get();
     const std::string partial = partial_name(place->leaf);
     int made = ::symlinkat(making.text.c_str(), directory, partial.c_str());
-    if (made != 0 && errno == EEXIST && ::unlinkat(directory, partial.c_str(), 0) == 0)
+    if (made != 0 && errno == EEXIST && remove_partial(directory, partial))
         made = ::symlinkat(making.text.c_str(), directory, partial.c_str());
     if (made != 0) return file_error("cannot make the link", path, errno);
     const auto applied =
@@ -308,8 +315,7 @@ Maker::Outcome Maker::make_same(const ports::Making& making) {
                         partial.c_str(), 0);
     };
     int made = link();
-    if (made != 0 && errno == EEXIST && ::unlinkat(directory, partial.c_str(), 0) == 0)
-        made = link();
+    if (made != 0 && errno == EEXIST && remove_partial(directory, partial)) made = link();
     if (made != 0)
         return file_error("cannot make it another name of " + making.first.text(), path, errno);
     return name_link(making.name, *place, partial, false);

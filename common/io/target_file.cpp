@@ -105,8 +105,8 @@ Error no_partial(const std::string& path, const std::string& partial) {
 }
 
 // Opens the partial file, ours alone: its lock is held, and the name still shows it. What it holds
-// is as it was.
-Result<void> open_partial(OpenFile& target) {
+// is as it was. Whether it stood there before.
+Result<bool> open_partial(OpenFile& target) {
     const int directory = target.place.directory.get();
     const std::string partial = partial_name(target.place.leaf);
     auto waited = std::chrono::milliseconds(0);
@@ -154,7 +154,7 @@ Result<void> open_partial(OpenFile& target) {
         target.kind = OpenFile::Kind::partial;
         target.plain = std::move(file);
         target.partial = partial;
-        return {};
+        return stands;
     }
     return being_written(target.path);
 }
@@ -254,18 +254,19 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     }
     if (type != 0 && type != S_IFREG) return open_in_place(target, type, holes);
 
-    if (const auto opened = open_partial(*target); !opened) return opened.error();
+    const auto stood = open_partial(*target);
+    if (!stood) return stood.error();
     std::vector<std::byte> journal;
     // A journal beside an empty file is of another that is gone.
     struct stat status {};
-    const bool filled = ::fstat(target->plain.get(), &status) == 0 && status.st_size > 0;
+    const bool filled = *stood && ::fstat(target->plain.get(), &status) == 0 && status.st_size > 0;
     if (keep && filled) journal = open_journal(*target);
     target->keep = !journal.empty() && keep(journal);
     // It is compared as the disk has it. What is not flushed stays.
     if (target->keep) ::posix_fadvise(target->plain.get(), 0, 0, POSIX_FADV_DONTNEED);
     if (!target->keep) {
         journal.clear();
-        if (keep) remove_journal(*target);
+        if (keep || *stood) remove_journal(*target);
         if (::ftruncate(target->plain.get(), 0) != 0)
             return file_error("cannot empty its partial file", path, errno);
     }

@@ -134,3 +134,27 @@ TEST_CASE("disk: partial files are found at and below a place") {
     CHECK_FALSE(disk.finds(folder / "a/b/c/other", false));
     CHECK_FALSE(disk.finds(folder / "a/file", false));
 }
+
+TEST_CASE("disk: what takes the place of a larger file leaves nothing of its parts") {
+    const bool uring = GENERATE(true, false);
+    const Folder folder;
+    const std::vector<std::string> alone{"file", "other"};
+    write_file(folder / "other", "x");
+
+    cut(uring, folder / "file");
+    CHECK_FALSE(Cut(uring).put(folder / "file", std::string(100'000, 'y')).error);
+    CHECK(names_in(folder.path()) == alone);
+
+    using Kind = ports::Making::Kind;
+    for (const Kind kind : {Kind::file, Kind::link, Kind::same}) {
+        std::filesystem::remove(folder / "file");
+        cut(uring, folder / "file");
+        Cut disk(uring);
+        disk.disk->make_entry(disk.next_tag, {.kind = kind,
+                                              .name = {folder / "", "file"},
+                                              .text = "shown",
+                                              .first = {folder / "", "other"}});
+        CHECK_FALSE(disk.one().error);
+        CHECK(names_in(folder.path()) == alone);
+    }
+}
