@@ -163,10 +163,10 @@ void checksum(const Arguments& arguments, Report& report) {
 }
 
 Result<std::string> local_checksum(const std::string& path, verify::Algorithm algorithm) {
-    const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-    if (!file) return errno_error(Fault::file, "cannot open", path, errno);
+    const auto file = io::Root::machine().open(path, O_RDONLY | O_NONBLOCK);
+    if (!file) return file.error();
     auto digits =
-        verify::checksum({.fd = file.get(), .path = path, .algorithm = algorithm, .stopped = [] {
+        verify::checksum({.fd = file->get(), .path = path, .algorithm = algorithm, .stopped = [] {
                               return interrupted();
                           }});
     if (!digits && digits.error().fault == Fault::cut) return interruption_error();

@@ -68,7 +68,7 @@ Result<Descriptor> ContentReader::open(const Place& place) const {
     if (target.below.empty()) return root_.open(target.base, flags);
     const auto where = place_of(root_, target, false);
     if (!where) return where.error();
-    Descriptor opened(::openat(where->directory.get(), where->leaf.c_str(), flags | O_NOFOLLOW));
+    Descriptor opened(open_standing(where->directory.get(), where->leaf));
     if (!opened) return file_error("cannot open", target.text(), errno);
     return opened;
 }

@@ -33,8 +33,7 @@ int errno_of(int result) {
 
 // What stays; nothing, and errno.
 Descriptor standing(const Made& made) {
-    return Descriptor(::openat(made.directory->opened.get(), made.leaf.c_str(),
-                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    return Descriptor(open_standing(made.directory->opened.get(), made.leaf));
 }
 
 // errno, or 0.

@@ -86,6 +86,16 @@ Descriptor::~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
 }
 
+int open_leased(const Descriptor& found, int flags) {
+    struct stat status {};
+    if (!found || ::fstat(found.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    const std::string magic = "/proc/self/fd/" + std::to_string(found.get());
+    return ::open(magic.c_str(), flags & ~(O_NONBLOCK | O_NOFOLLOW));
+}
+
 Root::Root(Descriptor directory, bool beneath, bool read_only, bool allow_null)
     : directory_(std::move(directory)),
       beneath_(beneath),
@@ -121,8 +131,12 @@ int Root::open_raw(const std::string& name, int flags, mode_t mode) const {
     if (name.find('\0') != std::string::npos) return -EINVAL;
     flags |= O_CLOEXEC;
     if ((flags & O_PATH) == 0) flags |= O_NOCTTY;
-    const int fd = beneath_ ? open_beneath(directory_.get(), name, flags, mode)
-                            : ::open(name.c_str(), flags, mode);
+    int fd = beneath_ ? open_beneath(directory_.get(), name, flags, mode)
+                      : ::open(name.c_str(), flags, mode);
+    if (fd < 0 && errno == EAGAIN && (flags & O_NONBLOCK) != 0) {
+        const int found = open_raw(name, O_PATH | (flags & O_NOFOLLOW), 0);
+        fd = open_leased(Descriptor(found), flags);
+    }
     return fd >= 0 ? fd : -errno;
 }
 

@@ -35,6 +35,12 @@ class Descriptor {
     int fd_ = -1;
 };
 
+// For a file that an open(2) with these flags, O_NONBLOCK among them, answered EAGAIN for: it has a
+// lease (fcntl(2); Samba's, nfsd's) that its holder is now to give up. Waits for that, which the
+// kernel ends itself after /proc/sys/fs/lease-break-time. `found`: by O_PATH. -1 and errno: still
+// EAGAIN where it is no regular file.
+int open_leased(const Descriptor& found, int flags);
+
 class Root {
   public:
     static Root machine(bool allow_null = false);
@@ -46,7 +52,8 @@ class Root {
     bool jailed() const { return beneath_; }
 
     // openat2 below the root. `flags` as open(2); O_CLOEXEC and O_NOCTTY are added. Opening a pipe
-    // may block: give O_NONBLOCK where the name may be one.
+    // may block: give O_NONBLOCK where the name may be one. A lease on a file is waited for anyway,
+    // as open_leased() does.
     Result<Descriptor> open(const std::string& name, int flags, mode_t mode = 0) const;
     // The directory that holds `name`, opened with O_PATH, and the last component (slashes behind
     // it are dropped), which is not followed where it is a link. Where `make` is set, missing

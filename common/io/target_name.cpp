@@ -78,6 +78,14 @@ Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bo
     return Root::Place{Descriptor(directory), std::move(leaf)};
 }
 
+int open_standing(int directory, const std::string& leaf) {
+    constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int opened = ::openat(directory, leaf.c_str(), flags);
+    if (opened >= 0 || errno != EAGAIN) return opened;
+    return open_leased(
+        Descriptor(::openat(directory, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)), flags);
+}
+
 Result<TargetDirectories::Place> TargetDirectories::place(const ports::TargetName& name) {
     LAMBDA_ASSERT(!name.below.empty());
     auto [parent, leaf] = split(name.below);

@@ -17,6 +17,9 @@ namespace lambda::io {
 // Missing directories are made (0777 & ~umask) where `make` is set.
 Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bool make);
 
+// To read what may be no file at all, or a link, which is not followed. -1 and errno.
+int open_standing(int directory, const std::string& leaf);
+
 // Directories of targets, opened once for those that follow each other. One thread.
 class TargetDirectories {
   public:

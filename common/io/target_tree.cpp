@@ -425,9 +425,7 @@ Result<Descriptor> TargetTree::open_to_mend(const ports::TargetName& target) con
         return file_error("cannot look at", path, errno);
     if (!S_ISREG(status.st_mode)) return file_error("cannot set the mode", path, ESTALE);
     const std::string magic = "/proc/self/fd/" + std::to_string(found.get());
-    const auto open = [&] {
-        return Descriptor(::open(magic.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    };
+    const auto open = [&] { return Descriptor(::open(magic.c_str(), O_RDONLY | O_CLOEXEC)); };
     Descriptor opened = open();
     if (!opened && errno == EACCES && ::chmod(magic.c_str(), (status.st_mode & 0777) | 0400) == 0)
         opened = open();

@@ -32,3 +32,24 @@ TEST_CASE("content is read whole, in order") {
     CHECK(next == text.size());
     CHECK(got == text);
 }
+
+TEST_CASE("content under a lease is read once that is given up") {
+    const Folder folder;
+    write_file(folder / "f", "content");
+    auto reactor = std::move(Reactor::make().value());
+    ContentReader reader(Root::machine(), *reactor);
+    for (const ports::ContentReader::Place& place :
+         {ports::ContentReader::Place(ports::SourceFile{.path = folder / "f"}),
+          ports::ContentReader::Place(ports::TargetName{folder / "", "f"})}) {
+        const Lease lease(folder / "f");
+        reader.try_open(1, place);
+        std::vector<ports::ContentRead> ended;
+        const Time limit = Clock().now() + 20s;
+        while (ended.empty() && Clock().now() < limit) {
+            ended = reader.poll();
+            if (ended.empty()) reactor->wait(limit);
+        }
+        REQUIRE(ended.size() == 1);
+        CHECK_FALSE(ended[0].error);
+    }
+}

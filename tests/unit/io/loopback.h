@@ -7,11 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "common/base/assert.h"
@@ -47,6 +50,25 @@ inline std::string read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
 }
+
+// A lease for writing, as a file server takes it; given up a moment after somebody opens the file.
+class Lease {
+  public:
+    explicit Lease(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+        ::signal(SIGIO, SIG_IGN);
+        LAMBDA_ASSERT(::fcntl(file_.get(), F_SETLEASE, F_WRLCK) == 0);
+        holder_ = std::jthread([this](const std::stop_token& stop) {
+            while (!stop.stop_requested() && ::fcntl(file_.get(), F_GETLEASE) == F_WRLCK)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            ::fcntl(file_.get(), F_SETLEASE, F_UNLCK);
+        });
+    }
+
+  private:
+    Descriptor file_;
+    std::jthread holder_;
+};
 
 // Non-blocking, over 127.0.0.1.
 inline std::pair<int, int> tcp_pair() {

@@ -161,3 +161,24 @@ TEST_CASE("root: the machine's names are as the shell gave them") {
     CHECK_FALSE(Root::jail(folder / "file", false, false).ok());
     CHECK_FALSE(Root::jail(folder / "missing", false, false).ok());
 }
+
+TEST_CASE("root: a lease on a file is waited for, a pipe is not") {
+    const Folder folder;
+    write_file(folder / "f", "content");
+    std::filesystem::create_symlink("f", folder / "link");
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    const Root jail = std::move(Root::jail(folder.path(), false, false).value());
+    const Root machine = Root::machine();
+    for (const char* name : {"f", "link"}) {
+        for (const bool jailed : {true, false}) {
+            const Lease lease(folder / "f");
+            const auto opened = jailed ? jail.open(name, O_RDONLY | O_NONBLOCK)
+                                       : machine.open(folder / name, O_RDONLY | O_NONBLOCK);
+            REQUIRE(opened);
+            char c = 0;
+            CHECK(::read(opened->get(), &c, 1) == 1);
+        }
+    }
+    CHECK(jail.open("pipe", O_RDONLY | O_NONBLOCK));
+    CHECK_FALSE(jail.open("link", O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
+}
