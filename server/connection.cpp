@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
@@ -135,6 +136,12 @@ asio::awaitable<Connection::Wait> Connection::wait(IoStatus status) {
         boost::system::error_code ignored;
         co_await waiter->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
+}
+
+asio::awaitable<Connection::Wait> Connection::take_turns() {
+    co_await asio::post(socket_.get_executor(), asio::use_awaitable);
+    const bool late = asio::steady_timer::clock_type::now() >= waiter_->deadline;
+    co_return late ? Wait::deadline : Wait::ready;
 }
 
 void Connection::arm(IoStatus status) {

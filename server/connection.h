@@ -53,6 +53,9 @@ class Connection {
     enum class Wait { ready, woken, deadline };
     // Until what `status` wants (want_read, want_write) or anything else to wake up for.
     boost::asio::awaitable<Wait> wait(io::IoStatus status);
+    // Lets what else the loop has to do go first, so that who never stops talking does not keep
+    // it from others: ready, or deadline where that has come.
+    boost::asio::awaitable<Wait> take_turns();
     // Writes all of `out` and empties it. False: the connection failed, or the deadline came.
     boost::asio::awaitable<bool> flush(std::string& out);
     // False where it failed, at the deadline, and on wake().

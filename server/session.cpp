@@ -20,6 +20,7 @@ constexpr std::chrono::seconds kGreetingDelay{1};
 // For the last words of a transfer whose client has left; a lost segment's retransmission fits.
 constexpr std::chrono::seconds kLinger{2};
 constexpr std::size_t kReadBytes = 4096;
+constexpr int kReadsInTurn = 64;          // a line may have no end
 constexpr std::byte kTlsHandshake{0x16};  // RFC 8446 §5.1, content type
 constexpr std::string_view kGreeting = "lambda-ftpd";
 
@@ -83,11 +84,10 @@ asio::awaitable<bool> Session::secure() {
     while (plain) {
         if (!co_await connection_.flush(output_) || closing_ || stopping_) co_return false;
         const IoStatus status = connection_.read_plain(framer_);
-        if (status == IoStatus::want_read) {
-            if (co_await connection_.wait(status) == Connection::Wait::deadline) co_return false;
-        } else if (status != IoStatus::ok) {
-            co_return false;
-        }
+        if (status != IoStatus::ok && status != IoStatus::want_read) co_return false;
+        asio::awaitable<Connection::Wait> next =
+            status == IoStatus::ok ? connection_.take_turns() : connection_.wait(status);
+        if (co_await std::move(next) == Connection::Wait::deadline) co_return false;
         if (framer_.ready()) plain = !co_await answer_plain_line(framer_.take());
     }
     connection_.start_tls(service_.tls);
@@ -144,9 +144,11 @@ asio::awaitable<void> Session::serve() {
         set_deadline();
         if (activity_ && activity_->speak) activity_->speak();
         if (!co_await connection_.flush(output_)) co_return;
-        const bool room = status == IoStatus::ok && !queue_.full();
-        if (closing_ || changed_ || room) continue;
-        if (co_await connection_.wait(status) == Connection::Wait::deadline && !activity_) {
+        if (closing_) break;
+        const bool more = changed_ || (status == IoStatus::ok && !queue_.full());
+        asio::awaitable<Connection::Wait> next =
+            more ? connection_.take_turns() : connection_.wait(status);
+        if (co_await std::move(next) == Connection::Wait::deadline && !activity_) {
             reply(421, root_ ? "Nothing was said for too long" : "Nobody logged in");
             closing_ = true;
             connection_.set_deadline(from_now(kGreetingDelay));
@@ -156,16 +158,17 @@ asio::awaitable<void> Session::serve() {
     if (!joined_) connection_.tls().shutdown();
 }
 
-// Takes in what has come until nothing has or the queue is full. What it wants to go on; ok: room.
+// Takes in what has come until nothing has, the queue is full, or it is another's turn. What it
+// wants to go on; ok: room.
 IoStatus Session::read_lines() {
-    for (;;) {
+    for (int reads = 0;; ++reads) {
         while (!input_.empty() && !queue_.full()) {
             input_.erase(0, framer_.feed(input_));
             if (!framer_.ready()) continue;
             queue_.push(framer_.take());
             idle_deadline_ = from_now(service_.settings.idle_timeout);
         }
-        if (queue_.full()) return IoStatus::ok;
+        if (queue_.full() || reads == kReadsInTurn) return IoStatus::ok;
         const IoStatus status = connection_.read(input_, kReadBytes);
         if (status != IoStatus::ok) return status;
     }
