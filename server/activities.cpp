@@ -194,6 +194,7 @@ asio::awaitable<void> Session::join(const std::string& argument) {
 }
 
 void Session::checksum(const std::string& argument) {
+    if (service_.stopping) return reply(450, "The server stops");
     Result<session::ChecksumRequest> request = session::parse_checksum(argument);
     if (!request) return reply(501, request.error().sentence());
     const auto algorithm = verify::parse_algorithm(request->algorithm);
@@ -217,8 +218,9 @@ void Session::checksum(const std::string& argument) {
     asio::post(
         service_.checksums, [self = shared_from_this(), job,
                              guard = asio::make_work_guard(connection_.executor())]() mutable {
-            Result<std::string> answer =
-                server::checksum(job->request, job->algorithm, job->root, job->stop, job->bytes);
+            Result<std::string> answer = server::checksum(
+                job->request, job->algorithm, job->root,
+                [&] { return job->stop || self->service_.ending; }, job->bytes);
             asio::post(guard.get_executor(), [self = std::move(self), answer = std::move(answer)] {
                 if (answer) return self->finish({.code = 213, .lines = {*answer}});
                 if (answer.error().fault != Fault::cut)

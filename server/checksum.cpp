@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 
+#include <utility>
+
 #include "common/verify/checksum.h"
 
 namespace lambda::server {
 
 Result<std::string> checksum(const session::ChecksumRequest& request, verify::Algorithm algorithm,
-                             const io::Root& root, const std::atomic<bool>& stop,
+                             const io::Root& root, std::function<bool()> stopped,
                              std::atomic<std::uint64_t>& bytes_read) {
     const Result<io::Descriptor> file = root.open(request.path, O_RDONLY | O_NONBLOCK);
     if (!file) return file.error();
@@ -16,7 +18,7 @@ Result<std::string> checksum(const session::ChecksumRequest& request, verify::Al
                              .algorithm = algorithm,
                              .offset = request.offset,
                              .length = request.length,
-                             .stopped = [&stop] { return stop.load(); },
+                             .stopped = std::move(stopped),
                              .bytes_read = &bytes_read});
 }
 

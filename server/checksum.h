@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 
 #include "common/base/result.h"
@@ -12,10 +13,10 @@
 
 namespace lambda::server {
 
-// Hex digits; errors as verify::checksum() has them. `algorithm` is that of the request; `stop`
-// ends it; `bytes_read` counts for those who watch.
+// Hex digits; errors as verify::checksum() has them. `algorithm` is that of the request;
+// `stopped`, asked once a piece by any thread, ends it; `bytes_read` counts for those who watch.
 Result<std::string> checksum(const session::ChecksumRequest& request, verify::Algorithm algorithm,
-                             const io::Root& root, const std::atomic<bool>& stop,
+                             const io::Root& root, std::function<bool()> stopped,
                              std::atomic<std::uint64_t>& bytes_read);
 
 }  // namespace lambda::server

@@ -69,6 +69,7 @@ struct Server::State {
         transfers.stop_all(stopping_error());
         transfers.abandon();
         copies.abandon();
+        service.ending = true;
         service.passwords.join();
         service.files.join();
         service.checksums.join();
@@ -103,6 +104,7 @@ void Server::State::stop() {
     });
     transfers.when_idle([this] {
         copies.stop_all(stopping_error());  // those that rest between two tries
+        service.ending = true;              // checksums, which may read for days
         leave(kGoodbyeLooks);
     });
 }

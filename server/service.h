@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <atomic>
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ struct Service {
     GrantBook grants{};
     KnownLogins known_logins{};
     bool stopping = false;
+    std::atomic<bool> ending{false};  // nothing goes on any more; the pools look, too
 
     // scrypt takes 32 MiB and a tenth of a second for each: one at a time, so that strangers cannot
     // take the machine. Jobs in a queue are bounded by the sessions: each has one at most.

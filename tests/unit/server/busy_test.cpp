@@ -26,4 +26,19 @@ TEST_CASE("who never stops talking holds nobody up, and is gone after the login 
     CHECK(took < 10);
 }
 
+TEST_CASE("a stop ends the checksums that are read, too") {
+    Running running;
+    running.scratch.write("huge", "");
+    std::filesystem::resize_file(running.scratch / "huge", 1ull << 40);
+    Client client(running);
+    client.log_in();
+    for (int i = 0; i < 3; ++i) client.send("CKSM sha256 0 -1 huge\r\n");
+    REQUIRE(client.code("NOOP") == 200);
+    running.server->stop();
+    CHECK(client.code() == 426);
+    for (int i = 0; i < 2; ++i) CHECK(client.code() == 450);
+    CHECK(client.code() == 421);
+    CHECK(client.code() == 0);
+}
+
 }  // namespace lambda::server

@@ -52,10 +52,10 @@ std::vector<session::Entry> entries_of(std::string_view wire) {
 Result<std::string> digest_of(const io::Root& root, const std::string& path,
                               std::uint64_t offset = 0, std::optional<std::uint64_t> length = {},
                               bool stopped = false) {
-    const std::atomic<bool> stop{stopped};
     std::atomic<std::uint64_t> bytes{0};
-    return checksum({.algorithm = "xxh3-128", .offset = offset, .length = length, .path = path},
-                    verify::Algorithm::xxh3_128, root, stop, bytes);
+    return checksum(
+        {.algorithm = "xxh3-128", .offset = offset, .length = length, .path = path},
+        verify::Algorithm::xxh3_128, root, [=] { return stopped; }, bytes);
 }
 
 }  // namespace
