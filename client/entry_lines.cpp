@@ -67,20 +67,24 @@ std::string date(std::int64_t time_ns) {
 }  // namespace
 
 void show_entry(const session::Entry& entry, const std::string& shown, Report& report) {
-    char numbers[64];
-    std::snprintf(numbers, sizeof numbers, "%14llu  ", static_cast<unsigned long long>(entry.size));
-    char mode[8];
-    std::snprintf(mode, sizeof mode, "%04o", entry.mode);
     JsonObject object;
-    object.text("event", "entry")
-        .text("name", shown)
-        .text("type", type_name(entry.type))
-        .number("size", entry.size)
-        .text("modify", session::format_timestamp(entry.mtime_ns))
-        .text("mode", mode)
-        .text("perm", entry.perm);
-    std::string line =
-        mode_letters(entry) + numbers + date(entry.mtime_ns) + "  " + printable(shown);
+    object.text("event", "entry").text("name", shown).text("type", type_name(entry.type));
+    // As ls has what it cannot look at.
+    std::string line(1, type_letter(entry.type));
+    line += "?????????             ?                    ?  ";
+    if (entry.looked_at) {
+        char numbers[64];
+        std::snprintf(numbers, sizeof numbers, "%14llu  ",
+                      static_cast<unsigned long long>(entry.size));
+        char mode[8];
+        std::snprintf(mode, sizeof mode, "%04o", entry.mode);
+        object.number("size", entry.size)
+            .text("modify", session::format_timestamp(entry.mtime_ns))
+            .text("mode", mode);
+        line = mode_letters(entry) + numbers + date(entry.mtime_ns) + "  ";
+    }
+    object.text("perm", entry.perm);
+    line += printable(shown);
     if (!entry.target.empty()) {
         object.text("target", entry.target);
         line += " -> " + printable(entry.target);

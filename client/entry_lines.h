@@ -13,7 +13,8 @@
 namespace lambda::client {
 
 // The entry under the name `shown`. In the line for people no name breaks a line or moves a
-// cursor: it is printable(), also where standard output is a pipe.
+// cursor: it is printable(), also where standard output is a pipe. What the server could not look
+// at has no size, time and mode.
 void show_entry(const session::Entry& entry, const std::string& shown, Report& report);
 
 // Shows entries by their names, byte for byte. Of more than `most` it shows all, those behind the

@@ -196,18 +196,26 @@ asio::awaitable<void> Session::list(const std::string& path) {
         reply(error_reply(listing.error()));
         co_return;
     }
+    auto work = [&] { return listing->next(kListingBytes); };
+    Result<std::string> lines = co_await offload(service_.files, work);
+    if (!lines) {
+        reply(error_reply(lines.error()));
+        co_return;
+    }
     output_ += session::format_reply_start(250, "Listing");
-    for (;;) {
-        auto work = [&] { return listing->next(kListingBytes); };
-        const Result<std::string> lines = co_await offload(service_.files, work);
+    while (!lines->empty()) {
+        output_ += *lines;
+        closing_ = !co_await connection_.flush(output_);
+        if (closing_) co_return;
+        lines = co_await offload(service_.files, work);
+        if (lines) continue;
         // A reply that has begun cannot turn into an error: a cut session says that it is not
         // whole.
-        if (!lines) log("the listing broke off: " + lines.error().sentence());
-        closing_ = !lines || !co_await connection_.flush(output_);
-        if (closing_ || lines->empty()) break;
-        output_ += *lines;
+        log("the listing broke off: " + lines.error().sentence());
+        closing_ = true;
+        co_return;
     }
-    if (!closing_) reply(250, "End");
+    reply(250, "End");
 }
 
 }  // namespace lambda::server

@@ -26,6 +26,15 @@ const char* perm_of(mode_t mode, bool read_only) {
     return read_only ? "r" : "adfrw";
 }
 
+// What cannot be looked at, as where a mounted file system has died: what its directory says of it.
+session::Entry unseen(const dirent& found, bool read_only) {
+    const mode_t mode = DTTOIF(found.d_type);
+    return {.type = type_of(mode),
+            .perm = perm_of(mode, read_only),
+            .name = found.d_name,
+            .looked_at = false};
+}
+
 // Empty where it cannot be read any more.
 std::string target_of(const Found& link) {
     std::array<char, 4096> text;
@@ -41,7 +50,10 @@ Result<Listing> Listing::open(const io::Root& root, const std::string& name) {
     DIR* const directory = ::fdopendir(opened->get());
     if (!directory) return errno_error(Fault::file, "cannot list", name, errno);
     opened->release();
-    return Listing(directory, name, root.read_only());
+    Listing listing(directory, name, root.read_only());
+    if (::faccessat(::dirfd(directory), ".", X_OK, AT_EACCESS) != 0)
+        return errno_error(Fault::file, "cannot list", name, errno);
+    return listing;
 }
 
 Result<std::string> Listing::next(std::size_t most) {
@@ -58,7 +70,9 @@ Result<std::string> Listing::next(std::size_t most) {
         if (::fstatat(::dirfd(directory_.get()), found->d_name, &status, AT_SYMLINK_NOFOLLOW) !=
             0) {
             if (errno == ENOENT) continue;
-            return errno_error(Fault::file, "cannot look at an entry", name_, errno);
+            lines +=
+                session::format_reply_middle(session::format_entry(unseen(*found, read_only_)));
+            continue;
         }
         lines += session::format_reply_middle(session::format_entry(entry_of(
             {::dirfd(directory_.get()), found->d_name, status}, found->d_name, read_only_)));

@@ -16,11 +16,12 @@ namespace lambda::server {
 
 class Listing {
   public:
-    // `root` need not outlive it.
+    // `root` need not outlive it. Error: also where what is in it may not be looked at at all.
     static Result<Listing> open(const io::Root& root, const std::string& name);
 
     // The next entries as lines of a reply (without its start and end), about `most` bytes; empty
-    // at the end. "." and ".." are left out, and what vanishes meanwhile.
+    // at the end. "." and ".." are left out, and what vanishes meanwhile; what cannot be looked at
+    // is listed as what the directory says that it is.
     Result<std::string> next(std::size_t most);
 
   private:

@@ -45,8 +45,11 @@ void read_mode(const Facts& facts, FactReader& reader, std::uint32_t& mode) {
 std::string format_entry(const Entry& entry) {
     Facts facts;
     facts.add("type", kTypes[static_cast<std::size_t>(entry.type)]);
-    if (entry.type == EntryType::file) facts.add("size", entry.size);
-    facts.add("modify", format_timestamp(entry.mtime_ns)).add("unix.mode", format_mode(entry.mode));
+    if (entry.looked_at) {
+        if (entry.type == EntryType::file) facts.add("size", entry.size);
+        facts.add("modify", format_timestamp(entry.mtime_ns));
+        facts.add("unix.mode", format_mode(entry.mode));
+    }
     if (!entry.perm.empty()) facts.add("perm", entry.perm);
     if (!entry.target.empty()) facts.add("target", encode_value(entry.target));
     return text_with_name(std::move(facts), entry.name);
@@ -68,6 +71,8 @@ Result<Entry> parse_entry(std::string_view line) {
         entry.mtime_ns = time.value_or(0);
     }
     read_mode(parsed->facts, reader, entry.mode);
+    entry.looked_at = parsed->facts.find("size") || parsed->facts.find("modify") ||
+                      parsed->facts.find("unix.mode");
     if (const std::string* perm = parsed->facts.find("perm")) entry.perm = *perm;
     entry.target = read_text(parsed->facts, reader, "target");
     entry.name = read_name(*parsed, reader);

@@ -20,7 +20,8 @@ struct Entry {
     std::uint32_t mode = 0;     // permission bits, 07777
     std::string perm;           // RFC 3659 §7.5.5: what this account may do
     std::string name;
-    std::string target{};  // what a link shows, as it says it; empty: not told
+    std::string target{};   // what a link shows, as it says it; empty: not told
+    bool looked_at = true;  // false: size, mtime_ns and mode are not known
 
     bool operator==(const Entry&) const = default;
 };

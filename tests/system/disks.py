@@ -1,8 +1,10 @@
-"""Small file systems on loop devices."""
+"""Small file systems on loop devices, and one that does not answer."""
 
+import ctypes
 import fcntl
 import mmap
 import os
+import select
 import struct
 import subprocess
 
@@ -64,6 +66,39 @@ def loop_device(case, content):
     device = result.stdout.strip()
     case.addCleanup(run, program, "--detach", device)
     return device
+
+
+class Silent:
+    """A folder whose file system does not answer, as of a server that is gone."""
+
+    def __init__(self, case, folder):
+        need_isolation()
+        need(os.path.exists("/dev/fuse"), "no FUSE")
+        self.folder = folder
+        self.device = os.open("/dev/fuse", os.O_RDWR)
+        options = f"fd={self.device},rootmode=40755,user_id=0,group_id=0,allow_other,default_permissions"
+        libc = ctypes.CDLL(None, use_errno=True)
+        mounted = libc.mount(b"none", os.fsencode(folder), b"fuse", 0, options.encode())
+        need(mounted == 0, f"cannot mount: {os.strerror(ctypes.get_errno())}")
+        case.addCleanup(run, need_program("umount"), "-l", folder)
+        case.addCleanup(self.die)
+        self._begin()
+
+    def _begin(self):
+        """Answers the first question of all, with which nobody but the kernel waits."""
+        unique = struct.unpack_from("=IIQ", os.read(self.device, 1 << 16))[2]
+        answer = struct.pack("=IIIIHHIIHH8I", 7, 31, 0, 0, 8, 8, 4096, 1, 1, 0, *[0] * 8)
+        os.write(self.device, struct.pack("=IiQ", 16 + len(answer), 0, unique) + answer)
+
+    def asked(self):
+        """Whether somebody waits for an answer."""
+        return bool(select.select([self.device], [], [], 0)[0])
+
+    def die(self):
+        """Who waits and who asks gets an error from now on."""
+        if self.device is not None:
+            os.close(self.device)
+            self.device = None
 
 
 def small_ext4(case, size=8 * MIB):

@@ -43,6 +43,8 @@ TEST_CASE("each type of entry survives the wire") {
         const Entry entry{
             .type = type, .size = 0, .mtime_ns = 0, .mode = 0, .perm = "", .name = "x"};
         CHECK(*parse_entry(format_entry(entry)) == entry);
+        const Entry unseen{.type = type, .perm = "r", .name = "x", .looked_at = false};
+        CHECK(*parse_entry(format_entry(unseen)) == unseen);
     }
     CHECK(format_entry({.type = EntryType::file,
                         .size = 3,

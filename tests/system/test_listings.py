@@ -1,0 +1,38 @@
+"""ls of directories of which the server may not see everything."""
+
+import os
+
+from disks import Silent
+from harness import DONE, FILE_FAILED, Case, need_isolation
+
+NOBODY = 65534
+
+
+class Listings(Case):
+    def test_a_directory_in_which_nothing_may_be_looked_at(self):
+        need_isolation()
+        self.random_file("inside", 10, folder="root/closed")
+        os.chmod(os.path.join(self.scratch, "root/closed"), 0o444)
+        server = self.server(user=NOBODY)
+        result = self.client("ls", server.url("closed"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("Permission denied", result.said())
+        # The session goes on behind it: the pattern's other directory is listed in it.
+        self.random_file("inside", 10, folder="root/open")
+        result = self.client("ls", server.url("*/*"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual([event["name"] for event in result.events if event["event"] == "entry"], ["/open/inside"])
+
+    def test_an_entry_that_cannot_be_looked_at(self):
+        server = self.server()
+        self.random_file("file", 10, folder="root")
+        Silent(self, self.folder("root/dead")).die()
+        result = self.client("ls", server.url())
+        self.assertEqual(result.code, DONE, str(result))
+        entries = {event["name"]: event for event in result.events if event["event"] == "entry"}
+        self.assertEqual(entries["file"]["size"], 10)
+        self.assertEqual(entries["dead"]["type"], "directory")
+        self.assertNotIn("modify", entries["dead"])
+        shown = self.client("ls", server.url(), json=False).stdout.splitlines()
+        self.assertRegex(shown[0], r"^d\?{9} +\? +\?  dead$")
+        self.assertEqual(len({line.rindex("  ") for line in shown}), 1, shown)
