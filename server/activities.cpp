@@ -242,9 +242,7 @@ void Session::finish(const session::Reply& answer) {
     changed_ = true;
     reply(answer);
     for (; aborts_ > 0; --aborts_) reply(226, "Stopped");
-    idle_deadline_ =
-        Connection::Deadline::clock::now() +
-        std::chrono::duration_cast<Connection::Deadline::duration>(service_.settings.idle_timeout);
+    renew_idle_time();
     connection_.wake();
 }
 

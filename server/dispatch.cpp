@@ -205,6 +205,8 @@ asio::awaitable<void> Session::list(const std::string& path) {
     output_ += session::format_reply_start(250, "Listing");
     while (!lines->empty()) {
         output_ += *lines;
+        renew_idle_time();
+        set_deadline();
         closing_ = !co_await connection_.flush(output_);
         if (closing_) co_return;
         lines = co_await offload(service_.files, work);

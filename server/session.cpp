@@ -135,6 +135,7 @@ asio::awaitable<void> Session::serve() {
         }
         while (std::optional<session::Line> line = queue_.next(activity_.has_value())) {
             co_await answer(std::move(*line));
+            renew_idle_time();
             if (closing_) break;
         }
         if (stopping_ && !activity_ && !closing_) {
@@ -166,12 +167,15 @@ IoStatus Session::read_lines() {
             input_.erase(0, framer_.feed(input_));
             if (!framer_.ready()) continue;
             queue_.push(framer_.take());
-            idle_deadline_ = from_now(service_.settings.idle_timeout);
         }
         if (queue_.full() || reads == kReadsInTurn) return IoStatus::ok;
         const IoStatus status = connection_.read(input_, kReadBytes);
         if (status != IoStatus::ok) return status;
     }
+}
+
+void Session::renew_idle_time() {
+    idle_deadline_ = from_now(service_.settings.idle_timeout);
 }
 
 void Session::set_deadline() {

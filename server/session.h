@@ -60,6 +60,7 @@ class Session : public std::enable_shared_from_this<Session> {
     boost::asio::awaitable<bool> answer_plain_line(const session::Line& line);
     boost::asio::awaitable<void> serve();
     io::IoStatus read_lines();
+    void renew_idle_time();
     void set_deadline();
 
     // dispatch.cpp: which command is answered by what.

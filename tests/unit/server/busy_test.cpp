@@ -26,6 +26,23 @@ TEST_CASE("who never stops talking holds nobody up, and is gone after the login 
     CHECK(took < 10);
 }
 
+TEST_CASE("a listing may take longer than was left to log in") {
+    constexpr int kFiles = 2'500, kListings = 8;  // more than fits into sockets
+    config::ServerSettings settings;
+    settings.login_timeout = std::chrono::seconds(2);
+    const Running running(settings);
+    std::filesystem::create_directory(running.scratch / "large");
+    for (int i = 0; i < kFiles; ++i)
+        running.scratch.write("large/" + std::to_string(i) + std::string(200, 'x'), "");
+    Client client(running);
+    client.secure();
+    client.send("USER alice\r\nPASS secret\r\n");
+    for (int i = 0; i < kListings; ++i) client.send("MLSD large\r\n");
+    client.send("NOOP\r\n");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
+    CHECK(client.skip_to("\r\n200 "));
+}
+
 TEST_CASE("a stop ends the checksums that are read, too") {
     Running running;
     running.scratch.write("huge", "");
