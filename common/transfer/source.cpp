@@ -320,6 +320,9 @@ void Source::drop_blocks_of_failed() {
     std::vector<std::uint64_t> dead;
     for (const auto& [index, block] : blocks_) {
         if (packed_ == index) continue;
+        // Its packets are on their way, and what acknowledges them must find it: another of the
+        // block's files may be asked for again.
+        if (block.purpose == SendBlock::Purpose::again && block.opened) continue;
         const bool all_failed =
             std::all_of(block.extents.begin(), block.extents.end(), [&](const Extent& extent) {
                 const auto at = files_.find(extent.file);

@@ -1,0 +1,101 @@
+// Leaves that a receiver asks for again, in an order that only one that lies would choose.
+#include <deque>
+#include <map>
+
+#include "common/transfer/source.h"
+#include "tests/support/catch.h"
+#include "tests/unit/transfer/told_disk.h"
+#include "tools/sim/list_walker.h"
+
+using namespace lambda;
+using namespace lambda::transfer;
+
+namespace {
+
+constexpr std::uint64_t kBlock = 2 * kLeafBytes;
+
+// Files by their names. Reads end at once.
+struct NamedDisk final : testing::ToldDisk {
+    NamedDisk() : ToldDisk(8, kBlock) {}
+    void open_source(ports::DiskTag tag, const ports::SourceFile& file, std::uint64_t) override {
+        ended.push_back(files.at(file.path));
+        ended.back().tag = tag;
+    }
+    bool read(ports::DiskTag tag, ports::DiskFile, std::uint64_t, std::uint32_t, std::size_t,
+              std::size_t bytes) override {
+        ended.push_back({.tag = tag, .bytes = bytes});
+        return true;
+    }
+    std::map<std::string, ports::DiskEvent> files;
+    std::deque<ports::DiskEvent> ended;
+};
+
+struct Sender {
+    NamedDisk disk;
+    simulation::ListWalker walker;
+    StreamSender stream;
+    Source source{disk, walker, stream, kBlock,
+                  Source::Listener{[](Source::Failure) {}, [](const SkipRecord&) {}}};
+
+    void add_small(const std::string& name, std::size_t bytes) {
+        add(name, {.size = bytes, .content = Bytes(bytes), .data = {{0, bytes}}});
+    }
+    void add_large(const std::string& name, std::uint64_t bytes, std::vector<Range> data) {
+        add(name, {.size = bytes, .data = std::move(data)});
+    }
+    void turns() {
+        for (int i = 0; i < 10; ++i) {
+            source.turn();
+            for (; !disk.ended.empty(); disk.ended.pop_front())
+                source.handle(std::move(disk.ended.front()));
+        }
+    }
+    // Nothing of the block that is ready was sent before.
+    void send() {
+        SendBlock* block = source.take_ready(1000);
+        REQUIRE(block != nullptr);
+        while (!block->all_sent()) source.cut_fresh(*block, kLeafBytes + sizeof(Digest));
+    }
+    // Whose leaf it is.
+    FileNumber file_in(std::uint64_t index) {
+        const SendBlock* block = source.find(index);
+        REQUIRE(block != nullptr);
+        REQUIRE(block->extents.size() == 1);
+        return block->extents.front().file;
+    }
+
+  private:
+    void add(const std::string& name, ports::DiskEvent opened) {
+        disk.files[name] = std::move(opened);
+        walker.entries.push_back({.path = name, .name = name});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("source again: a leaf on its way keeps its block though its file is refused") {
+    Sender sender;
+    sender.add_small("a", 30'000);
+    sender.add_small("b", 60'000);
+    sender.walker.no_more();
+    sender.turns();
+    sender.send();
+    sender.source.resolve({0, 90'000});
+    REQUIRE(sender.source.find(0) == nullptr);
+
+    REQUIRE(sender.source.handle_again({0, 0}));
+    REQUIRE(sender.source.handle_again({1, 0}));
+    sender.turns();
+    sender.send();
+    REQUIRE(sender.file_in(0) == 0);
+    sender.source.handle_refuse({0, Fault::file, "", ""});
+    sender.turns();
+    // What comes now acknowledges the leaf of the one that was refused.
+    REQUIRE(sender.file_in(0) == 0);
+    sender.source.resolve({0, 30'000});
+    sender.turns();
+    REQUIRE(sender.file_in(0) == 1);
+    sender.send();
+    sender.source.resolve({30'000, 90'000});
+    CHECK(sender.source.find(0) == nullptr);
+}
