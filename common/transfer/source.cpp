@@ -70,6 +70,8 @@ void Source::plan_blocks() {
 SendBlock* Source::new_block(std::uint64_t index) {
     // The last slot is for what must go again: else all could wait for credit that it alone frees.
     if (free_slots_.size() <= 1 || blocks_ahead_ >= most_ahead_) return nullptr;
+    // A leaf of a hole in it was asked for.
+    if (blocks_.contains(index)) return nullptr;
     ++blocks_ahead_;
     SendBlock& block = blocks_[index];
     block.index = index;

@@ -15,7 +15,9 @@ bool Source::handle_again(const AgainRecord& record) {
         std::any_of(file.data.begin(), file.data.end(), [&](const Range& unplanned) {
             return unplanned.first <= record.offset && record.offset < unplanned.last;
         });
-    if (record.offset >= file.size || never_sent || again_.size() == kMostAgain) return false;
+    // Where a file that is all hole lies, the next one does.
+    if (file.hole || record.offset >= file.size || never_sent || again_.size() == kMostAgain)
+        return false;
     again_.push_back(record);
     const Range leaf{record.offset, std::min(record.offset + kLeafBytes, file.size)};
     const std::uint64_t moves = file.told.erase(leaf);

@@ -173,6 +173,7 @@ bool Source::has_place(std::uint64_t size) const {
 void Source::lay_small(File file, ports::DiskEvent& opened) {
     const Bytes& content = *opened.content;
     if (content.empty()) {
+        file.hole = true;
         file.digest.add_zeros(0, file.size);
         file.place = next_place_;
         opened.data.clear();

@@ -99,3 +99,33 @@ TEST_CASE("source again: a leaf on its way keeps its block though its file is re
     sender.source.resolve({30'000, 90'000});
     CHECK(sender.source.find(0) == nullptr);
 }
+
+TEST_CASE("source again: of a file that is all hole nothing is missing") {
+    Sender sender;
+    sender.add_large("hole", 4 * kLeafBytes, {});
+    sender.turns();
+    REQUIRE(sender.source.totals().files_known == 1);
+    // What is announced next lies in that place.
+    CHECK_FALSE(sender.source.handle_again({0, 0}));
+}
+
+TEST_CASE("source again: what is to be sent waits until its block is free") {
+    Sender sender;
+    sender.add_large("f", 2 * kBlock, {{kLeafBytes, 2 * kBlock}});
+    sender.turns();
+    // A leaf of a hole, before it is known what of the file the receiver has.
+    REQUIRE(sender.source.handle_again({0, 0}));
+    sender.turns();
+    REQUIRE(sender.source.find(0) != nullptr);
+    sender.source.handle_nothing();
+    sender.turns();
+    REQUIRE(sender.file_in(0) == 0);
+    REQUIRE(sender.source.find(0)->unresolved == kLeafBytes);
+    sender.send();
+    sender.source.resolve({0, kLeafBytes});
+    sender.turns();
+    REQUIRE(sender.source.find(0) != nullptr);
+    CHECK(sender.source.find(0)->purpose == SendBlock::Purpose::fresh);
+    CHECK(sender.source.find(0)->extents.front().offset == kLeafBytes);
+    CHECK(sender.source.find(1) != nullptr);
+}
