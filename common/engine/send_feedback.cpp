@@ -145,6 +145,7 @@ void SendSide::handle_record(const transfer::Record& record) {
     } else if (std::holds_alternative<transfer::WantEndRecord>(record)) {
         wants_done_ = true;
     } else if (const auto* end_of_set = std::get_if<transfer::SetDoneRecord>(&record)) {
+        if (!source_.settled()) return cut(nonsense());
         outcome_.unowned = end_of_set->unowned;
         source_.resolve_all();
         frame_.clear();

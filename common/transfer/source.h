@@ -167,6 +167,8 @@ class Source {
     // Acknowledged. Frees the slot of a block with its last byte.
     void resolve(Range places);
 
+    // FINISH was said, and what became of each entry.
+    bool settled() const;
     // The receiver has all it needs: what was not acknowledged one by one is so now.
     void resolve_all();
 

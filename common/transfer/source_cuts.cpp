@@ -91,6 +91,13 @@ std::optional<Cut> Source::cut_again(Range places, std::size_t payload) {
     return cut;
 }
 
+bool Source::settled() const {
+    // What failed waits for the disk alone.
+    return finish_sent_ && entries_.empty() &&
+           std::all_of(files_.begin(), files_.end(),
+                       [](const auto& entry) { return entry.second.failed; });
+}
+
 void Source::resolve_all() {
     for (auto& [index, block] : blocks_) {
         if (block.dropped) continue;

@@ -233,6 +233,29 @@ TEST_CASE("hostile receiver: a leaf that was never sent is not asked for again")
     if (!read) CHECK(hostile.cut() == "the receiver sent a record that makes no sense");
 }
 
+TEST_CASE("hostile receiver: the end is not believed while a file is open") {
+    Hostile hostile(8 * kMiB);
+    hostile.say(transfer::NothingRecord{});
+    // Before anything was announced, or all of it.
+    hostile.turn(GENERATE(1, 20));
+    hostile.say(transfer::SetDoneRecord{1, 0, 0});
+    hostile.turn(2);
+    CHECK(hostile.cut() == "the receiver sent a record that makes no sense");
+    CHECK(hostile.sender->outcome().files == 0);
+}
+
+TEST_CASE("hostile receiver: the end is believed where every file was told of") {
+    Hostile hostile(8 * kMiB);
+    hostile.say(transfer::NothingRecord{});
+    hostile.turn(20);
+    hostile.say(transfer::RefuseRecord{0, Fault::file, "no", ""});
+    hostile.turn(2);
+    hostile.say(transfer::SetDoneRecord{0, 1, 0});
+    hostile.turn(2);
+    CHECK(hostile.cut().empty());
+    CHECK(hostile.sender->outcome().failed == 1);
+}
+
 TEST_CASE("hostile receiver: names that are asked for are bounded by their bytes") {
     FullWalker full;
     Hostile hostile(1, &full);
