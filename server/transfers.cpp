@@ -151,20 +151,21 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .allow_uring = settings_.io_uring,
          .dial = {},
          .finished = [this, number] { post_([this, number] { end(number); }); }});
+    if (mover) {
+        if (auto started = (*mover)->start(); !started) mover = started.error();
+    }
     if (!mover) {
         memory_.give_back(memory);
         io::log_warning(name_of(number) + mover.error().sentence());
-        return refusal(425, mover.error());
+        return refusal(mover.error().fault == Fault::cut ? 450 : 425, mover.error());
     }
     for (const std::string& note : (*mover)->notes()) io::log_warning(name_of(number) + note);
     agreement.ports = (*mover)->ports();
     book_.add(number, agreement.token, agreement.terms.stripes);
-    Transfer& transfer = transfers_[number];
-    transfer = {.mover = std::move(*mover),
-                .memory = memory,
-                .ended = std::move(request.ended),
-                .held = std::move(held)};
-    transfer.mover->start();
+    transfers_[number] = {.mover = std::move(*mover),
+                          .memory = memory,
+                          .ended = std::move(request.ended),
+                          .held = std::move(held)};
     return OpenedTransfer{.number = number, .agreement = std::move(agreement)};
 }
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <ctime>
 
 #include "common/base/units.h"
+#include "common/io/process.h"
 
 namespace lambda::client::replicate {
 
@@ -33,20 +33,15 @@ Result<std::unique_ptr<Lanes>> Lanes::make(const Job& job, const Carrier& carrie
     io::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event) return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
     std::unique_ptr<Lanes> lanes(new Lanes(job, carrier, std::move(event)));
-    // Signals are the main thread's.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool made = true;
-    for (std::size_t i = 0; i < job.lanes && made; ++i) {
+    for (std::size_t i = 0; i < job.lanes; ++i) {
         Lane& lane = *lanes->lanes_.emplace_back(std::make_unique<Lane>());
         lane.interruption = io::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        made = static_cast<bool>(lane.interruption);
-        if (made) lane.thread = std::thread([self = lanes.get(), &lane] { self->run(lane); });
+        if (!lane.interruption)
+            return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
+        auto thread = io::start_thread([self = lanes.get(), &lane] { self->run(lane); });
+        if (!thread) return thread.error();
+        lane.thread = *std::move(thread);
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (!made) return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
     return lanes;
 }
 

@@ -98,7 +98,9 @@ Result<Listing> scan_here(const Job& job) {
     Listing listing;
     for (std::uint32_t number = 0; number < job.roots.size(); ++number) {
         const SourceRoot& root = job.roots[number];
-        io::TreeWalker walker(io::Root::machine(), **reactor);
+        auto made = io::TreeWalker::make(io::Root::machine(), **reactor);
+        if (!made) return made.error();
+        io::TreeWalker& walker = **made;
         ports::WalkOptions options{.links = job.links};
         options.excluded = [filter = transfer::Filter(job.rules)](const std::string& name,
                                                                   bool directory) {

@@ -54,6 +54,7 @@ Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection,
                 [self](std::uint16_t stripe, std::uint32_t epoch, Error error) {
                     self->mover_->failed_dial(stripe, epoch, std::move(error));
                 }});
+    if (auto started = loop->mover_->start(); !started) return started.error();
     return loop;
 }
 
@@ -70,7 +71,6 @@ TransferLoop::~TransferLoop() {
 }  // its thread calls back into the members
 
 const mover::Outcome& TransferLoop::run() {
-    mover_->start();
     while (!over()) {
         if (now() >= give_up_) {
             if (finished_) break;

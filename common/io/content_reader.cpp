@@ -28,21 +28,28 @@ bool same_content(const struct stat& before, const struct stat& now) {
 
 }  // namespace
 
-ContentReader::ContentReader(Root root, Reactor& reactor)
-    : root_(std::move(root)), reactor_(reactor), threads_(kThreads, kMostJobs) {}
+Result<std::unique_ptr<ContentReader>> ContentReader::make(Root root, Reactor& reactor) {
+    auto threads = Workers::make(kThreads, kMostJobs);
+    if (!threads) return threads.error();
+    return std::unique_ptr<ContentReader>(
+        new ContentReader(std::move(root), reactor, *std::move(threads)));
+}
+
+ContentReader::ContentReader(Root root, Reactor& reactor, std::unique_ptr<Workers> threads)
+    : root_(std::move(root)), reactor_(reactor), threads_(std::move(threads)) {}
 
 ContentReader::~ContentReader() {
     stopping_ = true;
 }
 
 void ContentReader::read(std::uint64_t tag, Place place, std::size_t grain, Take take) {
-    threads_.post([this, tag, place = std::move(place), grain, take = std::move(take)] {
+    threads_->post([this, tag, place = std::move(place), grain, take = std::move(take)] {
         done(tag, read_all(place, grain, take));
     });
 }
 
 void ContentReader::try_open(std::uint64_t tag, Place place) {
-    threads_.post([this, tag, place = std::move(place)] { done(tag, read_first(place)); });
+    threads_->post([this, tag, place = std::move(place)] { done(tag, read_first(place)); });
 }
 
 void ContentReader::done(std::uint64_t tag, const Result<std::uint64_t>& size) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "common/io/completions.h"
@@ -15,7 +16,7 @@ namespace lambda::io {
 class ContentReader final : public ports::ContentReader {
   public:
     // `reactor` must outlive it.
-    ContentReader(Root root, Reactor& reactor);
+    static Result<std::unique_ptr<ContentReader>> make(Root root, Reactor& reactor);
     ~ContentReader() override;  // stops what is under way
 
     void read(std::uint64_t tag, Place place, std::size_t grain, Take take) override;
@@ -23,6 +24,7 @@ class ContentReader final : public ports::ContentReader {
     std::vector<ports::ContentRead> poll() override;
 
   private:
+    ContentReader(Root root, Reactor& reactor, std::unique_ptr<Workers> threads);
     Result<std::uint64_t> read_all(const Place& place, std::size_t grain, const Take& take) const;
     Result<std::uint64_t> read_first(const Place& place) const;
     void done(std::uint64_t tag, const Result<std::uint64_t>& size);
@@ -33,7 +35,7 @@ class ContentReader final : public ports::ContentReader {
     std::atomic<bool> stopping_ = false;
     Completions<ports::ContentRead> done_;
     std::vector<ports::ContentRead> taken_;
-    Workers threads_;  // last: its jobs use what stands above
+    std::unique_ptr<Workers> threads_;  // last: its jobs use what stands above
 };
 
 }  // namespace lambda::io

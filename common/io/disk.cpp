@@ -8,11 +8,11 @@ namespace lambda::io {
 
 Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root root,
                                                Reactor& reactor) {
-    auto slots = Slots::reserve(options.memory_bytes, options.block_bytes);
-    if (!slots) return slots.error();
+    auto parts = FileDisk::prepare(options, std::move(root));
+    if (!parts) return parts.error();
     std::string why = "it is switched off";
     if (options.allow_uring) {
-        auto disk = UringDisk::make(options, *slots, root, reactor);
+        auto disk = UringDisk::make(options, *parts, reactor);
         if (disk) return disk;
         why = disk.error().message;
     }
@@ -20,8 +20,7 @@ Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root 
     if (!said.exchange(true)) {
         log_warning("files are read and written by threads, without io_uring (" + why + ")");
     }
-    return std::unique_ptr<ports::Disk>(
-        std::make_unique<PoolDisk>(options, std::move(*slots), std::move(root), reactor));
+    return PoolDisk::make(options, *std::move(parts), reactor);
 }
 
 const char* disk_engine(const ports::Disk& disk) {

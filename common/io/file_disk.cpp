@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "common/io/log.h"
@@ -39,15 +38,23 @@ constexpr std::size_t round_up(std::size_t value) {
 
 }  // namespace
 
-FileDisk::FileDisk(const DiskOptions& options, Slots slots, Root root, Reactor& reactor)
-    : slots_(std::move(slots)),
-      root_(std::move(root)),
+Result<FileDisk::Parts> FileDisk::prepare(const DiskOptions& options, Root root) {
+    auto slots = Slots::reserve(options.memory_bytes, options.block_bytes);
+    if (!slots) return slots.error();
+    auto workers = Workers::make(kNameThreads, kMostNameJobs);
+    if (!workers) return workers.error();
+    return Parts{*std::move(slots), std::move(root), *std::move(workers)};
+}
+
+FileDisk::FileDisk(const DiskOptions& options, Parts parts, Reactor& reactor)
+    : slots_(std::move(parts.slots)),
+      root_(std::move(parts.root)),
       reactor_(reactor),
       range_(options.range),
       claim_(options.claim),
       requests_(options.queue_depth),
       overloaded_(options.overloaded),
-      name_workers_(kNameThreads, kMostNameJobs) {
+      name_workers_(std::move(parts.name_workers)) {
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_requests_.push_back(i - 1);
 }
 
@@ -66,7 +73,7 @@ void FileDisk::open_source(DiskTag tag, const ports::SourceFile& file, std::uint
 // Handing a job to a thread costs more than opening a small file: several go together.
 void FileDisk::open_queued() {
     if (openings_.empty()) return;
-    name_workers_.post([this, openings = std::exchange(openings_, {})] {
+    name_workers_->post([this, openings = std::exchange(openings_, {})] {
         std::vector<NameDone> opened;
         for (const Opening& wanted : openings) opened.push_back(open_one(wanted));
         bool wake = false;
@@ -97,7 +104,7 @@ FileDisk::NameDone FileDisk::open_one(const Opening& wanted) const {
 }
 
 void FileDisk::find_partials(DiskTag tag, const std::string& path, bool below) {
-    name_workers_.post([this, tag, path, below] {
+    name_workers_->post([this, tag, path, below] {
         NameDone result;
         result.event.tag = tag;
         // A range begins anew.
@@ -110,7 +117,7 @@ void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::ui
                              std::vector<Range> holes, Keep keep) {
     if (!may_open(tag, name.text())) return;
     if (claim_ != nullptr) {
-        name_workers_.post([this, tag, size, claim = take_claim(name.text())] {
+        name_workers_->post([this, tag, size, claim = take_claim(name.text())] {
             NameDone result;
             result.opening = true;
             result.event.tag = tag;
@@ -124,7 +131,7 @@ void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::ui
         });
         return;
     }
-    name_workers_.post([this, tag, name, size, holes = std::move(holes), keep = std::move(keep)] {
+    name_workers_->post([this, tag, name, size, holes = std::move(holes), keep = std::move(keep)] {
         NameDone result;
         result.opening = true;
         result.event.tag = tag;
@@ -140,7 +147,7 @@ void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::ui
 }
 
 void FileDisk::check_source(DiskTag tag, DiskFile file) {
-    name_workers_.post([this, tag, source = entry(file).file] {
+    name_workers_->post([this, tag, source = entry(file).file] {
         NameDone result;
         result.event.tag = tag;
         const auto look = look_again(root_, *source);
@@ -158,7 +165,7 @@ void FileDisk::check_source(DiskTag tag, DiskFile file) {
 
 void FileDisk::sync(DiskTag tag, DiskFile file, std::uint64_t offset,
                     std::vector<std::byte> image) {
-    name_workers_.post([this, tag, offset, image = std::move(image), target = entry(file).file] {
+    name_workers_->post([this, tag, offset, image = std::move(image), target = entry(file).file] {
         NameDone result;
         result.event.tag = tag;
         if (const auto synced = io::sync(*target, offset, image); !synced)
@@ -174,7 +181,7 @@ void FileDisk::flush(DiskTag tag, DiskFile file) {
         log_warning("the file system of " + target.file->path +
                     " has no direct I/O: what is read back may come from its memory");
     }
-    name_workers_.post([this, tag, file = target.file] {
+    name_workers_->post([this, tag, file = target.file] {
         NameDone result;
         result.event.tag = tag;
         if (const auto flushed = io::flush(*file); !flushed) result.event.error = flushed.error();
@@ -183,7 +190,7 @@ void FileDisk::flush(DiskTag tag, DiskFile file) {
 }
 
 void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& metadata) {
-    name_workers_.post([this, tag, metadata, target = std::move(entry(file).file)]() mutable {
+    name_workers_->post([this, tag, metadata, target = std::move(entry(file).file)]() mutable {
         NameDone result;
         result.event.tag = tag;
         const auto committed =
@@ -203,11 +210,13 @@ void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& met
 void FileDisk::make_entry(DiskTag tag, ports::Making making) {
     if (claim_ != nullptr) return make_range(tag, making);
     if (maker_ == nullptr) {
-        maker_ = std::make_unique<Maker>(root_, kMostMakings, [this](DiskEvent event) {
+        auto started = Maker::start(root_, kMostMakings, [this](DiskEvent event) {
             NameDone result;
             result.event = std::move(event);
             done(std::move(result));
         });
+        if (!started) return fail(tag, making.name.text(), started.error());
+        maker_ = *std::move(started);
     }
     const ByteView content = slots_.at(making.slot).subspan(making.at, making.bytes);
     maker_->make(tag, std::move(making), content);
@@ -215,7 +224,7 @@ void FileDisk::make_entry(DiskTag tag, ports::Making making) {
 
 void FileDisk::make_range(DiskTag tag, const ports::Making& making) {
     const ByteView content = slots_.at(making.slot).subspan(making.at, making.bytes);
-    name_workers_.post([this, tag, making, content, claim = take_claim(making.name.text())] {
+    name_workers_->post([this, tag, making, content, claim = take_claim(making.name.text())] {
         NameDone result;
         result.event.tag = tag;
         const auto made = claim ? (*claim)->make(making, content) : claim.error();
@@ -238,7 +247,7 @@ Result<std::shared_ptr<const RangeClaim>> FileDisk::take_claim(const std::string
 }
 
 void FileDisk::close(DiskFile file) {
-    name_workers_.post([closed = std::move(entry(file).file)]() mutable {
+    name_workers_->post([closed = std::move(entry(file).file)]() mutable {
         closed->keep = false;
         closed.reset();
     });
@@ -354,12 +363,10 @@ bool FileDisk::reads_here(const Request& request) {
 
 bool FileDisk::has_reader() {
     if (reader_ != nullptr || reader_refused_) return reader_ != nullptr;
-    try {
-        reader_ = std::make_unique<Workers>(1, requests_.size());
-    } catch (const std::system_error&) {  // so many threads may not be: this one reads
-        reader_refused_ = true;
-    }
-    return reader_ != nullptr;
+    auto made = Workers::make(1, requests_.size());
+    if (made) reader_ = *std::move(made);
+    reader_refused_ = !made.ok();  // this thread reads, then
+    return made.ok();
 }
 
 void FileDisk::post_step(Workers& workers, std::uint32_t index) {
@@ -452,12 +459,19 @@ bool FileDisk::may_open(DiskTag tag, const std::string& path) {
         ++opening_;
         return true;
     }
+    fail(tag, path, file_error("cannot open", path, EMFILE));
+    return false;
+}
+
+// What was not begun.
+void FileDisk::fail(DiskTag tag, const std::string& path, Error error) {
     DiskEvent event;
     event.tag = tag;
-    event.error = file_error("cannot open", path, EMFILE);
+    event.error = std::move(error);
+    event.error->fault = Fault::file;
+    event.error->path = path;
     ready(std::move(event));
     reactor_.wake();
-    return false;
 }
 
 // Worker threads.

@@ -21,6 +21,14 @@ namespace lambda::io {
 
 class FileDisk : public ports::Disk {
   public:
+    // What every engine is made of.
+    struct Parts {
+        Slots slots;
+        Root root;
+        std::unique_ptr<Workers> name_workers;
+    };
+    static Result<Parts> prepare(const DiskOptions& options, Root root);
+
     std::uint32_t slot_count() const final { return slots_.count(); }
     ByteSpan slot(std::uint32_t index) final { return slots_.at(index); }
 
@@ -64,7 +72,7 @@ class FileDisk : public ports::Disk {
         std::size_t length = 0;
     };
 
-    FileDisk(const DiskOptions& options, Slots slots, Root root, Reactor& reactor);
+    FileDisk(const DiskOptions& options, Parts parts, Reactor& reactor);
 
     const Request& request(std::uint32_t index) const { return requests_[index]; }
     const Slots& slots() const { return slots_; }
@@ -129,6 +137,7 @@ class FileDisk : public ports::Disk {
     void complete(std::uint32_t index, std::optional<Error> error);
     void ready(ports::DiskEvent event);
     bool may_open(ports::DiskTag tag, const std::string& path);
+    void fail(ports::DiskTag tag, const std::string& path, Error error);
     void done(NameDone done);
 
     Slots slots_;
@@ -168,8 +177,8 @@ class FileDisk : public ports::Disk {
 
     Completions<NameDone> names_done_;
     std::vector<NameDone> names_taken_;
-    std::unique_ptr<Maker> maker_;  // once something is made
-    Workers name_workers_;          // last: its jobs use what stands above
+    std::unique_ptr<Maker> maker_;           // once something is made
+    std::unique_ptr<Workers> name_workers_;  // last: its jobs use what stands above
 };
 
 }  // namespace lambda::io

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <climits>
-#include <csignal>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include "common/io/machine.h"
+#include "common/io/process.h"
 
 namespace lambda::io {
 namespace {
@@ -37,14 +37,17 @@ void close_all_but_one(std::vector<Made>& named) {
 std::atomic<std::size_t> Finisher::in_hand_ = 0;
 
 Finisher::Finisher(Done done)
-    : done_(std::move(done)), most_in_hand_(files_to_open() / kOfFilesToOpen) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    flusher_thread_ = std::thread([this] { flush_all(); });
-    namer_thread_ = std::thread([this] { name_all(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    : done_(std::move(done)), most_in_hand_(files_to_open() / kOfFilesToOpen) {}
+
+Result<std::unique_ptr<Finisher>> Finisher::make(Done done) {
+    std::unique_ptr<Finisher> finisher(new Finisher(std::move(done)));
+    auto flusher = start_thread([all = finisher.get()] { all->flush_all(); });
+    if (!flusher) return flusher.error();
+    finisher->flusher_thread_ = *std::move(flusher);
+    auto namer = start_thread([all = finisher.get()] { all->name_all(); });
+    if (!namer) return namer.error();
+    finisher->namer_thread_ = *std::move(namer);
+    return finisher;
 }
 
 Finisher::~Finisher() {
@@ -53,13 +56,13 @@ Finisher::~Finisher() {
         stopping_ = true;
     }
     more_.notify_one();
-    flusher_thread_.join();
+    if (flusher_thread_.joinable()) flusher_thread_.join();
     {
         const std::lock_guard lock(mutex_);
         all_flushed_ = true;
     }
     flushed_more_.notify_one();
-    namer_thread_.join();
+    if (namer_thread_.joinable()) namer_thread_.join();
 }
 
 void Finisher::put(Made made) {

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -39,7 +40,7 @@ class Finisher {
 
     // On one of the finisher's threads.
     using Done = std::function<void(const Made& made, std::optional<Error> error)>;
-    explicit Finisher(Done done);
+    static Result<std::unique_ptr<Finisher>> make(Done done);
     ~Finisher();  // finishes what it has, then ends
 
     // Waits while too much waits already. One thread.
@@ -51,6 +52,7 @@ class Finisher {
         std::vector<Made> fresh, named;
         bool empty() const { return fresh.empty() && named.empty(); }
     };
+    explicit Finisher(Done done);
     void flush_all();
     void name_all();
     Batch take();

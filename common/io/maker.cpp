@@ -91,26 +91,36 @@ std::shared_ptr<const TargetDirectories::Directory> itself_as_directory(const De
 
 }  // namespace
 
-Maker::Maker(const Root& root, std::size_t most_jobs, Done done)
+Maker::Maker(const Root& root, Done done, std::unique_ptr<Finisher> finisher,
+             std::unique_ptr<Workers> thread)
     : root_(root),
       done_(std::move(done)),
       directories_(root, true),
-      finisher_([this](const Made& made, std::optional<Error> error) {
-          ports::DiskEvent event;
-          event.tag = made.tag;
-          event.error = std::move(error);
-          event.unowned = made.unowned;
-          done_(std::move(event));
-      }),
-      thread_(1, most_jobs) {}
+      finisher_(std::move(finisher)),
+      thread_(std::move(thread)) {}
+
+Result<std::unique_ptr<Maker>> Maker::start(const Root& root, std::size_t most_jobs, Done done) {
+    auto finisher = Finisher::make([done](const Made& made, std::optional<Error> error) {
+        ports::DiskEvent event;
+        event.tag = made.tag;
+        event.error = std::move(error);
+        event.unowned = made.unowned;
+        done(std::move(event));
+    });
+    if (!finisher) return finisher.error();
+    auto thread = Workers::make(1, most_jobs);
+    if (!thread) return thread.error();
+    return std::unique_ptr<Maker>(
+        new Maker(root, std::move(done), *std::move(finisher), *std::move(thread)));
+}
 
 void Maker::make(ports::DiskTag tag, ports::Making making, ByteView content) {
-    thread_.post([this, tag, making = std::move(making), content] {
+    thread_->post([this, tag, making = std::move(making), content] {
         auto outcome = make_one(making, content);
         if (making.returns) done_(ports::DiskEvent{.tag = tag, .returned = true});
         if (outcome && *outcome) {
             (*outcome)->tag = tag;
-            return finisher_.put(**std::move(outcome));
+            return finisher_->put(**std::move(outcome));
         }
         ports::DiskEvent event;
         event.tag = tag;

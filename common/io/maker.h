@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -19,12 +20,14 @@ class Maker {
     // `done` runs on one of the maker's threads. The owner never has more than `most_jobs` jobs
     // that are not done. `root` must outlive it.
     using Done = std::function<void(ports::DiskEvent event)>;
-    Maker(const Root& root, std::size_t most_jobs, Done done);
+    static Result<std::unique_ptr<Maker>> start(const Root& root, std::size_t most_jobs, Done done);
 
     // Engine thread. `content` must stay until it is done.
     void make(ports::DiskTag tag, ports::Making making, ByteView content);
 
   private:
+    Maker(const Root& root, Done done, std::unique_ptr<Finisher> finisher,
+          std::unique_ptr<Workers> thread);
     // What goes on to the finisher; nothing where all is done.
     using Outcome = Result<std::optional<Made>>;
     Outcome make_one(const ports::Making& making, ByteView content);
@@ -40,8 +43,8 @@ class Maker {
     const Root& root_;
     const Done done_;
     TargetDirectories directories_;  // the making thread's
-    Finisher finisher_;
-    Workers thread_;  // last: its jobs use what stands above
+    std::unique_ptr<Finisher> finisher_;
+    std::unique_ptr<Workers> thread_;  // last: its jobs use what stands above
 };
 
 }  // namespace lambda::io

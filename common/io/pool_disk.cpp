@@ -9,9 +9,17 @@ constexpr unsigned kThreads = 4;
 
 }  // namespace
 
-PoolDisk::PoolDisk(const DiskOptions& options, Slots slots, Root root, Reactor& reactor)
-    : FileDisk(options, std::move(slots), std::move(root), reactor),
-      workers_(std::make_unique<Workers>(kThreads, options.queue_depth)) {}
+Result<std::unique_ptr<ports::Disk>> PoolDisk::make(const DiskOptions& options, Parts parts,
+                                                    Reactor& reactor) {
+    auto workers = Workers::make(kThreads, options.queue_depth);
+    if (!workers) return workers.error();
+    return std::unique_ptr<ports::Disk>(
+        new PoolDisk(options, std::move(parts), *std::move(workers), reactor));
+}
+
+PoolDisk::PoolDisk(const DiskOptions& options, Parts parts, std::unique_ptr<Workers> workers,
+                   Reactor& reactor)
+    : FileDisk(options, std::move(parts), reactor), workers_(std::move(workers)) {}
 
 PoolDisk::~PoolDisk() {
     tell_depth();

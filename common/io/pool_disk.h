@@ -9,7 +9,8 @@ namespace lambda::io {
 
 class PoolDisk final : public FileDisk {
   public:
-    PoolDisk(const DiskOptions& options, Slots slots, Root root, Reactor& reactor);
+    static Result<std::unique_ptr<ports::Disk>> make(const DiskOptions& options, Parts parts,
+                                                     Reactor& reactor);
     ~PoolDisk() override;
     const char* engine() const override { return "threads"; }
 
@@ -19,6 +20,9 @@ class PoolDisk final : public FileDisk {
     void reap() override {}
 
   private:
+    PoolDisk(const DiskOptions& options, Parts parts, std::unique_ptr<Workers> workers,
+             Reactor& reactor);
+
     std::size_t started_ = 0;  // since the last hand_over()
     std::unique_ptr<Workers> workers_;
 };

@@ -8,6 +8,8 @@
 
 #include <csignal>
 #include <cstdint>
+#include <system_error>
+#include <utility>
 
 namespace lambda::io {
 namespace {
@@ -56,6 +58,24 @@ void take_short_slices() {
     attributes.runtime_ns = kSliceNs;
     // Refused, by a sandbox perhaps: it runs as before.
     static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
+}
+
+Result<std::thread> start_thread(std::function<void()> run) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    Result<std::thread> started = std::thread();
+    try {
+        *started = std::thread(std::move(run));
+    } catch (const std::system_error& refused) {
+        Error error = errno_error(Fault::cut, "cannot start a thread", {}, refused.code().value());
+        error.remedy =
+            "raise the limit of processes (ulimit -u, the unit's TasksMax, the container's pids)";
+        started = std::move(error);
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return started;
 }
 
 }  // namespace lambda::io

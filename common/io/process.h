@@ -1,6 +1,11 @@
 // What a program of ours asks of its process, and of single threads.
 #pragma once
 
+#include <functional>
+#include <thread>
+
+#include "common/base/result.h"
+
 namespace lambda::io {
 
 // Before anything is opened, and the first thread: standard streams that are closed are opened on
@@ -14,5 +19,9 @@ void prepare_process();
 // before that, and in a thread that somebody gave another policy, nothing changes. Threads that it
 // starts have slices as usual.
 void take_short_slices();
+
+// A thread that takes no signals. An error (Fault::cut: later it may do) where the machine allows
+// no more of them.
+Result<std::thread> start_thread(std::function<void()> run);
 
 }  // namespace lambda::io

@@ -82,12 +82,19 @@ bool holds_something(int directory) {
 
 }  // namespace
 
-TargetTree::TargetTree(Root root, Reactor& reactor)
+Result<std::unique_ptr<TargetTree>> TargetTree::make(Root root, Reactor& reactor) {
+    auto thread = Workers::make(1, kMostJobs);
+    if (!thread) return thread.error();
+    return std::unique_ptr<TargetTree>(
+        new TargetTree(std::move(root), reactor, *std::move(thread)));
+}
+
+TargetTree::TargetTree(Root root, Reactor& reactor, std::unique_ptr<Workers> thread)
     : root_(std::move(root)),
       reactor_(reactor),
       written_back_ns_(written_back_before()),
       directories_(root_, false),
-      thread_(1, kMostJobs) {}
+      thread_(std::move(thread)) {}
 
 bool TargetTree::privileged() const {
     return ::geteuid() == 0;
@@ -96,7 +103,7 @@ bool TargetTree::privileged() const {
 // ---- engine thread
 
 void TargetTree::begin(const std::string& path, bool) {
-    thread_.post([this, path] {
+    thread_->post([this, path] {
         TargetEvent event;
         const auto opened = root_.open(path.empty() ? "." : path, kOpenDirectory);
         event.holds = opened && holds_something(opened->get());
@@ -105,7 +112,7 @@ void TargetTree::begin(const std::string& path, bool) {
 }
 
 void TargetTree::seek_extraneous(Kept kept, bool clears) {
-    thread_.post([this, kept = std::move(kept), clears] {
+    thread_->post([this, kept = std::move(kept), clears] {
         kept_ = kept;
         seeks_ = true;
         clears_ = clears;
@@ -113,21 +120,21 @@ void TargetTree::seek_extraneous(Kept kept, bool clears) {
 }
 
 void TargetTree::look(std::vector<Look> looks) {
-    thread_.post([this, looks = std::move(looks)] { look_all(looks); });
+    thread_->post([this, looks = std::move(looks)] { look_all(looks); });
 }
 
 void TargetTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) {
-    thread_.post([this, tag, target = std::move(target), metadata = std::move(metadata)] {
+    thread_->post([this, tag, target = std::move(target), metadata = std::move(metadata)] {
         finish(tag, mend_one(target, metadata));
     });
 }
 
 void TargetTree::keep(std::uint64_t tag, ports::TargetName target) {
-    thread_.post([this, tag, target = std::move(target)] { finish(tag, keep_one(target)); });
+    thread_->post([this, tag, target = std::move(target)] { finish(tag, keep_one(target)); });
 }
 
 void TargetTree::next_extraneous(bool in_the_way, bool remove) {
-    thread_.post([this, in_the_way, remove] {
+    thread_->post([this, in_the_way, remove] {
         TargetEvent event;
         event.kind = TargetEvent::Kind::extraneous;
         ExtraneousList& list = in_the_way ? in_the_way_ : surplus_;
@@ -165,10 +172,17 @@ void TargetTree::finish(std::uint64_t tag, Result<Made> made) {
         done(std::move(event));
     };
     if (!made) return tell(tag, false, made.error());
-    if (!finisher_) {
-        finisher_.emplace([tell](const Made& each, std::optional<Error> error) {
+    if (finisher_ == nullptr) {
+        auto started = Finisher::make([tell](const Made& each, std::optional<Error> error) {
             tell(each.tag, each.unowned, std::move(error));
         });
+        if (!started) {
+            Error error = started.error();
+            error.fault = Fault::file;
+            error.path = made->path;
+            return tell(tag, false, std::move(error));
+        }
+        finisher_ = *std::move(started);
     }
     made->tag = tag;
     finisher_->put(*std::move(made));

@@ -26,7 +26,7 @@ namespace lambda::io {
 class TargetTree final : public ports::TargetTree {
   public:
     // `reactor` must outlive it.
-    TargetTree(Root root, Reactor& reactor);
+    static Result<std::unique_ptr<TargetTree>> make(Root root, Reactor& reactor);
 
     bool privileged() const override;
     void begin(const std::string& path, bool below) override;
@@ -39,6 +39,7 @@ class TargetTree final : public ports::TargetTree {
     std::vector<ports::TargetEvent> poll() override;
 
   private:
+    TargetTree(Root root, Reactor& reactor, std::unique_ptr<Workers> thread);
     // A directory that is entered; it need not be there.
     struct Level {
         Descriptor opened;
@@ -88,8 +89,8 @@ class TargetTree final : public ports::TargetTree {
     std::atomic<std::uint64_t> extraneous_ = 0;
     Completions<ports::TargetEvent> done_;
     std::vector<ports::TargetEvent> taken_;
-    std::optional<Finisher> finisher_;  // since the first that is mended or kept; the thread's
-    Workers thread_;                    // last: its jobs use what stands above
+    std::unique_ptr<Finisher> finisher_;  // since the first that is mended or kept; the thread's
+    std::unique_ptr<Workers> thread_;     // last: its jobs use what stands above
 };
 
 }  // namespace lambda::io

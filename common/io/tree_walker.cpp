@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 
 #include "common/io/attributes.h"
 #include "common/io/directory_names.h"
 #include "common/io/log.h"
 #include "common/io/open_file.h"
+#include "common/io/process.h"
 #include "common/io/virtual_file.h"
 
 namespace lambda::io {
@@ -73,13 +73,12 @@ Error too_long(const std::string& path) {
 
 }  // namespace
 
-TreeWalker::TreeWalker(Root root, Reactor& reactor) : root_(std::move(root)), reactor_(reactor) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+Result<std::unique_ptr<TreeWalker>> TreeWalker::make(Root root, Reactor& reactor) {
+    std::unique_ptr<TreeWalker> walker(new TreeWalker(std::move(root), reactor));
+    auto thread = start_thread([self = walker.get()] { self->run(); });
+    if (!thread) return thread.error();
+    walker->thread_ = *std::move(thread);
+    return walker;
 }
 
 TreeWalker::~TreeWalker() {
@@ -89,7 +88,7 @@ TreeWalker::~TreeWalker() {
     }
     more_.notify_one();
     room_.notify_one();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
 }
 
 // ---- engine thread

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -30,7 +31,8 @@ class TreeWalker final : public ports::Walker {
     static constexpr std::size_t kMostFound = 2048;
     static constexpr std::size_t kMostShared = 200'000;
 
-    TreeWalker(Root root, Reactor& reactor);
+    // `reactor` must outlive it.
+    static Result<std::unique_ptr<TreeWalker>> make(Root root, Reactor& reactor);
     ~TreeWalker() override;
 
     void set_options(ports::WalkOptions options) override;
@@ -52,6 +54,7 @@ class TreeWalker final : public ports::Walker {
         std::vector<std::string> earlier{};  // directories of earlier roots that land there too
     };
 
+    TreeWalker(Root root, Reactor& reactor) : root_(std::move(root)), reactor_(reactor) {}
     void run();
     // `named`: by its user; else a pattern matched it.
     void walk_root(const ports::WalkRoot& root, bool named);

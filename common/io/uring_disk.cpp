@@ -7,8 +7,8 @@
 
 namespace lambda::io {
 
-Result<std::unique_ptr<ports::Disk>> UringDisk::make(const DiskOptions& options, Slots& slots,
-                                                     Root& root, Reactor& reactor) {
+Result<std::unique_ptr<ports::Disk>> UringDisk::make(const DiskOptions& options, Parts& parts,
+                                                     Reactor& reactor) {
     io_uring ring;
     // The engine's thread calls the kernel all the time: completions may wait for that instead of
     // interrupting it (5.19).
@@ -16,13 +16,12 @@ Result<std::unique_ptr<ports::Disk>> UringDisk::make(const DiskOptions& options,
                                         IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
     if (outcome == -EINVAL) outcome = ::io_uring_queue_init(options.queue_depth, &ring, 0);
     if (outcome < 0) return errno_error(Fault::unsupported, "no io_uring", {}, -outcome);
-    return std::unique_ptr<ports::Disk>(
-        new UringDisk(options, std::move(slots), std::move(root), reactor, ring));
+    return std::unique_ptr<ports::Disk>(new UringDisk(options, std::move(parts), reactor, ring));
 }
 
-UringDisk::UringDisk(const DiskOptions& options, Slots slots, Root root, Reactor& reactor,
+UringDisk::UringDisk(const DiskOptions& options, Parts parts, Reactor& reactor,
                      const io_uring& ring)
-    : FileDisk(options, std::move(slots), std::move(root), reactor),
+    : FileDisk(options, std::move(parts), reactor),
       ring_(ring),
       registered_(this->slots().count(), false) {
     may_register_ = ::io_uring_register_buffers_sparse(&ring_, this->slots().count()) == 0;

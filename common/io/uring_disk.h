@@ -12,10 +12,9 @@ namespace lambda::io {
 
 class UringDisk final : public FileDisk {
   public:
-    // An Error where the kernel has no io_uring or forbids it; `slots` and `root` are then as
-    // before.
-    static Result<std::unique_ptr<ports::Disk>> make(const DiskOptions& options, Slots& slots,
-                                                     Root& root, Reactor& reactor);
+    // An Error where the kernel has no io_uring or forbids it; `parts` are then as before.
+    static Result<std::unique_ptr<ports::Disk>> make(const DiskOptions& options, Parts& parts,
+                                                     Reactor& reactor);
     ~UringDisk() override;
     const char* engine() const override { return "io_uring"; }
 
@@ -25,8 +24,7 @@ class UringDisk final : public FileDisk {
     void reap() override;
 
   private:
-    UringDisk(const DiskOptions& options, Slots slots, Root root, Reactor& reactor,
-              const io_uring& ring);
+    UringDisk(const DiskOptions& options, Parts parts, Reactor& reactor, const io_uring& ring);
     bool registered(std::uint32_t slot);
 
     io_uring ring_;

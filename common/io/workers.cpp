@@ -1,18 +1,20 @@
 #include "common/io/workers.h"
 
-#include <csignal>
+#include <utility>
 
 #include "common/base/assert.h"
+#include "common/io/process.h"
 
 namespace lambda::io {
 
-Workers::Workers(unsigned threads, std::size_t most_jobs) : most_jobs_(most_jobs) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+Result<std::unique_ptr<Workers>> Workers::make(unsigned threads, std::size_t most_jobs) {
+    std::unique_ptr<Workers> workers(new Workers(most_jobs));
+    for (unsigned i = 0; i < threads; ++i) {
+        auto thread = start_thread([all = workers.get()] { all->run(); });
+        if (!thread) return thread.error();
+        workers->threads_.push_back(*std::move(thread));
+    }
+    return workers;
 }
 
 Workers::~Workers() {

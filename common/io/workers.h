@@ -5,21 +5,25 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "common/base/result.h"
 
 namespace lambda::io {
 
 class Workers {
   public:
     // The owner never has more than `most_jobs` jobs posted and not yet begun.
-    Workers(unsigned threads, std::size_t most_jobs);
+    static Result<std::unique_ptr<Workers>> make(unsigned threads, std::size_t most_jobs);
     ~Workers();  // runs what was posted, then ends
 
     void post(std::function<void()> job);
 
   private:
+    explicit Workers(std::size_t most_jobs) : most_jobs_(most_jobs) {}
     void run();
 
     const std::size_t most_jobs_;

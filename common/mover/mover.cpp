@@ -138,14 +138,17 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
     if (!disk) return disk.error();
     state->disk = std::move(*disk);
     if (sends(state->setup)) {
-        state->walker =
-            std::make_unique<io::TreeWalker>(state->setup.root.duplicate(), *state->reactor);
+        auto walker = io::TreeWalker::make(state->setup.root.duplicate(), *state->reactor);
+        if (!walker) return walker.error();
+        state->walker = *std::move(walker);
     } else {
-        state->target_tree =
-            std::make_unique<io::TargetTree>(state->setup.root.duplicate(), *state->reactor);
+        auto tree = io::TargetTree::make(state->setup.root.duplicate(), *state->reactor);
+        if (!tree) return tree.error();
+        state->target_tree = *std::move(tree);
     }
-    state->content_reader =
-        std::make_unique<io::ContentReader>(state->setup.root.duplicate(), *state->reactor);
+    auto reader = io::ContentReader::make(state->setup.root.duplicate(), *state->reactor);
+    if (!reader) return reader.error();
+    state->content_reader = *std::move(reader);
     if (state->setup.plan.whole) state->changes = std::make_unique<ChangeLog>(*state->reactor);
     if (state->setup.terms.receipt)
         state->account =
@@ -175,9 +178,12 @@ const std::vector<std::string>& Mover::notes() const {
     return state_->notes;
 }
 
-void Mover::start() {
+Result<void> Mover::start() {
     LAMBDA_ASSERT(!state_->thread.joinable());
-    state_->thread = std::thread([state = state_.get()] { state->run(); });
+    auto thread = io::start_thread([state = state_.get()] { state->run(); });
+    if (!thread) return thread.error();
+    state_->thread = *std::move(thread);
+    return {};
 }
 
 void Mover::State::run() {

@@ -85,7 +85,8 @@ struct Setup {
 
 class Mover {
   public:
-    // Binds sockets and reserves memory; nothing runs yet. Errors: no free port, no memory.
+    // Binds sockets, reserves memory and starts the threads beside its own; nothing moves yet.
+    // Errors: no free port, no memory; Fault::cut: no thread, which later there may be.
     static Result<std::unique_ptr<Mover>> make(Setup setup);
     ~Mover();  // stops and joins the thread
 
@@ -94,7 +95,7 @@ class Mover {
     // What should be said to a user once: socket buffers too small, io_uring forbidden.
     const std::vector<std::string>& notes() const;
 
-    void start();
+    Result<void> start();  // likewise
     // A feedback connection stands: TLS done, JOIN answered, nothing read behind it.
     void join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream);
     // Client: the dial of a stripe failed; a refusal that repeating cannot mend ends the transfer.

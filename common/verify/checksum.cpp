@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/io/process.h"
+
 namespace lambda::verify {
 namespace {
 
@@ -51,7 +53,11 @@ class Readers {
         const std::uint64_t most =
             std::min<std::uint64_t>({kMostReaders, pieces, std::thread::hardware_concurrency()});
         std::vector<std::thread> threads;
-        for (std::uint64_t i = 1; i < most; ++i) threads.emplace_back([this] { read(); });
+        while (threads.size() + 1 < most) {
+            auto thread = io::start_thread([this] { read(); });
+            if (!thread) break;  // those that there are read all of it
+            threads.push_back(*std::move(thread));
+        }
         read();
         for (std::thread& thread : threads) thread.join();
         if (error_) return *error_;

@@ -74,6 +74,9 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
                  .rests = [this, number] { post_([this, number] { rest(number); }); },
                  .wakes = [this, number] { post_([this, number] { wake(number); }); },
                  .ended = [this, number] { post_([this, number] { end(number); }); }});
+    if (copy) {
+        if (auto started = (*copy)->start(); !started) copy = started.error();
+    }
     if (!copy) {
         transfers_.release(memory);
         return Reply{.code = 450, .lines = {copy.error().sentence()}};
@@ -85,7 +88,6 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     entry.dry_run = dry_run;
     entry.wanted = std::move(wanted);
     entry.memory = memory;
-    entry.copy->start();
     return number;
 }
 

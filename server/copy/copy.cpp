@@ -11,6 +11,7 @@
 #include "common/dialling/retry.h"
 #include "common/io/log.h"
 #include "common/io/machine.h"
+#include "common/io/process.h"
 #include "common/transfer/names.h"
 #include "server/file_commands.h"
 
@@ -103,8 +104,11 @@ Copy::~Copy() {
     if (thread_.joinable()) thread_.join();
 }
 
-void Copy::start() {
-    thread_ = std::thread([this] { run(); });
+Result<void> Copy::start() {
+    auto thread = io::start_thread([this] { run(); });
+    if (!thread) return thread.error();
+    thread_ = *std::move(thread);
+    return {};
 }
 
 void Copy::cancel(Error why) {

@@ -49,7 +49,7 @@ class Copy final : private dialling::TransferWatch {
     static Result<std::unique_ptr<Copy>> make(std::uint64_t number, CopyTask task);
     ~Copy() override;  // cancels, and waits for the thread
 
-    void start();
+    Result<void> start();  // an error: no thread
     // Ends it soon, with `why` as CopyResult::cut. A repeated call changes nothing. Any thread.
     void cancel(Error why);
     session::CopyStatus status() const;  // any thread

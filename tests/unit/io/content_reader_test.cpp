@@ -12,7 +12,8 @@ TEST_CASE("content is read whole, in order") {
     const std::string text(300'000, 'x');
     write_file(folder / "f", text);
     auto reactor = std::move(Reactor::make().value());
-    ContentReader reader(Root::machine(), *reactor);
+    const auto made = ContentReader::make(Root::machine(), *reactor);
+    ContentReader& reader = **made;
     std::uint64_t next = 0;
     std::string got;
     reader.read(1, ports::SourceFile{.path = folder / "f"}, 65536,
@@ -37,7 +38,8 @@ TEST_CASE("content under a lease is read once that is given up") {
     const Folder folder;
     write_file(folder / "f", "content");
     auto reactor = std::move(Reactor::make().value());
-    ContentReader reader(Root::machine(), *reactor);
+    const auto made = ContentReader::make(Root::machine(), *reactor);
+    ContentReader& reader = **made;
     for (const ports::ContentReader::Place& place :
          {ports::ContentReader::Place(ports::SourceFile{.path = folder / "f"}),
           ports::ContentReader::Place(ports::TargetName{folder / "", "f"})}) {

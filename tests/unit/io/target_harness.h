@@ -17,7 +17,8 @@ using StandingKind = ports::Standing::Kind;
 
 struct Asked {
     std::unique_ptr<Reactor> reactor = std::move(Reactor::make().value());
-    TargetTree tree{Root::machine(), *reactor};
+    std::unique_ptr<TargetTree> made = *TargetTree::make(Root::machine(), *reactor);
+    TargetTree& tree = *made;
 
     TargetEvent next() {
         const Time limit = Clock().now() + 20s;

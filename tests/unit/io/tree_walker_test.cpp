@@ -21,7 +21,8 @@ namespace {
 std::vector<Found> walk_all(Root root, const std::vector<ports::WalkRoot>& roots,
                             ports::WalkOptions options = {}) {
     auto reactor = std::move(Reactor::make().value());
-    TreeWalker walker(std::move(root), *reactor);
+    const auto made = TreeWalker::make(std::move(root), *reactor);
+    TreeWalker& walker = **made;
     walker.set_options(std::move(options));
     for (const ports::WalkRoot& start : roots) REQUIRE(walker.add(start));
     walker.no_more();

@@ -10,6 +10,7 @@
 #include "common/io/root.h"
 #include "common/transfer/digest.h"
 #include "tests/support/catch.h"
+#include "tests/support/few_threads.h"
 
 using namespace lambda;
 using namespace lambda::verify;
@@ -112,6 +113,14 @@ TEST_CASE("a file read by several threads has the checksum of its bytes") {
             CHECK(read == bytes);
         }
     }
+}
+
+TEST_CASE("a file has its checksum where no other thread may be started") {
+    const Scratch scratch((7u << 20) + 5);
+    const lambda::testing::FewThreads none(0);
+    const auto digits = checksum(scratch.job(Algorithm::md5));
+    REQUIRE(digits.ok());
+    CHECK(*digits == hash_of(Algorithm::md5, scratch.content));
 }
 
 TEST_CASE("a range has the checksum of a file of its own") {
