@@ -112,20 +112,12 @@ bool Sink::handle_file(const FileRecord& record) {
     File file;
     file.record = record;
     file.digest = FileDigest(record.size, strong_);
-    std::vector<Range> holes = holes_of(record);
+    const std::vector<Range> holes = holes_of(record);
     for (const Range& hole : holes) file.digest.add_zeros(hole.first, hole.last);
     for (const Range& range : record.data) file.missing.insert(range);
     file.to_write = file.missing.count();
     if (read_back_ && record.size >= ports::kSmallFile) file.proof = std::make_unique<Proof>();
-    ports::Disk::Keep keep;
-    if (keeps_journal(record.size)) {
-        file.journal = std::make_unique<Journal>(record);
-        if (!nothing_kept_) {
-            keep = [identity = identity_of(record)](ByteView journal) {
-                return Journal::fits(journal, identity);
-            };
-        }
-    }
+    if (keeps_journal(record.size)) file.journal = std::make_unique<Journal>(record);
     ++totals_.files_known;
     totals_.bytes_known += file.to_write;
     totals_.bytes_announced += file.to_write;
@@ -137,15 +129,37 @@ bool Sink::handle_file(const FileRecord& record) {
     if (record.size < ports::kSmallFile) {
         file.step = File::Step::whole;
     } else {
-        const ports::DiskTag tag = next_tag_++;
-        creating_.emplace(tag, record.file);
-        disk_.create_target(tag, target_.of(record.name), record.size, std::move(holes),
-                            std::move(keep));
+        create(file);
     }
     File& begun = files_.emplace(record.file, std::move(file)).first->second;
     holes_.add(record.file, record.size, begun.to_write, begun.digest);
     if (frontier_ / block_bytes_ != described_before) evaluate_all();
     return true;
+}
+
+void Sink::create(const File& file) {
+    const FileRecord& record = file.record;
+    ports::Disk::Keep keep;
+    if (file.journal && !nothing_kept_) {
+        keep = [identity = identity_of(record)](ByteView journal) {
+            return Journal::fits(journal, identity);
+        };
+    }
+    const ports::DiskTag tag = next_tag_++;
+    creating_.emplace(tag, record.file);
+    disk_.create_target(tag, target_.of(record.name), record.size, holes_of(record),
+                        std::move(keep));
+}
+
+// Those whose directory is entered by now.
+void Sink::create_again() {
+    std::erase_if(to_create_, [this](FileNumber number) {
+        const auto at = files_.find(number);
+        if (at == files_.end()) return true;
+        if (tree_.entering(at->second.directory)) return false;
+        create(at->second);
+        return true;
+    });
 }
 
 void Sink::turn(Time now, const Beside& beside) {
@@ -198,11 +212,17 @@ void Sink::handle(const ports::DiskEvent& event) {
     if (flushing_.contains(event.tag)) return handle_flushed(event);
     if (event.tag == finding_) return handle_found(event);
     tree_.handle(event);
+    create_again();
 }
 
 void Sink::handle_created(const ports::DiskEvent& event) {
     const FileNumber number = creating_.extract(event.tag).mapped();
     File& file = files_.at(number);
+    // A directory that stands there may be closed to us until it is entered.
+    if (event.error && !file.failed && tree_.entering(file.directory)) {
+        to_create_.push_back(number);
+        return;
+    }
     file.step = File::Step::open;
     auto waiting = waiting_.extract(number);
     if (event.error) {

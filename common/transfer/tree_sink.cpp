@@ -97,6 +97,10 @@ std::optional<FileNumber> TreeSink::begin_file() {
     return entered_.back();
 }
 
+bool TreeSink::entering(const std::optional<FileNumber>& directory) const {
+    return directory && entries_.at(*directory).making;
+}
+
 void TreeSink::file_ended(FileNumber number, std::optional<FileNumber> parent) {
     const auto [first, last] = waiting_.equal_range(number);
     std::vector<FileNumber> others;

@@ -1,0 +1,72 @@
+// What a receiver asks of its disk for a file that is not small, before anything of it comes.
+#include <cerrno>
+
+#include "common/transfer/sink.h"
+#include "tests/support/catch.h"
+#include "tests/unit/transfer/told_disk.h"
+
+using namespace lambda;
+using namespace lambda::transfer;
+
+namespace {
+
+constexpr std::uint64_t kBlock = 1u << 20;
+
+struct CreatingDisk final : testing::ToldDisk {
+    CreatingDisk() : ToldDisk(8, kBlock) {}
+    void make_entry(ports::DiskTag tag, ports::Making) override { made.push_back(tag); }
+    void create_target(ports::DiskTag tag, const ports::TargetName&, std::uint64_t,
+                       std::vector<Range> of, Keep) override {
+        created.push_back(tag);
+        holes = std::move(of);
+    }
+    std::vector<ports::DiskTag> made, created;
+    std::vector<Range> holes;
+};
+
+struct Receiver {
+    CreatingDisk disk;
+    StreamSender stream;
+    int failures = 0;
+    Sink sink{disk, stream, Target{"folder", true}, kBlock,
+              Sink::Listener{[this](Sink::Failure) { ++failures; }, [](const SkipRecord&) {}}};
+
+    void announce(FileNumber number, const std::string& name, std::vector<Range> data) {
+        REQUIRE(sink.handle(FileRecord{.file = number,
+                                       .place = number * 4 * kBlock,
+                                       .size = 4 * kBlock,
+                                       .mode = 0644,
+                                       .name = name,
+                                       .data = std::move(data)}));
+    }
+    void refuse(ports::DiskTag tag) {
+        sink.handle(ports::DiskEvent{
+            .tag = tag, .error = errno_error(Fault::file, "cannot create", "d/f", EACCES)});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("sink: the disk is told of a target's holes") {
+    Receiver receiver;
+    receiver.announce(0, "f", {{kBlock, 2 * kBlock}, {3 * kBlock, 4 * kBlock}});
+    CHECK(receiver.disk.holes == std::vector<Range>{{0, kBlock}, {2 * kBlock, 3 * kBlock}});
+    receiver.announce(1, "hole", {});
+    CHECK(receiver.disk.holes == std::vector<Range>{{0, 4 * kBlock}});
+}
+
+TEST_CASE("sink: a file that cannot be created is tried again once its directory is entered") {
+    Receiver receiver;
+    REQUIRE(receiver.sink.handle(DirectoryRecord{.entry = 0, .metadata = {}, .name = "d"}));
+    receiver.announce(1, "d/f", {});
+    REQUIRE(receiver.disk.created.size() == 1);
+    receiver.refuse(receiver.disk.created[0]);
+    CHECK(receiver.failures == 0);
+    CHECK(receiver.disk.created.size() == 1);
+
+    receiver.sink.handle(ports::DiskEvent{.tag = receiver.disk.made[0]});
+    REQUIRE(receiver.disk.created.size() == 2);
+    receiver.refuse(receiver.disk.created[1]);
+    CHECK(receiver.failures == 1);
+    CHECK(receiver.disk.created.size() == 2);
+}
