@@ -73,7 +73,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
         if (!claim) co_return;
     } else {
         auto look = [&] { return put && lands_in_directory(target, offer->several, root); };
-        into_directory = co_await offload(service_.files, look);
+        into_directory = co_await service_.files.run(look);
     }
     if (service_.stopping) {
         reply(450, "The server stops");

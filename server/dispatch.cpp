@@ -68,7 +68,7 @@ asio::awaitable<void> Session::answer_account(const session::Command& command) {
     const std::string& verb = command.verb;
     if (is_file_command(verb)) {
         auto work = [&] { return run_file_command(command, *root_, place_); };
-        reply(co_await offload(service_.files, work));
+        reply(co_await service_.files.run(work));
         co_return;
     }
     place_.rename_from.reset();
@@ -128,7 +128,7 @@ asio::awaitable<void> Session::user(const std::string& name) {
     const std::shared_ptr<const Accounts> accounts = service_.accounts;
     if (proved && *proved == name && accounts->contains(name)) {
         auto work = [&] { return open_root(*accounts, service_.settings, name); };
-        Result<io::Root> root = co_await offload(service_.files, work);
+        Result<io::Root> root = co_await service_.files.run(work);
         if (!root) {
             leave(root.error());
             co_return;
@@ -152,27 +152,22 @@ asio::awaitable<void> Session::pass(const std::string& password) {
     const bool known =
         account != accounts->end() &&
         service_.known_logins.knows(account->second.password, password, dialling::now());
-    auto work = [&]() -> Result<std::optional<io::Root>> {
-        if (!known) return log_in(*accounts, service_.settings, user_, password);
-        Result<io::Root> root = open_root(*accounts, service_.settings, user_);
-        if (!root) return root.error();
-        return std::optional<io::Root>(*std::move(root));
-    };
-    Result<std::optional<io::Root>> root =
-        co_await offload(known ? service_.files : service_.passwords, work);
+    if (!known) {
+        auto verify = [&] { return proves(*accounts, user_, password); };
+        if (!co_await offload(service_.passwords, verify)) {
+            failed_try(530, "Wrong user or password");
+            co_return;
+        }
+        service_.known_logins.add(account->second.password, password, dialling::now());
+    }
+    auto open = [&] { return open_root(*accounts, service_.settings, user_); };
+    Result<io::Root> root = co_await service_.files.run(open);
     if (!root) {
         leave(root.error());
         co_return;
     }
     root_ = *std::move(root);
-    if (!root_) {
-        failed_try(530, "Wrong user or password");
-        co_return;
-    }
     password_ = account->second.password;
-    if (!known) {
-        service_.known_logins.add(account->second.password, password, dialling::now());
-    }
     log("logged in as " + user_ + ", from " + config::format_endpoint(peer_));
     reply(230, root_->read_only() ? "Logged in; this account may only read" : "Logged in");
 }
@@ -191,13 +186,13 @@ void Session::failed_try(int code, const std::string& text) {
 asio::awaitable<void> Session::list(const std::string& path) {
     const std::string name = resolve(place_.directory, path);
     auto open = [&] { return Listing::open(*root_, name); };
-    Result<Listing> listing = co_await offload(service_.files, open);
+    Result<Listing> listing = co_await service_.files.run(open);
     if (!listing) {
         reply(error_reply(listing.error()));
         co_return;
     }
     auto work = [&] { return listing->next(kListingBytes); };
-    Result<std::string> lines = co_await offload(service_.files, work);
+    Result<std::string> lines = co_await service_.files.run(work);
     if (!lines) {
         reply(error_reply(lines.error()));
         co_return;
@@ -209,7 +204,7 @@ asio::awaitable<void> Session::list(const std::string& path) {
         set_deadline();
         closing_ = !co_await connection_.flush(output_);
         if (closing_) co_return;
-        lines = co_await offload(service_.files, work);
+        lines = co_await service_.files.run(work);
         if (lines) continue;
         // A reply that has begun cannot turn into an error: a cut session says that it is not
         // whole.

@@ -16,17 +16,11 @@ Error unusable(const std::string& account, const std::string& why) {
 
 }  // namespace
 
-Result<std::optional<io::Root>> log_in(const Accounts& accounts,
-                                       const config::ServerSettings& settings,
-                                       const std::string& name, const std::string& password) {
+bool proves(const Accounts& accounts, const std::string& name, const std::string& password) {
     const auto found = accounts.find(name);
     const bool known = found != accounts.end();
-    const bool right =
-        verify_password(password, known ? found->second.password : dummy_password_hash());
-    if (!known || !right) return std::optional<io::Root>();
-    Result<io::Root> root = open_root(accounts, settings, name);
-    if (!root) return root.error();
-    return std::optional<io::Root>(*std::move(root));
+    return verify_password(password, known ? found->second.password : dummy_password_hash()) &&
+           known;
 }
 
 Result<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,

@@ -4,8 +4,6 @@
 // place. Fault::cut: it may pass, as when the disk of the root is not there yet.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 
 #include "common/base/result.h"
@@ -15,11 +13,9 @@
 
 namespace lambda::server {
 
-// Nothing: the name is not there, or the password is wrong; both take the same time.
-Result<std::optional<io::Root>> log_in(const Accounts& accounts,
-                                       const config::ServerSettings& settings,
-                                       const std::string& name, const std::string& password);
-// For who has proved it already, by a client certificate or a known login.
+// False: the name is not there, or the password is wrong; both take the same time.
+bool proves(const Accounts& accounts, const std::string& name, const std::string& password);
+// For who has proved who he is.
 Result<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,
                            const std::string& name);
 

@@ -3,7 +3,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <iostream>
+#include <system_error>
+#include <thread>
 
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -30,6 +35,28 @@ io::LogLevel level_of(const config::ServerSettings& settings) {
     return level ? *level : io::LogLevel::debug;
 }
 
+// On a thread that nobody waits for: a root may be on a file system that does not answer, which
+// must hold up nothing else.
+void look_at_roots(const server::Accounts& accounts, const config::ServerSettings& settings) {
+    static std::atomic<bool> looking = false;
+    if (looking.exchange(true)) {
+        return io::log_warning(
+            "the roots of the accounts are not looked at: one of them has not "
+            "answered since the reload before");
+    }
+    try {
+        std::thread([=] {
+            auto checked = server::check_roots(accounts, settings);
+            if (!checked) io::log_error(checked.error().sentence());
+            looking = false;
+        }).detach();
+    } catch (const std::system_error& problem) {
+        looking = false;
+        io::log_warning("the roots of the accounts are not looked at: " +
+                        std::string(problem.what()));
+    }
+}
+
 // `accounts`: those of the server, before and after.
 void reload(server::Server& running, const CommandLine& line, server::Accounts& accounts) {
     const Result<config::ServerSettings> settings = server::settings_of(line);
@@ -37,9 +64,7 @@ void reload(server::Server& running, const CommandLine& line, server::Accounts& 
     io::open_log(level_of(*settings));
     Result<server::Accounts> fresh = server::accounts_of(line, *settings, accounts);
     if (!fresh) return io::log_error("accounts not reloaded: " + fresh.error().sentence());
-    if (auto checked = server::check_roots(*fresh, *settings); !checked) {
-        io::log_error(checked.error().sentence());
-    }
+    look_at_roots(*fresh, *settings);
     if (fresh->empty() && !accounts.empty()) {
         io::log_warning("no account is left: nobody can log in; see " +
                         server::accounts_file(*settings));
@@ -95,7 +120,16 @@ int serve(const CommandLine& line) {
     const Result<std::string> ended = end_of(certificate);
     if (!ended) return fail(ended.error());
     if (!ended->empty()) io::log_warning(*ended);
-    running.watch_signals([&] { reload(running, line, *accounts); });
+    // Hashing a password takes a while, and so may a file. Of the calls meanwhile one is kept.
+    std::atomic<bool> called = false;
+    boost::asio::thread_pool reloads(1);
+    running.watch_signals([&] {
+        if (called.exchange(true)) return;
+        boost::asio::post(reloads, [&] {
+            called = false;
+            reload(running, line, *accounts);
+        });
+    });
     std::cout << "key " << *key << "\n";
     for (const Address& address : running.addresses()) {
         std::cout << "listening on " << config::format_endpoint(address) << std::endl;

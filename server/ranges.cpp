@@ -51,7 +51,7 @@ asio::awaitable<std::shared_ptr<io::RangeClaim>> Session::claim_range(
     auto find = [&] {
         return io::claim_key(*root_, target, stage, offer.range.bytes, offer.fence);
     };
-    const Result<std::string> key = co_await offload(service_.files, find);
+    const Result<std::string> key = co_await service_.files.run(find);
     if (!key) {
         reply(refused(key.error()));
         co_return nullptr;
@@ -62,7 +62,7 @@ asio::awaitable<std::shared_ptr<io::RangeClaim>> Session::claim_range(
     auto take = [&] {
         return io::claim_range(*root_, target, stage, offer.range.bytes, offer.fence);
     };
-    Result<std::shared_ptr<io::RangeClaim>> claim = co_await offload(service_.files, take);
+    Result<std::shared_ptr<io::RangeClaim>> claim = co_await service_.files.run(take);
     if (!claim) {
         reply(refused(claim.error()));
         co_return nullptr;
@@ -78,7 +78,7 @@ asio::awaitable<void> Session::stage(const std::string& argument) {
     }
     const std::string path = resolve(place_.directory, request->path);
     auto work = [&] { return perform(*request, path, *root_); };
-    reply(co_await offload(service_.files, work));
+    reply(co_await service_.files.run(work));
 }
 
 }  // namespace lambda::server

@@ -27,7 +27,8 @@ class Server {
     void stop();
     // Any thread: for the logins from now on.
     void replace_accounts(Accounts accounts);
-    // SIGTERM and SIGINT stop; SIGHUP calls `hangup` on the loop's thread. Before run().
+    // SIGTERM and SIGINT stop; SIGHUP calls `hangup` on the loop's thread,
+    // which must not block. Before run().
     void watch_signals(std::function<void()> hangup);
 
   private:

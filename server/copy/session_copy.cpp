@@ -108,7 +108,7 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
     if (const auto older = service_.grants.running(*token))
         service_.transfers.stop(*older, presented_again());
     auto work = [&] { return open_root(*accounts, service_.settings, claimed->account); };
-    Result<io::Root> root = co_await offload(service_.files, work);
+    Result<io::Root> root = co_await service_.files.run(work);
     if (!root) {
         leave(root.error());
         co_return;
@@ -210,7 +210,7 @@ asio::awaitable<void> Session::begin_copy(const std::string& argument) {
     auto look = [&] {
         return fetches && lands_in_directory(request->path, request->several, *root_);
     };
-    const bool into_directory = co_await offload(service_.files, look);
+    const bool into_directory = co_await service_.files.run(look);
     if (service_.stopping) {
         reply(450, "The server stops");
         co_return;
