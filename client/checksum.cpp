@@ -19,14 +19,17 @@ namespace {
 // The server takes 64 commands in hand, of which the login has two.
 constexpr std::size_t kInHand = 32;
 
+// On a terminal no name, which may be a server's, moves the cursor; elsewhere the line is for
+// --check.
 void show(const std::string& operand, const std::string& digits, const Arguments& arguments,
           Report& report) {
+    const std::string line = checksum_line(digits, operand);
     report.data(JsonObject()
                     .text("event", "checksum")
                     .text("path", operand)
                     .text("algorithm", verify::to_string(arguments.algorithm))
                     .text("digest", digits),
-                checksum_line(digits, operand));
+                ::isatty(STDOUT_FILENO) == 1 ? printable(line) : line);
 }
 
 // The digits in a reply to CKSM.

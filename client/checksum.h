@@ -1,5 +1,5 @@
 // checksum: of files here and at servers, in the order in which they were named; a line for each as
-// sha256sum and its like write it, so that their --check takes it.
+// sha256sum and its like write it, so that their --check takes it; on a terminal it is printable().
 #pragma once
 
 #include <chrono>

@@ -2,12 +2,13 @@
 
 import hashlib
 import os
+import pty
 import signal
 import subprocess
 import zlib
 
 from disks import btrfs, damage
-from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, Case, need_program, wait_for
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, Case, Settings, need_program, wait_for
 
 
 def tree_digest(content):
@@ -86,6 +87,19 @@ class Checksums(Case):
                                      input=ours.stdout.encode(), capture_output=True)
             self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
             self.assertEqual(checked.stdout.count(b": OK"), len(names))
+
+    def test_no_name_speaks_to_the_terminal(self):
+        name = "a\x1b]0;title\x07"
+        self.random_file(name, 1000)
+        command = [os.path.join(Settings.bin_dir, "lambda-ftp"), "checksum", name]
+        end, terminal = pty.openpty()
+        self.addCleanup(os.close, end)
+        subprocess.run(command, cwd=self.folder("local"), stdout=terminal, env=self.environment, check=True)
+        os.close(terminal)
+        shown = os.read(end, 1 << 16)
+        self.assertTrue(shown.endswith(b"  a\\x1b]0;title\\x07\r\n"), shown)
+        piped = subprocess.run(command, cwd=self.folder("local"), capture_output=True, env=self.environment, check=True)
+        self.assertTrue(piped.stdout.endswith(os.fsencode("  " + name + "\n")), piped.stdout)
 
     def test_one_that_fails_does_not_stop_the_others(self):
         self.random_file("there", 100, folder="root")
