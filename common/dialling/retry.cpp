@@ -58,9 +58,8 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     all.adopted_bytes = older(sum.adopted_bytes, next.adopted_bytes, sum.bytes);
     all.done.insert(all.done.end(), sum.done.begin(), sum.done.end());
     all.failed += sum.failed;
-    all.failures.insert(all.failures.begin(), sum.failures.begin(), sum.failures.end());
-    if (all.failures.size() > mover::Outcome::kMaxFailures)
-        all.failures.resize(mover::Outcome::kMaxFailures);
+    auto later = std::exchange(all.failures, std::move(sum.failures));
+    for (mover::FileFailure& failure : later) all.keep_failure(std::move(failure));
     // Of the longest try: times of several do not add up to one path.
     if (sum.evidence.sender[Figure::elapsed] > next.evidence.sender[Figure::elapsed])
         all.evidence = sum.evidence;

@@ -53,9 +53,9 @@ struct Outcome {
     std::uint64_t retransmitted_packets = 0;
     std::uint64_t refused_packets = 0;  // arrived, but did not open or had no business here
     std::vector<StripeOutcome> stripes;
-    std::vector<FileFailure> failures;  // bounded: the first 1,000; `failed` counts all
+    std::vector<FileFailure> failures;  // bounded, see keep_failure(); `failed` counts all
     std::uint64_t failed = 0;
-    std::vector<Skipped> skips;  // bounded likewise
+    std::vector<Skipped> skips;  // bounded: the first 1,000
     std::uint64_t skipped = 0;
     std::vector<std::string> done;            // the names of the files that are, at the client
     std::optional<Error> cut;                 // the transfer as a whole ended early, and why
@@ -66,7 +66,16 @@ struct Outcome {
     static constexpr std::size_t kMaxFailures = 1000;
     void add_failure(std::string name, Error error) {
         ++failed;
-        if (failures.size() < kMaxFailures) failures.push_back({std::move(name), std::move(error)});
+        keep_failure({std::move(name), std::move(error)});
+    }
+    // Without counting it. Where there is no more room the last gives way to one of integrity: a
+    // run with such a failure must be told from one without.
+    void keep_failure(FileFailure failure) {
+        if (failures.size() < kMaxFailures) {
+            failures.push_back(std::move(failure));
+        } else if (failure.error.fault == Fault::integrity) {
+            failures.back() = std::move(failure);
+        }
     }
     void add_skip(std::string name, std::string why) {
         ++skipped;

@@ -87,6 +87,24 @@ TEST_CASE("what fails in each of several tries is told once, and what the last o
     CHECK(all.failures[1].name == "each time");
 }
 
+TEST_CASE("a failure of integrity is kept, however many failed before it") {
+    Error damaged;
+    damaged.fault = Fault::integrity;
+    mover::Outcome many, one;
+    for (std::size_t i = 0; i < mover::Outcome::kMaxFailures + 5; ++i)
+        many.add_failure("file", Error{});
+    one.add_failure("damaged", damaged);
+    mover::Outcome sum = many;
+    add_try(sum, one);
+    many.add_failure("damaged", damaged);
+    for (const mover::Outcome& outcome : {many, sum}) {
+        CHECK(outcome.failed == mover::Outcome::kMaxFailures + 6);
+        REQUIRE(outcome.failures.size() == mover::Outcome::kMaxFailures);
+        CHECK(outcome.failures.front().name == "file");
+        CHECK(outcome.failures.back().name == "damaged");
+    }
+}
+
 TEST_CASE("tries are one outcome") {
     mover::Outcome sum, first, second;
     first.files = 2;
