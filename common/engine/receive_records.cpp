@@ -12,11 +12,19 @@ bool announces_entry(const transfer::Record& record) {
            std::holds_alternative<transfer::SameRecord>(record);
 }
 
+Error unasked() {
+    return Error{.fault = Fault::protocol,
+                 .message = "the server sends what it was not asked for",
+                 .path = {},
+                 .side = Side::remote,
+                 .remedy = "use the same version at both ends, and a server that you trust"};
+}
+
 }  // namespace
 
 void ReceiveSide::handle_records() {
     bool sound = !set_.flooded();
-    while (sound && comparison_.has_room()) {
+    while (sound && !done_ && comparison_.has_room()) {
         const auto record = set_.next();
         if (!record) break;
         last_progress_ = now_;
@@ -43,22 +51,38 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
         plan_heard_ = true;
         return !setup_.is_client && set_plan(*plan);
     }
-    if (setup_.only_plan && !within_plan(record)) {
+    if (!within_plan()) {
         cut(beyond_grant("more than the granted sync was begun"));
+        return true;
+    }
+    if (comparison_.dry_run() && announces_entry(record)) return false;
+    if (setup_.is_client && !wanted_.covers(record, comparison_.at_top())) {
+        cut(unasked());
         return true;
     }
     if (transfer::Comparison::takes(record)) return comparison_.handle(record);
     const bool fault = std::holds_alternative<transfer::FailRecord>(record) ||
                        std::holds_alternative<transfer::VoidRecord>(record);
     if (fault) comparison_.note_fault();
-    return sink_.handle(record);
+    if (!sink_.handle(record)) return false;
+    if (setup_.is_client && std::holds_alternative<transfer::FinishRecord>(record)) miss_unheard();
+    return true;
 }
 
-// A sync that was granted begins with SYNC, and a dry run announces nothing.
-bool ReceiveSide::within_plan(const transfer::Record& record) const {
-    const transfer::SyncRecord& plan = *setup_.only_plan;
-    if (!plan.is_default() && !plan_heard_) return false;
-    return !plan.dry_run || !announces_entry(record);
+// A sync that was granted begins with SYNC.
+bool ReceiveSide::within_plan() const {
+    return plan_heard_ || !setup_.only_plan || setup_.only_plan->is_default();
+}
+
+// A sender that is silent of what it was asked for has not sent it.
+void ReceiveSide::miss_unheard() {
+    for (const std::string& name : wanted_.unheard(setup_.walk.rules)) {
+        comparison_.miss(name, Error{.fault = Fault::file,
+                                     .message = "the server sent nothing of it",
+                                     .path = name,
+                                     .side = Side::remote,
+                                     .remedy = "use the same version at both ends"});
+    }
 }
 
 bool ReceiveSide::set_plan(const transfer::SyncRecord& plan) {

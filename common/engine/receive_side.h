@@ -17,6 +17,7 @@
 #include "common/sabul/receive_flow.h"
 #include "common/transfer/comparison.h"
 #include "common/transfer/sink.h"
+#include "common/transfer/wanted.h"
 
 namespace lambda::engine {
 
@@ -80,7 +81,8 @@ class ReceiveSide final : public End, private Links::Handler {
     void handle_records();
     bool handle_record(const transfer::Record& record);
     bool set_plan(const transfer::SyncRecord& plan);
-    bool within_plan(const transfer::Record& record) const;
+    bool within_plan() const;
+    void miss_unheard();
     void look();
     void ask();
     Time next_time();
@@ -98,8 +100,9 @@ class ReceiveSide final : public End, private Links::Handler {
     transfer::Comparison comparison_;
     transfer::Sink sink_;
     std::vector<std::unique_ptr<Stripe>> stripes_;
-    std::deque<transfer::WantRecord> wants_;
-    Time patience_at_;  // when the sender is asked for it next, if need be
+    std::deque<transfer::WantRecord> wants_;  // not said yet
+    transfer::Wanted wanted_;                 // of a client
+    Time patience_at_;                        // when the sender is asked for it next, if need be
     DiskWatch disk_watch_;
     std::uint64_t disk_events_ = 0;
     bool walk_sent_ = false;

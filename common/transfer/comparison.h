@@ -65,6 +65,12 @@ class Comparison {
     bool handle(const Record& record);
     // Something of the source could not be read: nothing is removed, since it may be there.
     void note_fault() { ++faults_; }
+    // What is offered next lies in no directory.
+    bool at_top() const { return entered_.empty(); }
+    // Nothing is to be announced.
+    bool dry_run() const { return plan_.dry_run; }
+    // Of something that was no entry: it failed.
+    void miss(const std::string& name, const Error& error);
 
     // Every turn. `rest_done`: the sender announces nothing more, and all of it is done.
     void turn(bool rest_done);
@@ -119,7 +125,6 @@ class Comparison {
     void unblock();
     bool may_remove();
     void list_more();
-    void miss(const std::string& name, const Error& error);
     void report(Change change);
 
     // Content that is compared: what each end has of it, once it is known.

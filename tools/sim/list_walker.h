@@ -1,5 +1,5 @@
-// A walker of entries that stand in memory: what is added is a file of that name, and nothing is
-// walked. One thread.
+// A walker of entries that stand in memory: what is added is a file of that name, but for a
+// directory's contents, which are the entries; nothing is walked. One thread.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class ListWalker final : public ports::Walker {
 
     void set_options(ports::WalkOptions) override {}
     bool add(ports::WalkRoot root) override {
-        entries.push_back({.path = root.path, .name = root.name});
+        if (root.name != ".") entries.push_back({.path = root.path, .name = root.name});
         return true;
     }
     void no_more() override { no_more_ = true; }

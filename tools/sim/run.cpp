@@ -137,6 +137,7 @@ engine::Setup Run::setup(bool sends) {
     if (sends && client) made.sources = sources_;
     if (!sends && client) {
         for (const auto& name : sources_) made.wants.push_back({.name = name.path});
+        if (sources_.empty()) made.wants = {{.name = "/"}};
     }
     made.target = target_;
     made.first_number = options.first_number;

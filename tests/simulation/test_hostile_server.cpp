@@ -1,0 +1,184 @@
+// What a sender that lies can do to the end that receives: nothing but end the transfer.
+#include <utility>
+
+#include "common/engine/receive_side.h"
+#include "tests/support/catch.h"
+#include "tools/sim/memory_disk.h"
+#include "tools/sim/memory_tree.h"
+#include "tools/sim/path.h"
+#include "tools/sim/run.h"
+
+using namespace lambda;
+using namespace lambda::simulation;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kMiB = 1u << 20;
+
+class SilentSocket final : public ports::DatagramSocket {
+  public:
+    ports::SendOutcome send(std::span<const ByteView>, std::size_t, const Address&) override {
+        return ports::SendOutcome::sent;
+    }
+    std::span<ports::Arrival> receive() override { return {}; }
+    std::uint64_t dropped() const override { return 0; }
+    std::size_t receive_buffer_bytes() const override { return kMiB; }
+    std::size_t largest_datagram(const Address&) override { return 1200; }
+    std::size_t max_segments() const override { return 64; }
+};
+
+class NoCipher final : public ports::PacketCipher {
+  public:
+    std::size_t tag_bytes() const override { return 16; }
+    void seal(std::span<const ports::SealJob>) override {}
+    void open(std::span<ports::OpenJob>) override {}
+};
+
+// A feedback connection whose other end is the test.
+struct Wire {
+    std::vector<std::byte> arriving;
+    bool full = false;
+};
+
+class WireEnd final : public ports::FeedbackChannel {
+  public:
+    explicit WireEnd(Wire& wire) : wire_(wire) {}
+    bool send(ByteView) override { return !wire_.full; }
+    ByteView receive() override { return given_ = std::exchange(wire_.arriving, {}); }
+    bool alive() const override { return true; }
+
+  private:
+    Wire& wire_;
+    std::vector<std::byte> given_;
+};
+
+// A receiver over one stripe, at the client where something is wanted, and the test as its sender.
+class Hostile final : public ports::FeedbackSource, public ports::Clock {
+  public:
+    explicit Hostile(std::vector<transfer::WantRecord> wants,
+                     const std::function<void(engine::Setup&)>& adjust = {}) {
+        engine::Setup setup;
+        setup.terms.stripes = 1;
+        setup.is_client = !wants.empty();
+        setup.peer = address(1, 2811);
+        setup.peer_ports = {50000};
+        setup.wants = std::move(wants);
+        setup.target = {"here", true};
+        setup.clock = this;
+        setup.disk = &disk;
+        setup.target_tree = &tree;
+        setup.feedback = this;
+        setup.sockets = {&socket_};
+        setup.ciphers.emplace_back();
+        setup.ciphers[0] = {std::make_unique<NoCipher>(), std::make_unique<NoCipher>()};
+        if (adjust) adjust(setup);
+        receiver.emplace(std::move(setup), world.now());
+        joined_ = ports::Joined{0, 1, std::make_unique<WireEnd>(wire)};
+        turn(2);
+    }
+    // Some time passes. When it wants its next turn.
+    Time turn(int times = 1) {
+        Time next{};
+        for (; times > 0 && !receiver->done(); --times) {
+            const Time limit = world.now() + 1ms;
+            while (world.step(limit)) {
+            }
+            next = receiver->turn(world.now());
+        }
+        return next;
+    }
+    void say(const transfer::Record& record) {
+        stream_.put(record);
+        while (const auto piece = stream_.next_piece()) {
+            sabul::append_stream(wire.arriving, piece->offset, piece->bytes);
+            REQUIRE(stream_.handle_consumed(piece->offset + piece->bytes.size()));
+        }
+    }
+    // FILE and CLOSE: of zeros, or of data that does not come.
+    void file(const std::string& name, std::uint64_t hole, std::uint64_t data = 0) {
+        transfer::FileRecord record;
+        record.file = next_++;
+        record.place = place_;
+        record.size = hole + data;
+        record.name = name;
+        if (data > 0) record.data = {{0, data}};
+        place_ += (data + kMiB - 1) / kMiB * kMiB;
+        transfer::FileDigest digest(record.size);
+        digest.add_zeros(0, record.size);
+        say(record);
+        say(transfer::CloseRecord{record.file, record.size, 1, digest.finish()});
+    }
+    void finish() { say(transfer::FinishRecord{next_}); }
+    std::string cut() {
+        REQUIRE(receiver->done());
+        return receiver->outcome().cut ? receiver->outcome().cut->message : "";
+    }
+
+    World world{1};
+    Alarm alarm{world, [] {}};
+    MemoryDisk disk{world, alarm, 16, kMiB};
+    MemoryTree tree{world, alarm, disk};
+    Wire wire;
+    std::optional<engine::ReceiveSide> receiver;
+
+  private:
+    std::optional<ports::Joined> poll() override { return std::exchange(joined_, std::nullopt); }
+    void dial(std::uint16_t, std::uint32_t) override {}
+    Time now() override { return world.now(); }
+
+    SilentSocket socket_;
+    transfer::StreamSender stream_;
+    std::optional<ports::Joined> joined_;
+    transfer::FileNumber next_ = 0;
+    std::uint64_t place_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("hostile server: what nobody asked for is not written") {
+    Hostile hostile({{"in/good"}});
+    const std::string name = GENERATE("good", ".bashrc", "good/below", "in/good");
+    CAPTURE(name);
+    hostile.file(name, 0);
+    hostile.turn(50);
+    const bool asked = name.starts_with("good");
+    REQUIRE(hostile.receiver->done() == !asked);
+    if (!asked) CHECK(hostile.cut() == "the server sends what it was not asked for");
+    CHECK(hostile.disk.files.contains("here/" + name) == asked);
+}
+
+// It would give what stands there attributes.
+TEST_CASE("hostile server: what nobody asked for is not compared") {
+    Hostile hostile({{"good"}});
+    hostile.disk.directories["here"] = {};
+    hostile.disk.files["here/.bashrc"] = {{}, 1, 0600};
+    transfer::OfferRecord offer{.metadata = {0, 1, 0666}, .leaf = ".bashrc", .text = {}};
+    hostile.say(offer);
+    hostile.turn(50);
+    CHECK(hostile.cut() == "the server sends what it was not asked for");
+    CHECK(hostile.disk.files.at("here/.bashrc").mode == 0600);
+}
+
+TEST_CASE("hostile server: nothing of what was asked for is a failure") {
+    Hostile hostile({{"good"}, {"in/other"}, {"none*", true}});
+    hostile.file("other", 0);
+    hostile.finish();
+    hostile.turn(50);
+    const engine::Outcome& outcome = hostile.receiver->outcome();
+    CHECK_FALSE(outcome.cut);
+    CHECK(outcome.files == 1);
+    CHECK(outcome.failed == 1);
+    REQUIRE(outcome.failures.size() == 1);
+    CHECK(outcome.failures.front().name == "good");
+}
+
+TEST_CASE("hostile server: a dry run writes nothing") {
+    Hostile hostile({{"good"}},
+                    [](engine::Setup& setup) { setup.plan = {.whole = true, .dry_run = true}; });
+    hostile.file("good", 0);
+    hostile.finish();
+    hostile.turn(50);
+    CHECK(hostile.cut() == "the sender sent a record that makes no sense");
+    CHECK(hostile.disk.files.empty());
+}
