@@ -12,6 +12,11 @@ std::size_t extended_bytes(const std::optional<ports::Archived>& archived) {
     return bytes;
 }
 
+std::size_t extended_in_hand(const std::optional<ports::Archived>& archived) {
+    constexpr std::size_t kOverhead = 64;
+    return archived ? extended_bytes(archived) + kOverhead * archived->extended.size() : 0;
+}
+
 std::optional<Error> too_much_extended(const std::optional<ports::Archived>& archived,
                                        const std::string& path) {
     const bool fits = !archived || (archived->extended.size() <= kMaxExtended &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
+#include "common/transfer/extended_limit.h"
 
 namespace lambda::transfer {
 namespace {
@@ -105,7 +106,9 @@ std::uint64_t Sink::behind(const FileRecord& record) const {
 }
 
 bool Sink::handle_file(const FileRecord& record) {
-    if (record.place < frontier_ || !well_placed(record) || !announces(record.file)) return false;
+    if (record.place < frontier_ || !well_placed(record) ||
+        !announces(record.file, record.archived))
+        return false;
     if (ranges_ + record.data.size() > kMaxRanges) return false;
     const std::uint64_t described_before = frontier_ / block_bytes_;
     frontier_ = behind(record);
@@ -123,6 +126,7 @@ bool Sink::handle_file(const FileRecord& record) {
     totals_.bytes_announced += file.to_write;
     current_name_ = record.name;
     ranges_ += record.data.size();
+    extended_ += extended_in_hand(record.archived);
     if (!record.data.empty()) by_place_.emplace(record.place, record.file);
     finish_holes(record, holes);
     file.directory = tree_.begin_file();
@@ -279,6 +283,7 @@ void Sink::fail(FileNumber number, const Error& error, bool tell_sender) {
     holes_.forget(number);
     ++totals_.failed;
     tree_.note_failed(file.record.name);
+    drop_attributes(file);
     if (file.step == File::Step::whole) give_up_content(file);
     if (tell_sender) stream_.put(RefuseRecord{number, error.fault, error.message, error.remedy});
     listener_.on_failure({file.record.name, error});

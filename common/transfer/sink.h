@@ -1,6 +1,7 @@
 // The receiver's data set: takes packets into blocks, checks leaves, writes, and commits files
 // whose digests agree; small ones are made whole. Pure but for the disk port it drives; engine
-// thread. Bounds: slots of the disk, kMaxInHand entries in hand, the stream's window.
+// thread. Bounds: slots of the disk, kMaxInHand entries in hand, with twice kMostExtendedInHand of
+// attributes, the stream's window.
 #pragma once
 
 #include <chrono>
@@ -185,7 +186,8 @@ class Sink {
     bool digests_agree(const File& file) const;
     bool handle_drop(const DropRecord& record);
     std::optional<bool> handle_tree(const Record& record);
-    bool announces(FileNumber number);
+    bool announces(FileNumber number, const std::optional<ports::Archived>& archived);
+    void drop_attributes(File& file);
     std::optional<FileNumber> in_hand(const std::string& name) const;
     void end(std::map<FileNumber, File>::iterator at);
     void handle_created(const ports::DiskEvent& event);
@@ -259,6 +261,7 @@ class Sink {
     std::map<FileNumber, File> files_;              // in hand
     std::map<std::uint64_t, FileNumber> by_place_;  // of files in hand that have data
     std::size_t ranges_ = 0;                        // of data, of all files in hand
+    std::size_t extended_ = 0;                      // of attributes, likewise
     HoleDigests holes_;                             // of those that live
     FileNumber next_file_ = 0;
     std::uint64_t frontier_ = 0;  // no later file begins below

@@ -1,24 +1,25 @@
 // Sink: entries from their announcement to their end; the blocks between are in sink_blocks.cpp.
 #include "common/base/assert.h"
+#include "common/transfer/extended_limit.h"
 #include "common/transfer/sink.h"
 
 namespace lambda::transfer {
 
 std::optional<bool> Sink::handle_tree(const Record& record) {
     if (const auto* directory = std::get_if<DirectoryRecord>(&record)) {
-        if (!announces(directory->entry)) return false;
+        if (!announces(directory->entry, directory->metadata.archived)) return false;
         current_name_ = directory->name;
         tree_.enter(*directory);
         return true;
     }
     if (const auto* leave = std::get_if<LeaveRecord>(&record)) return tree_.leave(*leave);
     if (const auto* link = std::get_if<LinkRecord>(&record)) {
-        if (!announces(link->entry)) return false;
+        if (!announces(link->entry, link->metadata.archived)) return false;
         tree_.link(*link);
         return true;
     }
     if (const auto* same = std::get_if<SameRecord>(&record)) {
-        if (!announces(same->entry)) return false;
+        if (!announces(same->entry, {})) return false;
         tree_.same(*same, in_hand(same->first));
         return true;
     }
@@ -26,12 +27,19 @@ std::optional<bool> Sink::handle_tree(const Record& record) {
 }
 
 // A new entry may begin, under that number.
-bool Sink::announces(FileNumber number) {
-    if (number != next_file_ || finish_files_ || files_.size() + tree_.in_hand() >= kMaxInHand) {
-        return false;
-    }
+bool Sink::announces(FileNumber number, const std::optional<ports::Archived>& archived) {
+    const bool full =
+        files_.size() + tree_.in_hand() >= kMaxInHand ||
+        extended_ + tree_.extended() + extended_in_hand(archived) > 2 * kMostExtendedInHand;
+    if (number != next_file_ || finish_files_ || full) return false;
     ++next_file_;
     return true;
+}
+
+// Nothing will be given them any more.
+void Sink::drop_attributes(File& file) {
+    extended_ -= extended_in_hand(file.record.archived);
+    file.record.archived.reset();
 }
 
 std::optional<FileNumber> Sink::in_hand(const std::string& name) const {
@@ -166,6 +174,7 @@ void Sink::end(std::map<FileNumber, File>::iterator at) {
     unproved_.erase(number);
     holes_.forget(number);
     ranges_ -= at->second.record.data.size();
+    drop_attributes(at->second);
     if (at->second.proof) leaves_unproved_ -= at->second.proof->leaves.size();
     files_.erase(at);
     tree_.file_ended(number, directory);

@@ -371,15 +371,20 @@ void Source::forget(std::map<FileNumber, File>::iterator at) {
         --open_files_;
     }
     ranges_ -= at->second.ranges;
+    extended_ -= at->second.extended;
     holes_.forget(at->first);
     files_.erase(at);
+}
+
+void Source::forget(std::unordered_map<FileNumber, Entry>::iterator at) {
+    extended_ -= at->second.extended;
+    entries_.erase(at);
 }
 
 void Source::handle_done(const DoneRecord& record) {
     if (const auto entry = entries_.find(record.file); entry != entries_.end()) {
         ++(entry->second.directory ? totals_.directories_done : totals_.links_done);
-        entries_.erase(entry);
-        return;
+        return forget(entry);
     }
     const auto at = files_.find(record.file);
     if (at == files_.end() || !at->second.closed) return;
@@ -409,8 +414,7 @@ void Source::handle_refuse(const RefuseRecord& record) {
                                                         .path = entry->second.name,
                                                         .side = Side::remote,
                                                         .remedy = record.remedy}});
-        entries_.erase(entry);
-        return;
+        return forget(entry);
     }
     const auto at = files_.find(record.file);
     if (at == files_.end() || at->second.failed) return;

@@ -1,8 +1,8 @@
 // The sender's data set: takes what the walker finds, opens files, lays them into the address
 // space, reads them in blocks, takes their digests in flight, and keeps each block until all of it
 // was acknowledged. Pure but for the ports it drives; engine thread. Bounds: slots of the disk,
-// kFoundAhead entries not yet announced, kMostInHand announced and not yet done, the stream's
-// window.
+// kFoundAhead entries not yet announced, kMostInHand announced and not yet done, with
+// kMostExtendedInHand of attributes, the stream's window.
 #pragma once
 
 #include <cstdint>
@@ -99,8 +99,8 @@ class Source {
     };
     struct Totals {
         std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_acknowledged = 0,
-                      verified = 0, leaves_again = 0, leaves_changed = 0, bytes_kept = 0,
-                      links_done = 0, directories_done = 0;
+                      verified = 0, leaves_again = 0, leaves_changed = 0,
+                      bytes_kept = 0, links_done = 0, directories_done = 0;
     };
     // What became of entries beside their being done.
     struct Listener {
@@ -191,6 +191,7 @@ class Source {
         bool in_memory = false;     // of a file system of memory
         bool hole = false;          // all of it
         std::size_t ranges = 0;     // of data, as it was announced
+        std::size_t extended = 0;   // of attributes, likewise
         unsigned looks = 0;         // how often it was gone over, since it had changed
         bool awaiting = false;      // HAVE or NOTHING: only then it is known what to send
         std::vector<Range> data{};  // what is still to be planned
@@ -206,6 +207,12 @@ class Source {
         bool closed = false;            // CLOSE was sent
         bool reopening = false;         // for a leaf that must go again
         std::optional<Bytes> reread{};  // a small file, for that
+    };
+    // A directory or link.
+    struct Entry {
+        std::string name;
+        bool directory = false;
+        std::size_t extended = 0;  // of attributes
     };
     // Found and not yet announced.
     struct Ahead {
@@ -256,6 +263,7 @@ class Source {
     void release(SendBlock& block);
     void maybe_forget(FileNumber number);
     void forget(std::map<FileNumber, File>::iterator at);
+    void forget(std::unordered_map<FileNumber, Entry>::iterator at);
     ByteView text(const SendBlock& block, std::uint32_t first, std::uint32_t last);
 
     ports::Disk& disk_;
@@ -276,16 +284,18 @@ class Source {
     std::uint64_t next_tag_ = 0;
     bool finish_sent_ = false;
 
-    std::map<FileNumber, File> files_;  // laid, and not done
-    std::size_t open_files_ = 0;        // of those, the ones that the disk has open
-    std::size_t ranges_ = 0;            // of all of them
-    HoleDigests holes_;                 // of those that live
-    struct Entry {
-        std::string name;
-        bool directory = false;
+    std::map<FileNumber, File> files_;               // laid, and not done
+    std::size_t open_files_ = 0;                     // of those, the ones that the disk has open
+    std::size_t ranges_ = 0;                         // of all of them
+    HoleDigests holes_;                              // of those that live
+    std::unordered_map<FileNumber, Entry> entries_;  // announced, not done
+    struct Entered {
+        FileNumber number = 0;
+        std::size_t extended = 0;
     };
-    std::unordered_map<FileNumber, Entry> entries_;  // directories and links, not done
-    std::vector<FileNumber> entered_;                // directories that were not left
+    std::vector<Entered> entered_;      // directories that were not left
+    std::size_t extended_ = 0;          // of all files and entries
+    std::size_t entered_extended_ = 0;  // of the directories that were not left
     FileNumber next_file_ = 0;
     std::deque<FileNumber> to_plan_, to_compare_;
     std::deque<FileNumber> changed_;  // to be gone over

@@ -33,6 +33,16 @@ Error no_place(const std::string& path) {
                  .remedy = "send this one by itself"};
 }
 
+Error too_much_around(const std::string& path) {
+    return Error{.fault = Fault::file,
+                 .message =
+                     "it and the directories that it lies in have more than 8 MiB of "
+                     "extended attributes",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "send it by itself, or without --archive"};
+}
+
 }  // namespace
 
 // Entries from the walker, and opens for the files among them.
@@ -65,7 +75,9 @@ void Source::handle_opened(ports::DiskEvent&& event) {
 
 // In the walker's order, as far as there is room.
 void Source::announce() {
-    const auto room = [this] { return stream_.has_room() && in_hand() < kMostInHand; };
+    const auto room = [this] {
+        return stream_.has_room() && in_hand() < kMostInHand && extended_ < kMostExtendedInHand;
+    };
     announce_stuck_ = !room();
     while (!ahead_.empty() && !(announce_stuck_ = !room())) {
         if (!announce(ahead_.front())) return;
@@ -88,7 +100,8 @@ bool Source::announce(Ahead& ahead) {
             return announce_file(ahead);
         case Kind::leave:
             LAMBDA_ASSERT(!entered_.empty());
-            stream_.put(LeaveRecord{entered_.back()});
+            stream_.put(LeaveRecord{entered_.back().number});
+            entered_extended_ -= entered_.back().extended;
             entered_.pop_back();
             return true;
         case Kind::skipped:
@@ -108,17 +121,28 @@ bool Source::announce(Ahead& ahead) {
 }
 
 void Source::announce_entry(ports::Found& found) {
+    const bool directory = found.kind == Kind::directory;
+    if (directory &&
+        entered_extended_ + extended_in_hand(found.metadata.archived) > kMostExtendedInHand / 2) {
+        // It is entered all the same, with what can be said of it.
+        tell_failed(found.name, too_much_around(found.path));
+        found.metadata.archived.reset();
+    }
+    const bool carries = directory || found.kind == Kind::link;
+    const std::size_t extended = carries ? extended_in_hand(found.metadata.archived) : 0;
     const FileNumber number = next_file_++;
     current_name_ = found.name;
-    if (found.kind == Kind::directory) {
+    extended_ += extended;
+    if (directory) {
         stream_.put(DirectoryRecord{number, found.metadata, found.name});
-        entered_.push_back(number);
+        entered_.push_back({number, extended});
+        entered_extended_ += extended;
     } else if (found.kind == Kind::link) {
         stream_.put(LinkRecord{number, found.metadata, found.name, found.text});
     } else {
         stream_.put(SameRecord{number, found.name, found.text});
     }
-    entries_.emplace(number, Entry{std::move(found.name), found.kind == Kind::directory});
+    entries_.emplace(number, Entry{std::move(found.name), directory, extended});
 }
 
 void Source::tell_failed(const std::string& name, const Error& error) {
@@ -151,6 +175,8 @@ bool Source::announce_file(Ahead& ahead) {
     file.mtime_ns = opened.mtime_ns;
     file.ctime_ns = opened.ctime_ns;
     file.in_memory = opened.in_memory;
+    file.extended = extended_in_hand(opened.archived);
+    extended_ += file.extended;
     file.digest = FileDigest(file.size, strong_);
     opened.content ? lay_small(std::move(file), opened) : lay_large(std::move(file), opened);
     return true;

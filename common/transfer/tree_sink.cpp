@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
+#include "common/transfer/extended_limit.h"
 
 namespace lambda::transfer {
 namespace {
@@ -21,17 +22,20 @@ TreeSink::TreeSink(ports::Disk& disk, StreamSender& stream, const Target& target
       next_tag_(next_tag),
       on_failure_(std::move(on_failure)) {}
 
-TreeSink::Entry& TreeSink::begin(FileNumber number, Kind kind, const std::string& name) {
+TreeSink::Entry& TreeSink::begin(FileNumber number, Kind kind, const std::string& name,
+                                 const ports::FileMetadata& metadata) {
     const std::optional<FileNumber> parent = begin_file();
     Entry& entry = entries_[number];
     entry.kind = kind;
     entry.name = name;
+    entry.metadata = metadata;
     entry.parent = parent;
+    extended_ += extended_in_hand(metadata.archived);
     return entry;
 }
 
 void TreeSink::enter(const DirectoryRecord& record) {
-    begin(record.entry, Kind::directory, record.name).metadata = record.metadata;
+    begin(record.entry, Kind::directory, record.name, record.metadata);
     entered_.push_back(record.entry);
     make(record.entry, ports::Making::Kind::directory);
 }
@@ -45,14 +49,12 @@ bool TreeSink::leave(const LeaveRecord& record) {
 }
 
 void TreeSink::link(const LinkRecord& record) {
-    Entry& entry = begin(record.entry, Kind::link, record.name);
-    entry.metadata = record.metadata;
-    entry.text = record.shows;
+    begin(record.entry, Kind::link, record.name, record.metadata).text = record.shows;
     make(record.entry, ports::Making::Kind::link);
 }
 
 void TreeSink::same(const SameRecord& record, std::optional<FileNumber> first_in_hand) {
-    begin(record.entry, Kind::same, record.name).text = record.first;
+    begin(record.entry, Kind::same, record.name, {}).text = record.first;
     if (!first_in_hand) {
         for (const auto& [number, entry] : entries_) {
             if (entry.kind == Kind::link && entry.name == record.first) first_in_hand = number;
@@ -144,6 +146,7 @@ void TreeSink::fail(FileNumber number, const Error& error) {
     Entry& entry = entries_.at(number);
     entry.failed = true;
     ++totals_.failed;
+    drop_attributes(entry);
     note_failed(entry.name);
     stream_.put(RefuseRecord{number, error.fault, error.message, error.remedy});
     on_failure_(entry.name, error);
@@ -154,8 +157,15 @@ void TreeSink::done(FileNumber number) {
     ++(entries_.at(number).kind == Kind::directory ? totals_.directories_done : totals_.links_done);
 }
 
+// Nothing will be given them any more.
+void TreeSink::drop_attributes(Entry& entry) {
+    extended_ -= extended_in_hand(entry.metadata.archived);
+    entry.metadata.archived.reset();
+}
+
 void TreeSink::end(FileNumber number) {
-    const auto node = entries_.extract(number);
+    auto node = entries_.extract(number);
+    drop_attributes(node.mapped());
     file_ended(number, node.mapped().parent);
 }
 

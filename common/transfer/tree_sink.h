@@ -51,6 +51,8 @@ class TreeSink {
 
     bool handle(const ports::DiskEvent& event);  // false: it is not ours
     std::size_t in_hand() const { return entries_.size(); }
+    // Of attributes of those, as extended_in_hand() counts them.
+    std::size_t extended() const { return extended_; }
     const Totals& totals() const { return totals_; }
 
   private:
@@ -68,7 +70,9 @@ class TreeSink {
         bool failed = false;
     };
 
-    Entry& begin(FileNumber number, Kind kind, const std::string& name);
+    Entry& begin(FileNumber number, Kind kind, const std::string& name,
+                 const ports::FileMetadata& metadata);
+    void drop_attributes(Entry& entry);
     void make(FileNumber number, ports::Making::Kind kind);
     void make_same(FileNumber number);
     void made(FileNumber number, const ports::DiskEvent& event);
@@ -85,6 +89,7 @@ class TreeSink {
     const OnFailure on_failure_;
 
     std::unordered_map<FileNumber, Entry> entries_;
+    std::size_t extended_ = 0;
     std::vector<FileNumber> entered_;
     std::unordered_map<ports::DiskTag, FileNumber> making_;
     std::multimap<FileNumber, FileNumber> waiting_;  // first, and the other names of it
