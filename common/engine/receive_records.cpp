@@ -37,9 +37,6 @@ void ReceiveSide::handle_records() {
                   .side = Side::remote,
                   .remedy = "use the same version at both ends"});
     }
-    if (setup_.most_bytes && sink_.totals().bytes_announced > *setup_.most_bytes) {
-        cut(beyond_grant("more was announced than was granted"));
-    }
 }
 
 bool ReceiveSide::handle_record(const transfer::Record& record) {
@@ -60,6 +57,10 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
         cut(unasked());
         return true;
     }
+    if (!within_grant(record)) {
+        cut(beyond_grant("more was announced than was granted"));
+        return true;
+    }
     if (transfer::Comparison::takes(record)) return comparison_.handle(record);
     const bool fault = std::holds_alternative<transfer::FailRecord>(record) ||
                        std::holds_alternative<transfer::VoidRecord>(record);
@@ -72,6 +73,17 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
 // A sync that was granted begins with SYNC.
 bool ReceiveSide::within_plan() const {
     return plan_heard_ || !setup_.only_plan || setup_.only_plan->is_default();
+}
+
+bool ReceiveSide::within_grant(const transfer::Record& record) const {
+    const auto* file = std::get_if<transfer::FileRecord>(&record);
+    if (file == nullptr || !setup_.most_bytes) return true;
+    std::uint64_t left = *setup_.most_bytes - sink_.totals().bytes_announced;
+    for (const Range& range : file->data) {
+        if (range.length() > left) return false;
+        left -= range.length();
+    }
+    return true;
 }
 
 // A sender that is silent of what it was asked for has not sent it.

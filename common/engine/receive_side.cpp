@@ -85,6 +85,7 @@ Time ReceiveSide::turn(Time now) {
     meter_.begin_turn(now);
     links_.poll(now, *this);
     handle_records();
+    if (done_) return kNever;  // nothing more is taken from it, or done for it
     bool more = false;
     for (ports::DatagramSocket* socket : setup_.sockets) more = receive(*socket) || more;
     for (const ports::DiskEvent& event : setup_.disk->poll()) {

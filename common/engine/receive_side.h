@@ -82,6 +82,7 @@ class ReceiveSide final : public End, private Links::Handler {
     bool handle_record(const transfer::Record& record);
     bool set_plan(const transfer::SyncRecord& plan);
     bool within_plan() const;
+    bool within_grant(const transfer::Record& record) const;
     void miss_unheard();
     void look();
     void ask();

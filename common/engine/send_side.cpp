@@ -85,7 +85,7 @@ Time SendSide::turn(Time now) {
     feed_walker();
     compare();
     source_.turn();
-    if (setup_.most_bytes && source_.totals().bytes_known > *setup_.most_bytes) {
+    if (setup_.most_bytes && source_.totals().bytes_announced > *setup_.most_bytes) {
         cut(beyond_grant("there is more to send than was granted"));
         return kNever;
     }

@@ -98,8 +98,8 @@ class Source {
         Error error;
     };
     struct Totals {
-        std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_acknowledged = 0,
-                      verified = 0, leaves_again = 0, leaves_changed = 0,
+        std::uint64_t files_known = 0, files_done = 0, bytes_known = 0, bytes_announced = 0,
+                      bytes_acknowledged = 0, verified = 0, leaves_again = 0, leaves_changed = 0,
                       bytes_kept = 0, links_done = 0, directories_done = 0;
     };
     // What became of entries beside their being done.

@@ -219,6 +219,7 @@ void Source::lay_small(File file, ports::DiskEvent& opened) {
         block->unresolved += bytes;
         opened.data = {{0, file.size}};
         totals_.bytes_known += bytes;
+        totals_.bytes_announced += bytes;
     }
     const FileNumber number = next_file_++;
     put_file_record(number, file, opened);
@@ -258,6 +259,7 @@ void Source::lay_large(File file, ports::DiskEvent& opened) {
     file.hole = file.data.empty();
     file.awaiting = keeps_journal(file.size) && !nothing_kept_ && !file.data.empty();
     totals_.bytes_known += file.unread;
+    totals_.bytes_announced += file.unread;
     opened.data = file.data;
     const FileNumber number = next_file_++;
     put_file_record(number, file, opened);

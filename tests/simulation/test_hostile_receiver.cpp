@@ -104,7 +104,8 @@ class FullWalker final : public ports::Walker {
 // A sender of one file over one stripe, and the test as its receiver.
 class Hostile final : public ports::FeedbackSource, public ports::Clock {
   public:
-    Hostile(std::size_t bytes, ports::Walker* walker = nullptr)
+    Hostile(std::size_t bytes, ports::Walker* walker = nullptr,
+            std::optional<std::uint64_t> granted = {})
         : content(random_bytes(bytes, 1)), socket(content) {
         disk.files["big"].bytes = content;
         engine::Setup setup;
@@ -116,6 +117,7 @@ class Hostile final : public ports::FeedbackSource, public ports::Clock {
         setup.clock = this;
         setup.disk = &disk;
         setup.walker = walker == nullptr ? &names_ : walker;
+        setup.most_bytes = granted;
         setup.feedback = this;
         setup.sockets = {&socket};
         setup.ciphers.emplace_back();
@@ -269,4 +271,18 @@ TEST_CASE("hostile receiver: names that are asked for are bounded by their bytes
     }
     CHECK(hostile.cut() == "more names are asked for than one transfer takes");
     CHECK(bytes <= 257 * kMiB);
+}
+
+TEST_CASE("hostile receiver: what it says that it has counts to what was granted") {
+    ListWalker walker;
+    Hostile hostile(3 * kMiB, &walker, 4 * kMiB);
+    hostile.disk.files["other"] = hostile.disk.files["big"];
+    hostile.say(transfer::WantRecord{"big"});
+    hostile.turn(20);
+    hostile.say(transfer::HaveRecord{0, {{0, 3 * kMiB}}});
+    hostile.turn(20);
+    REQUIRE_FALSE(hostile.sender->done());
+    hostile.say(transfer::WantRecord{"other"});
+    hostile.turn(20);
+    CHECK(hostile.cut() == "there is more to send than was granted");
 }

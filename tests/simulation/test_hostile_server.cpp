@@ -182,3 +182,15 @@ TEST_CASE("hostile server: a dry run writes nothing") {
     CHECK(hostile.cut() == "the sender sent a record that makes no sense");
     CHECK(hostile.disk.files.empty());
 }
+
+TEST_CASE("hostile sender: more than was granted is not begun") {
+    Hostile hostile({}, [](engine::Setup& setup) { setup.most_bytes = 2 * kMiB; });
+    hostile.file("first", 0, 2 * kMiB);
+    hostile.file("hole", kMiB);
+    hostile.file("second", 0, 1);
+    hostile.file("third", 0);
+    hostile.turn(1);
+    CHECK(hostile.cut() == "more was announced than was granted");
+    CHECK(hostile.receiver->progress().files_known == 2);
+    CHECK(hostile.receiver->progress().total_bytes == 2 * kMiB);
+}
