@@ -46,6 +46,8 @@ class Links {
     std::uint16_t stripes() const { return static_cast<std::uint16_t>(links_.size()); }
     // Whether a frame can be given now.
     bool ready(std::uint16_t stripe);
+    // A frame waits for the channel, whose end wakes the engine once it takes more.
+    bool blocked(std::uint16_t stripe) const { return !links_[stripe].waiting.empty(); }
     // Of the stripe's connection, which must be alive.
     std::optional<ports::FeedbackChannel::Carriage> carriage(std::uint16_t stripe) {
         return links_[stripe].channel->carriage();

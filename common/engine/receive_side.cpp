@@ -462,7 +462,7 @@ void ReceiveSide::maybe_end() {
 Time ReceiveSide::next_time() {
     Time next = std::min(links_.next_time(), sink_.next_time());
     for (const auto& stripe : stripes_) {
-        if (links_.alive(stripe->index))
+        if (links_.alive(stripe->index) && !links_.blocked(stripe->index))
             next = std::min(next, std::max(stripe->flow.next_time(), stripe->pace.next()));
         if (setup_.is_client) next = std::min(next, stripe->hello_at);
     }

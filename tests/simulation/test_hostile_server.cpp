@@ -194,3 +194,15 @@ TEST_CASE("hostile sender: more than was granted is not begun") {
     CHECK(hostile.receiver->progress().files_known == 2);
     CHECK(hostile.receiver->progress().total_bytes == 2 * kMiB);
 }
+
+TEST_CASE("hostile sender: one that reads no feedback is waited for") {
+    Hostile hostile({});
+    hostile.wire.full = true;
+    hostile.turn(1000);  // by then it was to be told something
+    int at_once = 0;
+    for (int i = 0; i < 100; ++i) {
+        const Time next = hostile.turn();
+        at_once += next <= hostile.world.now();
+    }
+    CHECK(at_once == 0);
+}
