@@ -118,32 +118,36 @@ void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::ui
     if (!may_open(tag, name.text())) return;
     if (claim_ != nullptr) {
         name_workers_->post([this, tag, size, claim = take_claim(name.text())] {
-            NameDone result;
-            result.opening = true;
-            result.event.tag = tag;
             auto opened = claim ? (*claim)->open(size) : claim.error();
-            if (opened) {
-                result.opened = *std::move(opened);
-            } else {
-                result.event.error = opened.error();
-            }
-            done(std::move(result));
+            if (!opened) return created(tag, opened.error());
+            created(tag, CreatedTarget{*std::move(opened), {}});
         });
         return;
     }
-    name_workers_->post([this, tag, name, size, holes = std::move(holes), keep = std::move(keep)] {
-        NameDone result;
-        result.opening = true;
-        result.event.tag = tag;
-        auto opened = io::create_target(root_, name, size, holes, keep);
-        if (opened) {
-            result.opened = std::move(opened->file);
-            result.event.journal = std::move(opened->journal);
-        } else {
-            result.event.error = opened.error();
-        }
-        done(std::move(result));
+    TargetQueue& queue = keep ? kept_targets_ : targets_;
+    queue.put([this, tag, name, size, holes = std::move(holes),
+               keep = std::move(keep)](TargetQueue::Held held) {
+        name_workers_->post([this, tag, name, size, holes, keep, held = std::move(held)]() mutable {
+            auto opened = io::create_target(root_, name, size, holes, keep);
+            if (opened) opened->file->held = std::move(held);
+            held.reset();
+            created(tag, std::move(opened));
+        });
     });
+}
+
+// Worker threads.
+void FileDisk::created(DiskTag tag, Result<CreatedTarget> target) {
+    NameDone result;
+    result.opening = true;
+    result.event.tag = tag;
+    if (target) {
+        result.opened = std::move(target->file);
+        result.event.journal = std::move(target->journal);
+    } else {
+        result.event.error = target.error();
+    }
+    done(std::move(result));
 }
 
 void FileDisk::check_source(DiskTag tag, DiskFile file) {
@@ -247,9 +251,11 @@ Result<std::shared_ptr<const RangeClaim>> FileDisk::take_claim(const std::string
 }
 
 void FileDisk::close(DiskFile file) {
-    name_workers_->post([closed = std::move(entry(file).file)]() mutable {
+    name_workers_->post([this, closed = std::move(entry(file).file)]() mutable {
         closed->keep = false;
+        const bool makes_room = closed->held != nullptr;
         closed.reset();
+        if (makes_room) reactor_.wake();
     });
     put_away(file);
 }
@@ -291,6 +297,8 @@ bool FileDisk::write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint
 
 void FileDisk::submit() {
     open_queued();
+    targets_.begin();
+    kept_targets_.begin();
     if (const std::size_t handed = hand_over(); handed > 0) {
         ++hand_overs_;
         depth_sum_ += in_flight_;

@@ -14,6 +14,7 @@
 #include "common/io/open_file.h"
 #include "common/io/slots.h"
 #include "common/io/stage.h"
+#include "common/io/target_queue.h"
 #include "common/io/thread_load.h"
 #include "common/io/workers.h"
 
@@ -122,6 +123,7 @@ class FileDisk : public ports::Disk {
 
     void open_queued();
     NameDone open_one(const Opening& wanted) const;
+    void created(ports::DiskTag tag, Result<CreatedTarget> target);
     // The one target that a claim is of; an error for any other.
     Result<std::shared_ptr<const RangeClaim>> take_claim(const std::string& path);
     bool begin(const Request& wanted);
@@ -152,6 +154,9 @@ class FileDisk : public ports::Disk {
     std::size_t in_flight_ = 0;
     bool stopping_ = false;
 
+    // A sender may wait to hear of a target whose journal may be kept, and sends others before it:
+    // these must not wait for it in turn.
+    TargetQueue targets_{TargetQueue::Kind::fresh}, kept_targets_{TargetQueue::Kind::kept};
     std::vector<Entry> files_;
     std::vector<ports::DiskFile> free_files_;
     std::size_t opening_ = 0;

@@ -1,9 +1,6 @@
 #include "common/io/finisher.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <climits>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -17,12 +14,6 @@ namespace {
 // Each thing in hand may hold two open, its file and the directory that it is the only one of; and
 // as many again as are in hand may have their names and still hold their directories.
 constexpr std::size_t kOfFilesToOpen = 6;
-
-std::size_t files_to_open() {
-    rlimit files{};
-    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
-    return static_cast<std::size_t>(std::min<rlim_t>(files.rlim_cur, INT_MAX));
-}
 
 // Their data are durable, and one file on each file system is enough to flush their names.
 void close_all_but_one(std::vector<Made>& named) {

@@ -11,6 +11,7 @@
 #include "common/base/bytes.h"
 #include "common/base/file_range.h"
 #include "common/io/root.h"
+#include "common/io/target_queue.h"
 #include "common/ports/disk.h"
 
 namespace lambda::io {
@@ -28,6 +29,7 @@ struct OpenFile {
         zeros,     // virtual source
         null,      // virtual target
     };
+    TargetQueue::Held held;  // of a disk's target; first, since it goes behind what is open
     Kind kind = Kind::source;
     std::string path;        // as it was asked for
     bool follow = true;      // source: links at the end of it

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <climits>
 #include <csignal>
 #include <cstdint>
 #include <system_error>
@@ -48,6 +50,12 @@ void prepare_process() {
     files.rlim_cur = files.rlim_max;
     // Where it is refused, the limit stays what it was, and a transfer that reaches it says so.
     static_cast<void>(::setrlimit(RLIMIT_NOFILE, &files));
+}
+
+std::size_t files_to_open() {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
+    return static_cast<std::size_t>(std::min<rlim_t>(files.rlim_cur, INT_MAX));
 }
 
 void take_short_slices() {

@@ -1,6 +1,7 @@
 // What a program of ours asks of its process, and of single threads.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <thread>
 
@@ -12,6 +13,9 @@ namespace lambda::io {
 // /dev/null. Ignores SIGPIPE (tls.h) and raises the soft limit of open files to the hard one: each
 // file that is being received takes three descriptors, and hundreds may be in hand.
 void prepare_process();
+
+// The soft limit.
+std::size_t files_to_open();
 
 // The calling thread runs soon after it is due, where others want its processor: the scheduler
 // gives it the same share in shorter slices, and lets a thread of shorter slices go first. For one
