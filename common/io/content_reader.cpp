@@ -70,7 +70,7 @@ std::vector<ports::ContentRead> ContentReader::poll() {
 Result<Descriptor> ContentReader::open(const Place& place) const {
     constexpr int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
     if (const auto* source = std::get_if<ports::SourceFile>(&place))
-        return root_.open(source->path, flags | (source->follow ? 0 : O_NOFOLLOW));
+        return sources_.open(*source, flags);
     const auto& target = std::get<ports::TargetName>(place);
     if (target.below.empty()) return root_.open(target.base, flags);
     const auto where = place_of(root_, target, false);

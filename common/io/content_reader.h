@@ -8,6 +8,7 @@
 #include "common/io/completions.h"
 #include "common/io/machine.h"
 #include "common/io/root.h"
+#include "common/io/source_names.h"
 #include "common/io/workers.h"
 #include "common/ports/content_reader.h"
 
@@ -31,6 +32,7 @@ class ContentReader final : public ports::ContentReader {
     Result<Descriptor> open(const Place& place) const;
 
     const Root root_;
+    const SourceNames sources_{root_};
     Reactor& reactor_;
     std::atomic<bool> stopping_ = false;
     Completions<ports::ContentRead> done_;

@@ -86,7 +86,7 @@ FileDisk::NameDone FileDisk::open_one(const Opening& wanted) const {
     NameDone result;
     result.opening = true;
     result.event.tag = wanted.tag;
-    auto opened = io::open_source(root_, wanted.file, wanted.grain, range_);
+    auto opened = io::open_source(sources_, wanted.file, wanted.grain, range_);
     if (opened) {
         result.opened = std::move(opened->file);
         result.event.size = opened->metadata.size;
@@ -154,7 +154,7 @@ void FileDisk::check_source(DiskTag tag, DiskFile file) {
     name_workers_->post([this, tag, source = entry(file).file] {
         NameDone result;
         result.event.tag = tag;
-        const auto look = look_again(root_, *source);
+        const auto look = look_again(sources_, *source);
         if (look) {
             result.event.size = look->size;
             result.event.mtime_ns = look->mtime_ns;

@@ -13,6 +13,7 @@
 #include "common/io/maker.h"
 #include "common/io/open_file.h"
 #include "common/io/slots.h"
+#include "common/io/source_names.h"
 #include "common/io/stage.h"
 #include "common/io/target_queue.h"
 #include "common/io/thread_load.h"
@@ -144,6 +145,7 @@ class FileDisk : public ports::Disk {
 
     Slots slots_;
     const Root root_;
+    const SourceNames sources_{root_};
     Reactor& reactor_;
     const std::optional<FileRange> range_;           // of each source
     const std::shared_ptr<const RangeClaim> claim_;  // what alone may be written, where it is set

@@ -16,6 +16,8 @@
 
 namespace lambda::io {
 
+class SourceNames;
+
 // Smaller files gain nothing from direct I/O: they are packed with others, at odd offsets.
 constexpr std::uint64_t kDirectSource = 1 << 20;
 constexpr std::uint64_t kDirectTarget = 64 << 10;
@@ -31,11 +33,12 @@ struct OpenFile {
     };
     TargetQueue::Held held;  // of a disk's target; first, since it goes behind what is open
     Kind kind = Kind::source;
-    std::string path;        // as it was asked for
-    bool follow = true;      // source: links at the end of it
-    Descriptor plain;        // through the page cache
-    Descriptor direct;       // O_DIRECT on the same file; not where that is no gain
-    bool in_memory = false;  // source: its file system is one of memory
+    std::string path;                       // as it was asked for
+    bool follow = true;                     // source: links at the end of it
+    std::size_t named = std::string::npos;  // source: as in SourceFile
+    Descriptor plain;                       // through the page cache
+    Descriptor direct;                      // O_DIRECT on the same file; not where that is no gain
+    bool in_memory = false;                 // source: its file system is one of memory
     std::uint64_t size = 0;  // of a source when it was opened, of a target as it was announced
     // Of a range: the file's bytes that are meant, whose first is the transfer's byte 0. `size` is
     // that of all of a source then, and kToTheEnd of a target. Else empty.
@@ -62,7 +65,7 @@ struct OpenedSource {
 
 // Regular files only. A small one is read, looked at again, and closed. `range`: of it, as if
 // nothing else were there; one that begins behind the file's end is an error.
-Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& source,
+Result<OpenedSource> open_source(const SourceNames& names, const ports::SourceFile& source,
                                  std::uint64_t grain, const std::optional<FileRange>& range = {});
 // What an open source is now, and whether its name still shows it; as ports::DiskEvent says.
 struct SecondLook {
@@ -70,7 +73,7 @@ struct SecondLook {
     std::int64_t mtime_ns = 0, ctime_ns = 0;
     bool removed = false;
 };
-Result<SecondLook> look_again(const Root& root, const OpenFile& source);
+Result<SecondLook> look_again(const SourceNames& names, const OpenFile& source);
 
 struct CreatedTarget {
     std::shared_ptr<OpenFile> file;

@@ -74,6 +74,13 @@ std::string spelt(const Root::Place& place, const std::string& name) {
 
 }  // namespace
 
+int open_unfollowed(int directory, const std::string& below, int flags) {
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+    return static_cast<int>(::syscall(SYS_openat2, directory, below.c_str(), &how, sizeof how));
+}
+
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
     if (this != &other) {
         if (fd_ >= 0) ::close(fd_);
@@ -93,7 +100,7 @@ int open_leased(const Descriptor& found, int flags) {
         return -1;
     }
     const std::string magic = "/proc/self/fd/" + std::to_string(found.get());
-    return ::open(magic.c_str(), flags & ~(O_NONBLOCK | O_NOFOLLOW));
+    return ::open(magic.c_str(), (flags | O_CLOEXEC) & ~(O_NONBLOCK | O_NOFOLLOW));
 }
 
 Root::Root(Descriptor directory, bool beneath, bool read_only, bool allow_null)

@@ -41,6 +41,9 @@ class Descriptor {
 // EAGAIN where it is no regular file.
 int open_leased(const Descriptor& found, int flags);
 
+// openat2 of what lies below a directory, without following a link. -1 and errno.
+int open_unfollowed(int directory, const std::string& below, int flags);
+
 class Root {
   public:
     static Root machine(bool allow_null = false);

@@ -9,6 +9,7 @@
 #include "common/io/attributes.h"
 #include "common/io/open_file.h"
 #include "common/io/page_cache.h"
+#include "common/io/source_names.h"
 #include "common/io/virtual_file.h"
 
 namespace lambda::io {
@@ -76,9 +77,9 @@ bool let_wait(int fd) {
     return flags >= 0 && ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
-Descriptor open_direct(const Root& root, const std::string& path, int flags,
+Descriptor open_direct(const SourceNames& names, const ports::SourceFile& file, int flags,
                        const struct stat& original) {
-    auto opened = root.open(path, flags | O_DIRECT);
+    auto opened = names.open(file, flags | O_DIRECT);
     struct stat status {};
     if (!opened || ::fstat(opened->get(), &status) != 0 || !same_file(status, original) ||
         !let_wait(opened->get())) {
@@ -126,14 +127,6 @@ Error range_error(const std::string& path, std::string message, std::string reme
                  .remedy = std::move(remedy)};
 }
 
-// What is open is no longer what its name shows.
-Result<bool> moved_away(const Root& root, const OpenFile& source, const struct stat& opened) {
-    const auto now = root.stat(source.path, source.follow);
-    if (now) return !same_file(*now, opened);
-    if (root.absent(source.path)) return true;
-    return now.error();
-}
-
 Error changed_error(const std::string& path) {
     return range_error(path, "the file changed since its ranges were planned",
                        "look at it again, and begin anew");
@@ -155,18 +148,18 @@ Result<Range> bytes_of(const struct stat& status, const std::optional<FileRange>
 
 }  // namespace
 
-Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& wanted,
+Result<OpenedSource> open_source(const SourceNames& names, const ports::SourceFile& wanted,
                                  std::uint64_t grain, const std::optional<FileRange>& range) {
     LAMBDA_ASSERT(grain > 0);
     const std::string& path = wanted.path;
-    if (const auto virtual_one = virtual_file(root, path)) {
+    if (const auto virtual_one = virtual_file(names.root(), path)) {
         if (range) return range_error(path, "it has no ranges", "move all of it");
         if (virtual_one->kind == VirtualFile::Kind::zeros) return zeros(path, virtual_one->size);
         return not_a_file(path, S_IFCHR);
     }
     // Without O_NONBLOCK a pipe would hold the thread until somebody writes to it.
-    const int flags = O_RDONLY | O_NONBLOCK | (wanted.follow ? 0 : O_NOFOLLOW);
-    auto opened = root.open(path, flags);
+    constexpr int flags = O_RDONLY | O_NONBLOCK;
+    auto opened = names.open(wanted, flags);
     if (!opened) return opened.error();
     const int fd = opened->get();
     struct stat status {};
@@ -203,6 +196,7 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     source.file = std::make_shared<OpenFile>();
     source.file->path = path;
     source.file->follow = wanted.follow;
+    source.file->named = wanted.named;
     source.file->plain = std::move(*opened);
     source.file->size = static_cast<std::uint64_t>(status.st_size);
     if (range) source.file->bytes = bytes;
@@ -213,13 +207,13 @@ Result<OpenedSource> open_source(const Root& root, const ports::SourceFile& want
     const bool solid = source.file->in_memory && status.st_blocks * kStatBlock >= status.st_size;
     source.data = solid ? std::vector{Range{0, bytes.length()}} : data_ranges(fd, bytes, grain);
     if (bytes.length() >= kDirectSource && !source.file->in_memory && !mostly_cached(fd, bytes)) {
-        source.file->direct = open_direct(root, path, flags, status);
+        source.file->direct = open_direct(names, wanted, flags, status);
     }
     if (!source.file->direct) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return source;
 }
 
-Result<SecondLook> look_again(const Root& root, const OpenFile& source) {
+Result<SecondLook> look_again(const SourceNames& names, const OpenFile& source) {
     if (source.kind == OpenFile::Kind::zeros) return SecondLook{.size = source.size};
     struct stat status {};
     if (::fstat(source.plain.get(), &status) != 0) {
@@ -230,7 +224,8 @@ Result<SecondLook> look_again(const Root& root, const OpenFile& source) {
         if (size != source.size) return changed_error(source.path);
         size = source.bytes.length();
     }
-    const auto removed = moved_away(root, source, status);
+    const auto removed =
+        names.left({.path = source.path, .follow = source.follow, .named = source.named}, status);
     if (!removed) return removed.error();
     return SecondLook{.size = size,
                       .mtime_ns = nanoseconds_of(status.st_mtim),

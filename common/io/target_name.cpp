@@ -1,8 +1,6 @@
 #include "common/io/target_name.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,14 +11,6 @@ namespace lambda::io {
 namespace {
 
 constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
-
-// -1 and errno.
-int open_unfollowed(int directory, const std::string& below) {
-    open_how how{};
-    how.flags = kDirectory;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-    return static_cast<int>(::syscall(SYS_openat2, directory, below.c_str(), &how, sizeof how));
-}
 
 std::pair<std::string, std::string> split(const std::string& below) {
     const std::size_t slash = below.rfind('/');
@@ -42,7 +32,7 @@ Error directory_error(const std::string& path, int error_number) {
 // The directory `below` the open one; -errno.
 int directory_below(int base, const std::string& below, bool make) {
     if (below.empty()) return ::fcntl(base, F_DUPFD_CLOEXEC, 0);
-    int opened = open_unfollowed(base, below);
+    int opened = open_unfollowed(base, below, kDirectory);
     if (opened >= 0) return opened;
     if (errno != ENOENT || !make) return -errno;
     const auto [outer, leaf] = split(below);
@@ -50,7 +40,7 @@ int directory_below(int base, const std::string& below, bool make) {
     if (above < 0) return above;
     const Descriptor parent(above);
     if (::mkdirat(parent.get(), leaf.c_str(), 0777) != 0 && errno != EEXIST) return -errno;
-    opened = open_unfollowed(parent.get(), leaf);
+    opened = open_unfollowed(parent.get(), leaf, kDirectory);
     return opened >= 0 ? opened : -errno;
 }
 

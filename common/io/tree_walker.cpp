@@ -211,6 +211,7 @@ void TreeWalker::walk_root(const ports::WalkRoot& root, bool named) {
         log_warning("the sources hold more than " + std::to_string(EarlierRoots::kMostNames) +
                     " names: of those from here on nobody looks whether another source has them");
     }
+    named_ = path == "." ? 0 : path.size();
     visit(nullptr, path, root.name, *status, true);
 }
 
@@ -290,6 +291,7 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
     if (!followed && says_same(path, name, status)) return;
     Found found{.kind = Kind::file, .path = path, .name = name};
     found.follow = followed;
+    if (outer != nullptr && options_.links != ports::Links::follow) found.named = named_;
     found.shared = !followed && status.st_nlink > 1;
     describe(found, outer, status);
     emit(std::move(found));

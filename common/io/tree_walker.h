@@ -95,6 +95,7 @@ class TreeWalker final : public ports::Walker {
     std::map<std::pair<dev_t, ino_t>, Shared> shared_;
     bool said_full_ = false;
     EarlierRoots earlier_;
+    std::size_t named_ = 0;  // bytes of the paths below the present root
     bool said_many_roots_ = false;
     std::atomic<std::uint64_t> looked_ = 0;
 

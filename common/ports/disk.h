@@ -79,6 +79,9 @@ struct SourceFile {
     std::string path;
     bool follow = true;    // a link at its end
     bool archive = false;  // owner and extended attributes too
+    // So many bytes of the path were named by the user. A walk found the rest: no link in that is
+    // followed, whoever put it there since.
+    std::size_t named = std::string::npos;
 };
 
 // Where something lands: `base` was named by the user, and links in it are followed; no component

@@ -57,6 +57,7 @@ struct Found {
     FileMetadata metadata{};  // directory, link: all of it; file, same: what it had then
     bool shared = false;      // file, link: it has further names
     bool follow = true;       // file: a link at its end is followed
+    std::size_t named = std::string::npos;  // file: as in SourceFile
     Error error{};
 };
 

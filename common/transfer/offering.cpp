@@ -167,7 +167,9 @@ bool Offering::handle_verdicts(const VerdictsRecord& record) {
         if (item.verdict == Verdict::similar && item.found.kind == Kind::file) {
             if (!digests_.possible()) return false;
             digests_.want(next_verdict_,
-                          ports::SourceFile{.path = item.found.path, .follow = item.found.follow},
+                          ports::SourceFile{.path = item.found.path,
+                                            .follow = item.found.follow,
+                                            .named = item.found.named},
                           item.found.metadata.size);
         }
         ++next_verdict_;
@@ -250,7 +252,9 @@ void Offering::keep_blocked(Item item, std::vector<ports::Found>& out) {
     if (blocked_.size() < kMostBlocked && blocked_bytes_ + bytes <= kMostOfferedBytes) {
         blocked_bytes_ += bytes;
         if (item.found.kind == Kind::file && digests_.possible()) {
-            digests_.try_open(offer, {.path = item.found.path, .follow = item.found.follow});
+            digests_.try_open(
+                offer,
+                {.path = item.found.path, .follow = item.found.follow, .named = item.found.named});
             trying_.insert(offer);
         }
         blocked_.emplace(offer, std::move(item));

@@ -183,6 +183,7 @@ class Source {
         std::string path;
         std::string name;
         bool follow = true;
+        std::size_t named = std::string::npos;  // of the path
         ports::DiskFile disk_file = 0;
         bool open = false;
         std::uint64_t place = 0;

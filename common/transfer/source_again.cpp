@@ -47,7 +47,8 @@ void Source::read_again() {
             file.reopening = true;
             const ports::DiskTag tag = next_tag_++;
             reopening_.emplace(tag, wanted.file);
-            return disk_.open_source(tag, {.path = file.path, .follow = file.follow}, kLeafBytes);
+            return disk_.open_source(
+                tag, {.path = file.path, .follow = file.follow, .named = file.named}, kLeafBytes);
         }
         again_.pop_front();
         SendBlock& block = blocks_[index];

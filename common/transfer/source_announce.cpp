@@ -60,9 +60,12 @@ void Source::look_ahead() {
         opening_.emplace(tag, ahead_first_ + ahead_unopened_);
         ++opens_pending_;
         ahead.step = Ahead::Step::opening;
-        disk_.open_source(
-            tag, {.path = ahead.found.path, .follow = ahead.found.follow, .archive = archive_},
-            kLeafBytes);
+        disk_.open_source(tag,
+                          {.path = ahead.found.path,
+                           .follow = ahead.found.follow,
+                           .archive = archive_,
+                           .named = ahead.found.named},
+                          kLeafBytes);
     }
 }
 
@@ -171,6 +174,7 @@ bool Source::announce_file(Ahead& ahead) {
     file.path = std::move(ahead.found.path);
     file.name = std::move(ahead.found.name);
     file.follow = ahead.found.follow;
+    file.named = ahead.found.named;
     file.size = opened.size;
     file.mtime_ns = opened.mtime_ns;
     file.ctime_ns = opened.ctime_ns;

@@ -42,6 +42,8 @@ TEST_CASE("content under a lease is read once that is given up") {
     ContentReader& reader = **made;
     for (const ports::ContentReader::Place& place :
          {ports::ContentReader::Place(ports::SourceFile{.path = folder / "f"}),
+          ports::ContentReader::Place(ports::SourceFile{
+              .path = folder / "f", .follow = false, .named = (folder / "").size()}),
           ports::ContentReader::Place(ports::TargetName{folder / "", "f"})}) {
         const Lease lease(folder / "f");
         reader.try_open(1, place);

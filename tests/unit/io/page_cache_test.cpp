@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "common/io/open_file.h"
+#include "common/io/source_names.h"
 #include "tests/support/catch.h"
 #include "tests/unit/io/disk_harness.h"
 
@@ -42,7 +43,8 @@ class Held {
     std::string path() const { return folder_ / "file"; }
     int file() const { return file_.get(); }
     bool read_directly() const {
-        const auto opened = open_source(Root::machine(), {.path = path()}, 65536);
+        const Root root = Root::machine();
+        const auto opened = open_source(SourceNames(root), {.path = path()}, 65536);
         REQUIRE(opened);
         return static_cast<bool>(opened->file->direct);
     }
