@@ -1,0 +1,53 @@
+"""Where the machine gives a process few threads or files, and where others write in a tree that is sent."""
+
+import os
+import time
+
+from harness import CUT, DONE, FILE_FAILED, Case, need, need_program
+
+
+class ShortageTest(Case):
+    def many(self, folder, count):
+        os.makedirs(folder, exist_ok=True)
+        for number in range(count):
+            self.file_with(os.path.join(folder, f"f{number:04}"), os.urandom(66_000))
+        return folder
+
+    def test_a_server_without_another_thread_refuses_and_goes_on(self):
+        need(os.geteuid() == 0, "only root can start a server as a user whose threads are counted")
+        need_program("prlimit")
+        user = 61_234
+        source = self.random_file("one", 100_000)
+        server = self.server(user=user)
+        threads = len(os.listdir(f"/proc/{server.pid}/task"))
+        server.kill()
+        for more in (0, 1, 3, 7):
+            limit = threads + more
+            server = self.server(user=user, launcher=("prlimit", f"--nproc={limit}:{limit}"))
+            for _ in range(2):
+                refused = self.client("put", source, server.url("one"))
+                self.assert_failed(refused, CUT)
+                self.assertIn("cannot start a thread", refused.said(), str(refused))
+            self.assertEqual(self.client("ls", server.url()).code, DONE)
+            self.assertNotIn("terminate called", server.stderr)
+            server.kill()
+
+    def test_more_files_than_a_receiver_may_open_wait(self):
+        need_program("prlimit")
+        server = self.server()
+        self.many(os.path.join(server.root, "many"), 500)
+        few = ("prlimit", "--nofile=512:512")
+        self.transfer("get", server.url("many"), self.folder("got"), files=500, launcher=few)
+
+    def test_a_directory_that_becomes_a_link_is_not_followed(self):
+        server = self.server()
+        tree = self.many(self.folder("tree"), 700)
+        for place in ("tree/z", "secret"):
+            self.file_with(os.path.join(self.folder(place), "f"), place.encode())
+        put = self.start("put", "--rate-limit", "60Mbit/s", tree, server.url("to/"))
+        time.sleep(1.5)
+        os.rename(os.path.join(tree, "z"), os.path.join(tree, "zz"))
+        os.symlink("../secret", os.path.join(tree, "z"))
+        self.assertEqual(put.wait(), FILE_FAILED, put.stderr)
+        self.assertIn("a link took its place", put.stdout + put.stderr)
+        self.assertFalse(os.path.exists(server.path("to/tree/z/f")))
