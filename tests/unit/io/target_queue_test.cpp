@@ -32,7 +32,7 @@ constexpr std::uint64_t kBytes = 66'000;
 std::vector<DiskEvent> make_all(Harness& disk, const std::string& folder, std::size_t count,
                                 bool commit) {
     for (std::size_t i = 0; i < count; ++i)
-        disk.disk->create_target(i, {folder, "f" + std::to_string(i)}, kBytes, {});
+        disk.disk->create_target(i, {folder, "f" + std::to_string(i)}, kBytes, {}, {});
     std::vector<DiskEvent> events;
     std::size_t handled = 0;
     disk.wait_until([&](const std::vector<DiskEvent>& all) {
@@ -73,7 +73,7 @@ TEST_CASE("targets: those in hand of one disk hold up none of another, nor fresh
     const ports::Disk::Keep keep = [](ByteView) { return true; };
     for (std::size_t i = 0; i < 2 * kMany; ++i) {
         const bool fresh = i % 2 == 0;
-        full.disk->create_target(i, {folder.path(), "full" + std::to_string(i)}, kBytes,
+        full.disk->create_target(i, {folder.path(), "full" + std::to_string(i)}, kBytes, {},
                                  fresh ? ports::Disk::Keep{} : keep);
     }
     std::size_t fresh = 0;
