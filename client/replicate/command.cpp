@@ -411,18 +411,13 @@ Result<void> cancel(Store& store, Report& report) {
         report.note("the run ends: what is under way stops");
         return {};
     }
-    if (!under_way && !*alone) {
-        return Error{.fault = Fault::file,
-                     .message = "a run is about to begin, and hears nothing before",
-                     .path = {},
-                     .side = Side::local,
-                     .remedy = "cancel it once it has begun, or end its process"};
-    }
     if (!under_way) {
         const auto asked = *last ? store.view((*last)->id) : Result<Store::View>(Store::View{});
         const bool paused = asked && asked->request == Request::pause;
-        report.note(paused ? "no run is under way; the pause of the next one is lifted"
-                           : "no run is under way");
+        report.note(std::string("no run is under way") +
+                    (paused    ? "; the pause of the next one is lifted"
+                     : !*alone ? "; one that is about to begin is not cancelled by this"
+                               : ""));
     } else if (auto ended = store.end_run((*last)->id, RunState::cancelled, fresh_owner());
                !ended) {
         return ended.error();
