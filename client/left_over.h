@@ -14,8 +14,9 @@ namespace lambda::client {
 // The sources of which something was not done, or may not have been.
 std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome);
 // Leaves in `plan` what a next try has to do: what is neither done nor failed. False: nobody can
-// tell, and all of it is tried again from the beginning. What came out of a tree tells nothing of an
-// item that has the same name, nor of the tree as a whole; nor does a name that two sources have.
+// tell, and all of it is tried again from the beginning. What came out of a tree tells nothing of
+// an item that has the same name, nor of the tree as a whole; nor does a name that two sources
+// have.
 bool drop_settled(Plan& plan, const mover::Outcome& outcome);
 // Written to `file`, or where that is empty to a fresh one in the state directory, where the newest
 // hundred stay. Returns where.
