@@ -1,5 +1,6 @@
 // A whole server in this process, of which somebody asks much.
 #include <atomic>
+#include <semaphore>
 
 #include "tests/unit/server/running.h"
 
@@ -14,12 +15,13 @@ TEST_CASE("who never stops talking holds nobody up, and is gone after the login 
     Client stranger(running);
     if (in_tls) stranger.secure();
     std::atomic<bool> over = false;
+    std::counting_semaphore<> turns(0);
     double took = 0;
     std::jthread flood([&] {
-        took = seconds_of([&] { stranger.flood("NOOP\r\n", 20); });
+        took = seconds_of([&] { stranger.flood("NOOP\r\n", 20, [&] { turns.release(); }); });
         over = true;
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    for (int i = 0; i < 1'000; ++i) REQUIRE(turns.try_acquire_for(std::chrono::seconds(20)));
     Client(running).log_in();
     CHECK_FALSE(over);
     flood.join();
@@ -39,7 +41,9 @@ TEST_CASE("a listing may take longer than was left to log in") {
     client.send("USER alice\r\nPASS secret\r\n");
     for (int i = 0; i < kListings; ++i) client.send("MLSD large\r\n");
     client.send("NOOP\r\n");
-    std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
+    Client silent(running);  // is sent away when that time is over for it, which came later
+    while (silent.hear()) {
+    }
     CHECK(client.skip_to("\r\n200 "));
 }
 

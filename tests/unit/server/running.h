@@ -170,8 +170,8 @@ class Client {
         }
     }
     // Says a line again and again, as fast as it is taken, and drops what is said; until the server
-    // ends the connection, or for `most` seconds.
-    void flood(const std::string& line, double most) {
+    // ends the connection, or for `most` seconds. `taken`: after each time.
+    void flood(const std::string& line, double most, const std::function<void()>& taken) {
         std::string words;
         while (words.size() < 100'000) words += line;
         std::vector<char> heard(64 * 1024);
@@ -188,6 +188,7 @@ class Client {
                 const ssize_t got = ::recv(fd_, heard.data(), heard.size(), 0);
                 open = (said > 0 || errno == EAGAIN) && got != 0;
             }
+            taken();
         }
     }
     Client& secure() {

@@ -2,7 +2,7 @@
 #include "server/transfers.h"
 
 #include <chrono>
-#include <thread>
+#include <semaphore>
 
 #include "common/io/completions.h"
 #include "tests/support/few_threads.h"
@@ -26,8 +26,10 @@ TEST_CASE("a transfer without its threads is refused, with nothing left of it") 
     const TemporaryDirectory scratch;
     const config::ServerSettings settings;
     io::Completions<std::function<void()>> posted;
+    std::counting_semaphore<> more(0);
     Transfers transfers(settings, 1, [&](std::function<void()> run) {
         static_cast<void>(posted.put(std::move(run)));
+        more.release();
     });
     const bool put = GENERATE(true, false);
     const auto open = [&] {
@@ -68,7 +70,7 @@ TEST_CASE("a transfer without its threads is refused, with nothing left of it") 
         {.fault = Fault::cut, .message = "enough", .path = {}, .side = Side::local, .remedy = {}});
     std::vector<std::function<void()>> taken;
     while (transfers.running() > 0) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        REQUIRE(more.try_acquire_for(std::chrono::seconds(20)));
         posted.take(taken);
         for (const auto& each : taken) each();
     }
