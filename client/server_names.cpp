@@ -8,13 +8,12 @@ namespace {
 // The server takes 64 commands in hand, of which the login has two.
 constexpr std::size_t kInHand = 32;
 
-// What strerror() says of a name that is none, or no directory's.
-bool says_none(std::string_view refusal) {
+}  // namespace
+
+bool says_missing(std::string_view refusal) {
     return refusal.find("No such file or directory") != refusal.npos ||
            refusal.find("Not a directory") != refusal.npos;
 }
-
-}  // namespace
 
 Result<session::ReplyLine> receive_entries(Connection& connection, const TakeEntry& take) {
     std::optional<Error> wrong;
@@ -44,7 +43,7 @@ Result<void> ServerNames::list(const std::vector<std::string>& directories, cons
         const auto last = receive_entries(
             connection_, [&](session::Entry entry) { take(directories[i], std::move(entry)); });
         if (!last) return last.error();
-        if (last->code >= 400 && !says_none(last->text)) {
+        if (last->code >= 400 && !says_missing(last->text)) {
             unread(
                 refusal({.code = last->code, .lines = {last->text}}, Fault::file, directories[i]));
         }

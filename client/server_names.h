@@ -18,6 +18,9 @@ Result<session::ReplyLine> receive_entries(Connection& connection, const TakeEnt
 // The answer to an MLST; nothing where that is a refusal.
 std::optional<session::Entry> entry_in(const session::Reply& reply);
 
+// Whether nothing stands there: a server says it in words alone, those of strerror(3).
+bool says_missing(std::string_view refusal);
+
 class ServerNames final : public RemoteNames {
   public:
     explicit ServerNames(Connection& connection) : connection_(connection) {}

@@ -4,6 +4,7 @@
 
 #include "client/checksum.h"
 #include "client/connection.h"
+#include "client/server_names.h"
 #include "common/session/entry.h"
 #include "common/session/facts.h"
 
@@ -12,13 +13,6 @@ namespace {
 
 // Files asked for: the server takes 64 commands in hand, a file has two, and so has the login.
 constexpr std::size_t kInHand = 24;
-
-// The server says it in words alone, those of strerror(3).
-bool says_missing(const session::Reply& refusal) {
-    const std::string text = refusal.text();
-    return text.find("No such file or directory") != std::string::npos ||
-           text.find("Not a directory") != std::string::npos;
-}
 
 std::optional<session::EntryType> type_in(const session::Reply& facts) {
     if (!facts.positive() || facts.lines.size() < 2) return std::nullopt;
@@ -126,8 +120,8 @@ class Questions {
         using session::EntryType;
         const auto type = type_in(facts);
         // A link that leads nowhere: SIZE follows it, MLST does not.
-        const bool dangles = type == EntryType::link && says_missing(*asked.refused);
-        if (dangles || (!facts.positive() && says_missing(facts)))
+        const bool dangles = type == EntryType::link && says_missing(asked.refused->text());
+        if (dangles || (!facts.positive() && says_missing(facts.text())))
             return findings_.missing(asked.path, Side::remote);
         if (type == EntryType::directory || type == EntryType::special) {
             findings_.has_size(asked.line, asked.path, Side::remote, false, 0);
