@@ -92,7 +92,10 @@ Result<mover::Outcome> carry_range(const StagedFile& file, Range bytes, std::uin
     const std::string& source = putting(file) ? file.here : file.there;
     Plan plan{.direction = file.direction,
               .server = file.server,
-              .items = {{.argument = source, .path = source, .name = base_name(source)}},
+              .items = {{.argument = source,
+                         .path = source,
+                         .name = base_name(source),
+                         .named = file.named}},
               .several = false,
               .remote_target = putting(file) ? file.there : std::string(),
               .local_target = {.path = putting(file) ? std::string() : file.here},

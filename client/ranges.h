@@ -23,8 +23,9 @@ namespace lambda::client {
 struct StagedFile {
     session::Direction direction = session::Direction::put;
     Server server;
-    std::string here;   // the source of a put, the target of a get
-    std::string there;  // likewise, at the server
+    std::string here;                       // the source of a put, the target of a get
+    std::string there;                      // likewise, at the server
+    std::size_t named = std::string::npos;  // put: of `here`, as in ports::SourceFile
     // `name`: the same for all that carry it, another one where the file is moved anew. `source`:
     // what was planned; a source that is no longer that fails its ranges and the finish. A source
     // of a get may leave the id 0.

@@ -110,7 +110,7 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
     std::vector<transfer::WantRecord> wants;
     for (const Item& item : plan.items) {
         if (plan.direction == session::Direction::put) {
-            sources.push_back({.path = item.path, .name = item.name});
+            sources.push_back({.path = item.path, .name = item.name, .named = item.named});
         } else {
             wants.push_back({.name = item.path.empty() ? "/" : item.path,
                              .pattern = item.pattern,

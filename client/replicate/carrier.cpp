@@ -101,6 +101,11 @@ class ClientCarrier final : public Carrier {
 
   private:
     bool putting() const { return job_.direction == session::Direction::put; }
+    // Of the task's path here: what lies below a source, the scan found.
+    std::size_t named(const Task& task) const {
+        return job_.links == ports::Links::follow ? std::string::npos
+                                                  : job_.roots[task.root].path.size();
+    }
     Result<void> see(const Load& load) const {
         if (load.mark.listing == 0) return {};
         return see_mark(job_.sites[load.site].path, load.mark);
@@ -179,7 +184,8 @@ class ClientCarrier final : public Carrier {
             const std::string name = trees ? task.name : transfer::base_name(task.name);
             names.emplace(name, task.name);
             names.emplace(path, task.name);
-            plan.items.push_back({.argument = path, .path = path, .name = name});
+            plan.items.push_back(
+                {.argument = path, .path = path, .name = name, .named = named(task)});
         }
         auto outcome = run(plan, arguments(load), progressed);
         if (!outcome) return outcome;
@@ -198,6 +204,7 @@ class ClientCarrier final : public Carrier {
             .server = site.server,
             .here = putting() ? source : target,
             .there = putting() ? target : source,
+            .named = named(task),
             .stage = {.name = load.stage,
                       .source = {.size = task.standing.size, .mtime_ns = task.standing.mtime_ns}}};
         Report report({.json = false, .quiet = true, .progressed = progressed}, now());

@@ -23,6 +23,11 @@ struct CloseDirectory {
 
 }  // namespace
 
+std::string joined(const std::string& directory, const std::string& leaf) {
+    if (directory.empty() || directory == ".") return leaf;
+    return directory.back() == '/' ? directory + leaf : directory + "/" + leaf;
+}
+
 DirectoryNames::DirectoryNames(int directory, std::string path, std::size_t portion_bytes)
     : directory_(directory), path_(std::move(path)), portion_bytes_(portion_bytes) {}
 

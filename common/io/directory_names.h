@@ -1,5 +1,4 @@
-// The names in a directory, in the order of their bytes, in portions of bounded memory: where it
-// holds more than one portion, it is read once for each. Blocking calls.
+// The names in a directory.
 #pragma once
 
 #include <string>
@@ -9,6 +8,11 @@
 
 namespace lambda::io {
 
+// Where a name in a directory is; "" and "." are where names begin.
+std::string joined(const std::string& directory, const std::string& leaf);
+
+// In the order of their bytes, in portions of bounded memory: where a directory holds more than one
+// portion, it is read once for each. Blocking calls.
 class DirectoryNames {
   public:
     static constexpr std::size_t kPortionBytes = 16u

@@ -1,7 +1,6 @@
 #include "common/io/extraneous.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -37,10 +36,6 @@ Error too_deep(const std::string& name) {
                  .remedy = "remove it by hand"};
 }
 
-std::string joined(const std::string& directory, const std::string& leaf) {
-    return directory.empty() || directory == "." ? leaf : directory + "/" + leaf;
-}
-
 // An unlinked file; where it can't be made in a directory of temporary files, in memory.
 Descriptor temporary() {
     const char* where = std::getenv("TMPDIR");
@@ -48,15 +43,6 @@ Descriptor temporary() {
         ::open(where != nullptr ? where : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (file) return file;
     return Descriptor(static_cast<int>(::syscall(SYS_memfd_create, "lambda-ftp", 1u)));
-}
-
-// -1 and errno.
-int open_unfollowed(int base, const std::string& below) {
-    open_how how{};
-    how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-    const char* name = below.empty() ? "." : below.c_str();
-    return static_cast<int>(::syscall(SYS_openat2, base, name, &how, sizeof how));
 }
 
 void append(std::string& out, const std::string& text) {
@@ -226,7 +212,8 @@ Result<ExtraneousList::Parent*> ExtraneousList::parent_of(int base, const Line& 
     leave_parent(base);
     auto parent = std::make_unique<Parent>();
     parent->below = below;
-    parent->opened = Descriptor(open_unfollowed(base, below));
+    parent->opened =
+        Descriptor(open_unfollowed(base, below.empty() ? "." : below, O_RDONLY | O_DIRECTORY));
     if (!parent->opened || ::fstat(parent->opened.get(), &parent->status) != 0)
         return file_error("cannot delete: cannot reach its directory", line.name, errno);
     parent_ = std::move(parent);

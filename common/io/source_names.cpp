@@ -47,7 +47,8 @@ Result<int> SourceNames::open_below(const ports::SourceFile& file, int flags) co
 
 Result<Descriptor> SourceNames::open(const ports::SourceFile& file, int flags) const {
     if (followed(file)) return root_.open(file.path, flags | (file.follow ? 0 : O_NOFOLLOW));
-    auto fd = open_below(file, flags | O_NOCTTY | O_NOFOLLOW);
+    const int terminal = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;  // openat2 takes no two
+    auto fd = open_below(file, flags | terminal | O_NOFOLLOW);
     if (fd && *fd == -EAGAIN && (flags & O_NONBLOCK) != 0) {
         const auto found = open_below(file, O_PATH | O_NOFOLLOW);
         if (!found) return found.error();

@@ -1,7 +1,6 @@
 #include "common/io/tree_walker.h"
 
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,11 +22,6 @@ using ports::Found;
 using Kind = Found::Kind;
 
 constexpr int kReadDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-
-std::string joined(const std::string& directory, const std::string& leaf) {
-    if (directory.empty() || directory == ".") return leaf;
-    return directory.back() == '/' ? directory + leaf : directory + "/" + leaf;
-}
 
 const char* special(mode_t mode) {
     switch (mode & S_IFMT) {
@@ -148,6 +142,8 @@ void TreeWalker::run() {
         }
         if (root.pattern) {
             walk_pattern(root);
+        } else if (root.named < root.path.size()) {
+            walk_found(root);
         } else {
             walk_root(root, true);
         }
@@ -215,69 +211,24 @@ void TreeWalker::walk_root(const ports::WalkRoot& root, bool named) {
     visit(nullptr, path, root.name, *status, true);
 }
 
-void TreeWalker::walk_pattern(const ports::WalkRoot& root) {
-    if (root_.stat(root.path, false)) {
-        return walk_root(
-            {.path = root.path,
-             .name = root.name == "." ? "." : root.path.substr(root.path.rfind('/') + 1)},
-            true);
-    }
-    if (expand(root.path.starts_with('/') ? "/" : "", root.path, root) > 0) return;
-    fail(root.path, root.path,
-         Error{.fault = Fault::file,
-               .message = "nothing there matches the pattern",
-               .path = root.path,
-               .side = Side::local,
-               .remedy = {}});
-}
-
-std::size_t TreeWalker::expand(const std::string& prefix, std::string_view rest,
-                               const ports::WalkRoot& root) {
-    rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
-    if (rest.empty()) {
-        const bool contents = root.name == ".";
-        walk_root({.path = prefix, .name = contents ? "." : prefix.substr(prefix.rfind('/') + 1)},
-                  false);
-        return 1;
-    }
-    const std::size_t end = std::min(rest.find('/'), rest.size());
-    const std::string component(rest.substr(0, end));
-    rest.remove_prefix(end);
-    if (component.find_first_of("*?[") == std::string::npos) {
-        const std::string path = joined(prefix, component);
-        const auto status = root_.stat(path, true);
-        if (status) return expand(path, rest, root);
-        return root_.absent(path) ? 0 : fail_match(path, status.error());
-    }
-    const auto directory = root_.open(prefix.empty() ? "." : prefix, kReadDirectory);
-    if (!directory) return may_be_directory(prefix) ? fail_match(prefix, directory.error()) : 0;
-    std::size_t matched = 0;
-    DirectoryNames names(directory->get(), prefix);
-    while (true) {
-        const auto portion = names.next();
-        if (!portion) return matched + fail_match(prefix, portion.error());
-        if (portion->empty()) return matched;
-        for (const std::string& leaf : *portion) {
-            if (stopping()) return matched;
-            if (::fnmatch(component.c_str(), leaf.c_str(), FNM_PERIOD) != 0) continue;
-            const std::string path = joined(prefix, leaf);
-            const bool deeper = !rest.empty();  // "runs/*/" means directories, too
-            if (deeper && !may_be_directory(path)) continue;
-            matched += expand(path, rest, root);
-        }
-    }
-}
-
-// What nobody may look at may be one.
-bool TreeWalker::may_be_directory(const std::string& path) const {
-    const auto status = root_.stat(path.empty() ? "." : path, true);
-    return status ? S_ISDIR(status->st_mode) : !root_.absent(path);
-}
-
-// Of a pattern only the whole path tells where it was.
-std::size_t TreeWalker::fail_match(const std::string& path, Error error) {
-    fail(path, path.starts_with('/') ? path : "/" + path, std::move(error));
-    return 1;
+// What an earlier walk found: a link that took a place on the way to it since is not followed.
+void TreeWalker::walk_found(const ports::WalkRoot& root) {
+    const auto opened = names_.open({.path = root.path, .follow = false, .named = root.named},
+                                    options_.archive ? O_RDONLY | O_NONBLOCK : O_PATH);
+    if (!opened) return fail(root.path, root.name, opened.error());
+    struct stat status {};
+    if (::fstat(opened->get(), &status) != 0)
+        return fail(root.path, root.name, file_error("cannot look at", root.path, errno));
+    if (!S_ISREG(status.st_mode))
+        return fail(root.path, root.name, no_content(root.path, "it is no file any more"));
+    auto metadata = metadata_of({.descriptor = opened->get()}, status,
+                                options_.archive && options_.file_metadata, root.path);
+    if (!metadata) return fail(root.path, root.name, metadata.error());
+    Found found{.kind = Kind::file, .path = root.path, .name = root.name};
+    found.follow = false;
+    found.named = root.named;
+    found.metadata = *std::move(metadata);
+    emit(std::move(found));
 }
 
 void TreeWalker::visit(const Level* outer, const std::string& path, const std::string& name,

@@ -21,6 +21,7 @@
 #include "common/io/earlier_roots.h"
 #include "common/io/machine.h"
 #include "common/io/root.h"
+#include "common/io/source_names.h"
 #include "common/ports/walker.h"
 
 namespace lambda::io {
@@ -58,6 +59,7 @@ class TreeWalker final : public ports::Walker {
     void run();
     // `named`: by its user; else a pattern matched it.
     void walk_root(const ports::WalkRoot& root, bool named);
+    void walk_found(const ports::WalkRoot& root);
     void walk_pattern(const ports::WalkRoot& root);
     // Returns how many entries matched, with the directories in which nobody can tell.
     std::size_t expand(const std::string& prefix, std::string_view rest,
@@ -84,6 +86,7 @@ class TreeWalker final : public ports::Walker {
     bool stopping() const;
 
     const Root root_;
+    const SourceNames names_{root_};
     Reactor& reactor_;
     ports::WalkOptions options_;
 

@@ -36,6 +36,9 @@ struct WalkRoot {
     std::string name;      // for the receiver: of what stands there; ".": its contents alone
     bool pattern = false;  // `path` may have wildcards (* ? [..], not across '/'); then `name` is
                            // of each what stands there
+    // Of the path, as in SourceFile: less than all of it, and it is a file that a walk found
+    // before.
+    std::size_t named = std::string::npos;
 };
 
 // One entry. A directory comes before what it holds, its `leave` behind it; siblings come in the

@@ -326,6 +326,25 @@ class Replicate(Jobs):
         self.assertIn('"cancelled"', watch.stdout)
         self.assertEqual(self.replicate(job, "history").events[0]["state"], "cancelled")
 
+    def test_a_link_that_took_a_place_on_the_way_is_not_followed(self):
+        self.files(12, 32 * KIB, "many")
+        self.files(1, 32 * KIB, "zone/small")
+        self.files(1, 2 * MIB, "zone/large")
+        server = self.server()
+        job = self.job([server.url("copy")], batch_files=2, rate_limit="8Mbit/s", retries=0)
+        copy = os.path.join(server.root, "copy")
+        run = self.start("replicate", job)
+        wait_for(lambda: len(names_below(copy)) >= 2, "the first files", alive=run.running)
+        self.assert_done(self.replicate(job, "pause"))
+        wait_for(lambda: "paused" in run.stderr, "the pause", alive=run.running)
+        elsewhere = os.path.join(self.scratch, "elsewhere")
+        os.rename(os.path.join(self.source, "zone"), elsewhere)
+        os.symlink(elsewhere, os.path.join(self.source, "zone"))
+        self.assert_done(self.replicate(job, "resume"))
+        self.assertEqual(run.wait(), FILE_FAILED, run.stdout + run.stderr)
+        self.assertIn("a link took its place, or that of a directory that it is in", run.stdout + run.stderr)
+        self.assertEqual({name for name in names_below(copy) if name.startswith("zone")}, set())
+
     def test_an_interrupted_run_goes_on(self):
         self.files(60, 32 * KIB)
         server = self.server()

@@ -187,6 +187,31 @@ TEST_CASE("walk: what lands where an earlier root's does fails, and directories 
     CHECK(words(walk_all(Root::machine(), {pattern})) == Words{"f file", "! file"});
 }
 
+TEST_CASE("walk: what was found before is met where it was, or not at all") {
+    const Folder folder;
+    for (const std::string place : {"tree/a", "else"}) {
+        std::filesystem::create_directories(folder / place);
+        write_file(folder / (place + "/file"), "1");
+    }
+    std::filesystem::create_symlink(folder / "tree", folder / "named");
+    const auto file = [&](const std::string& below) {
+        return ports::WalkRoot{.path = folder / ("named/" + below),
+                               .name = "file",
+                               .named = (folder / "named").size()};
+    };
+    const auto met = walk(Root::machine(), file("a/file"), {.archive = true});
+    REQUIRE(words(met) == Words{"f file"});
+    CHECK_FALSE(met[0].follow);
+    CHECK(met[0].named == (folder / "named").size());
+    std::filesystem::create_directory_symlink(folder / "else", folder / "tree/b");
+    std::filesystem::create_symlink(folder / "else/file", folder / "tree/a/link");
+    for (const std::string below : {"b/file", "a/link", "a", "a/none"}) {
+        for (const bool archive : {false, true})
+            CHECK(words(walk(Root::machine(), file(below), {.archive = archive})) ==
+                  Words{"! file"});
+    }
+}
+
 TEST_CASE("walk: patterns find what stands there") {
     const Folder folder;
     std::filesystem::create_directories(folder / "one/in");
