@@ -245,7 +245,7 @@ std::size_t UdpSocket::read_control(msghdr& message, Time& arrived) {
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
             timespec stamp{};
             std::memcpy(&stamp, CMSG_DATA(c), sizeof stamp);
-            arrived = std::min(arrived, clock_offset_.monotonic(time_of(stamp)));
+            arrived = clock_offset_.arrival(time_of(stamp));
         }
     }
     return segment_bytes;
