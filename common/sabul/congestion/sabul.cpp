@@ -100,11 +100,18 @@ void Sabul::on_ack(const AckSample& sample) {
     take_passages(stripe, sample);
     if (starting()) {
         start_up(now, sample);
-    } else if (sample.passages.back().arrived - last_arrived_ >= least_span()) {
-        last_arrived_ = sample.passages.back().arrived;
+    } else if (is_step(sample.passages.back().arrived)) {
         step(now);
     }
     apply(now);
+}
+
+// Whether it came so long after the last step's; that may be ahead of a clock that was set back.
+bool Sabul::is_step(Duration arrived) {
+    const Duration since = arrived - last_arrived_;
+    if (since < least_span() && since > -Passages::kKept) return false;
+    last_arrived_ = arrived;
+    return true;
 }
 
 void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {

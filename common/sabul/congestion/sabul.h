@@ -56,6 +56,7 @@ class Sabul final : public Law {
     };
 
     void restart(Time now);
+    bool is_step(Duration arrived);
     void take_passages(Stripe& stripe, const AckSample& sample);
     Span lately(Time now, Duration width) const;
     void start_up(Time now, const AckSample& sample);

@@ -28,6 +28,7 @@ class FluidPath {
     double others_window = 0;  // bytes that others keep in flight
     double loss = 0;
     double drift = 0;
+    Duration ahead{0};  // the receiver's clock
     bool limited = false;
     std::uint16_t stripes = 1;
     Time held_from{}, held_to{};              // the last stripe's feedback waits meanwhile
@@ -71,7 +72,8 @@ class FluidPath {
             if (into < stands_for) arrived += stands_for - into;
         }
         flights_.push_back(
-            {now_, arrived.time_since_epoch() + from_seconds(seconds(arrived - kStart) * drift),
+            {now_,
+             arrived.time_since_epoch() + from_seconds(seconds(arrived - kStart) * drift) + ahead,
              arrived + rtt / 2, bytes, dropped + (bytes - dropped) * loss});
         while (!flights_.empty() && flights_.front().told <= now_) {
             for (std::uint16_t i = 0; i + 1 < stripes; ++i) tell(law, flights_.front(), i);
@@ -310,6 +312,27 @@ TEST_CASE("sabul: after a silence it goes on from no more than it had, wherever 
     path.run(law, 20ms);
     CHECK(law.starting());
     CHECK(law.rate().bytes_per_second() < 3 * before);  // the start grows by 2.4
+}
+
+TEST_CASE("sabul: whatever the receiver's clock did, it follows the path") {
+    const Duration stepped = GENERATE(-30s, 1h);
+    const bool once = GENERATE(false, true);
+    CAPTURE(stepped, once);
+    Sabul law({.initial = BitRate{100e6}});
+    FluidPath path;
+    path.capacity = 12.5e6;
+    path.queue_limit = 0.6e6;
+    path.run(law, 20s);
+    path.ahead = stepped;
+    path.run(law, 10ms);
+    if (once) path.ahead = 0s;
+    path.run(law, 20s);
+    path.capacity = 1.25e6;
+    path.run(law, 10s);
+    path.forget();
+    path.run(law, 10s);
+    CHECK(law.rate().bytes_per_second() < 1.2 * path.capacity);
+    CHECK(path.mean_rate() > 0.8 * path.capacity);
 }
 
 TEST_CASE("sabul: a rate that is not used does not grow") {

@@ -29,6 +29,8 @@ class Passages {
     };
 
     void add(const Passed& passed) {
+        // The receiver's clock was set back, or one of its times lay ahead of it.
+        if (!passed_.empty() && passed.arrived + kKept < passed_.back().arrived) passed_.clear();
         if (passed_.empty() || passed.arrived > passed_.back().arrived) passed_.push_back(passed);
         while (passed_.front().arrived + kKept < passed.arrived) passed_.pop_front();
     }
