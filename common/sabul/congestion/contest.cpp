@@ -158,7 +158,11 @@ void Contest::on_ack(const AckSample& sample) {
         window_ += packets;
         return;
     }
-    const WindowPath path{sample.now, sample.rtt + settings_.syn, sample.min_rtt + settings_.syn};
+    const WindowPath path{.now = sample.now,
+                          .used = sample.now,
+                          .rtt = sample.rtt + settings_.syn,
+                          .min_rtt = sample.min_rtt + settings_.syn,
+                          .syn = settings_.syn};
     window_ = std::max(window_, rule_.grown(path, window_, packets));
 }
 
@@ -168,7 +172,7 @@ void Contest::on_loss(const LossSample& sample) {
     if (sounding_ && sounding_->met(sample.first_sent, sample.last_sent)) return;
     event_at_ = sample.now;
     slow_start_ = false;
-    window_ = std::max(rule_.reduced({sample.now, sample.rtt, sample.rtt}, window_), kLeastWindow);
+    window_ = std::max(rule_.reduced({}, window_), kLeastWindow);
 }
 
 void Contest::on_syn(const SynSample& sample) {

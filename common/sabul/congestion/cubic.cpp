@@ -17,12 +17,12 @@ double Cubic::rise_time(double window, double top) {
 
 double Cubic::grown(const WindowPath& path, double window, double packets) {
     if (!start_) {
-        start_ = path.now;
+        start_ = path.used;
         top_ = std::max(top_, window);
         rise_ = rise_time(window, top_);
         estimate_ = window;
     }
-    const double t = seconds(path.now - *start_);
+    const double t = seconds(path.used - *start_);
     estimate_ += (estimate_ < prior_ ? kFriendly : 1) * packets / window;
     if (curve(t, rise_, top_) < estimate_) return estimate_;
     const double target =

@@ -30,7 +30,8 @@ Htcp::Htcp(Parameters& parameters)
 void Htcp::acknowledged(const WindowPath& path, double packets) {
     if (!started_) {
         started_ = true;
-        last_loss_ = round_start_ = path.now;
+        last_loss_ = path.used;
+        round_start_ = path.now;
     }
     longest_rtt_ = std::max(longest_rtt_, path.rtt);
     round_packets_ += packets;
@@ -44,7 +45,7 @@ void Htcp::acknowledged(const WindowPath& path, double packets) {
 }
 
 double Htcp::grown(const WindowPath& path, double window, double packets) {
-    double a = htcp_increase(seconds(path.now - last_loss_)) * 2 * (1 - left_);
+    double a = htcp_increase(seconds(path.used - last_loss_)) * 2 * (1 - left_);
     if (rtt_scaling_) {
         a *= std::clamp(seconds(path.min_rtt) / seconds(kReferenceRtt), 0.1, 2.0);
     }
@@ -55,14 +56,14 @@ double Htcp::reduced(const WindowPath& path, double window) {
     const bool steady =
         most_before_ > 0 && std::abs(most_ - most_before_) <= kSteady * most_before_;
     left_ = kLeastLeft;
-    if (steady && path.min_rtt >= kLeastRtt && longest_rtt_ > Duration{0}) {
+    if (steady && path.min_rtt - path.syn >= kLeastRtt && longest_rtt_ > Duration{0}) {
         left_ = std::clamp(seconds(path.min_rtt) / seconds(longest_rtt_), kLeastLeft, kMostLeft);
     }
     most_before_ = std::exchange(most_, 0.0);
     longest_rtt_ =
         path.min_rtt + Duration(static_cast<Duration::rep>(
                            kFade * static_cast<double>((longest_rtt_ - path.min_rtt).count())));
-    last_loss_ = path.now;
+    last_loss_ = path.used;
     return left_ * window;
 }
 

@@ -4,9 +4,9 @@
 // Rule: each acknowledged packet adds α / w, Δ being the seconds since the last loss event:
 //   α(Δ) = 1 up to 1 s, then 1 + 10 (Δ - 1) + ((Δ - 1) / 2)²,  times 2 (1 - β), at least 1.
 // A loss event leaves β: 0.5 at the first, where the throughput before it is more than 20 % off
-// that before the last one, or where the least RTT is under 10 ms; else RTTmin / RTTmax within 0.5
-// and 0.8. Then RTTmax fades: 5 % of its distance to RTTmin. Option (draft §4.4): α times RTTmin /
-// 100 ms within 0.1 and 2.
+// that before the last one, or where the least RTT (without the SYN) is under 10 ms; else RTTmin /
+// RTTmax within 0.5 and 0.8. Then RTTmax fades: 5 % of its distance to RTTmin. Option (draft §4.4):
+// α times RTTmin / 100 ms within 0.1 and 2.
 #pragma once
 
 #include "common/sabul/congestion/parameters.h"

@@ -18,13 +18,13 @@ HtcpBe::HtcpBe(Parameters& parameters)
 void HtcpBe::acknowledged(const WindowPath& path, double packets) {
     if (!started_) {
         started_ = true;
-        last_loss_ = path.now;
+        last_loss_ = path.used;
     }
     filter_.acknowledged(path, packets);
 }
 
 double HtcpBe::grown(const WindowPath& path, double window, double packets) {
-    double a = htcp_increase(seconds(path.now - last_loss_));
+    double a = htcp_increase(seconds(path.used - last_loss_));
     if (scaling_) a = std::max(1.0, a * 2 * (1 - left_));
     return window + a * packets / window;
 }
@@ -32,7 +32,7 @@ double HtcpBe::grown(const WindowPath& path, double window, double packets) {
 double HtcpBe::reduced(const WindowPath& path, double window) {
     const double after = std::min(window, filter_.window(path));
     left_ = after / window;
-    last_loss_ = path.now;
+    last_loss_ = path.used;
     return after;
 }
 

@@ -35,6 +35,7 @@ void WindowLaw::measure(const AckSample& sample) {
     const auto packets = static_cast<double>(sample.packets);
     const bool first = path_.rtt.count() == 0;
     if (first) last_ack_ = round_start_ = sample.now;
+    path_.syn = settings_.syn;
     path_.rtt = sample.rtt + settings_.syn;
     const Duration least = sample.min_rtt + settings_.syn;
     path_.min_rtt = first || timeouts_ > 0 ? least : std::min(path_.min_rtt, least);
@@ -49,7 +50,8 @@ void WindowLaw::measure(const AckSample& sample) {
     }
     if (!used()) unused_ += sample.now - last_ack_;
     last_ack_ = last_news_ = sample.now;
-    path_.now = sample.now - unused_;
+    path_.now = sample.now;
+    path_.used = sample.now - unused_;
     in_flight_ = std::max(0.0, in_flight_ - packets + static_cast<double>(sample.late));
     timeouts_ = 0;
 }

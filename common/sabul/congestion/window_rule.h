@@ -9,9 +9,11 @@ namespace lambda::sabul {
 // What the frame tells a rule of the path. Feedback comes once a SYN, so a window turns over once
 // in a round trip and a SYN: both times have the SYN in them.
 struct WindowPath {
-    Time now{};  // stands still while the window is not used (RFC 9438 §5.8)
+    Time now{};
+    Time used{};  // stands still while the window is not used (RFC 9438 §5.8): for its growth
     Duration rtt{0};
     Duration min_rtt{0};  // the least since the start or the last timeout
+    Duration syn{0};      // that is in both
 };
 
 class WindowRule {

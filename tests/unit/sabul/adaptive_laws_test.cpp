@@ -16,7 +16,8 @@ namespace {
 constexpr Time kStart = Time(std::chrono::hours(1));
 
 WindowPath path_at(Duration since_start, Duration rtt = 100ms, Duration min_rtt = 100ms) {
-    return {.now = kStart + since_start, .rtt = rtt, .min_rtt = min_rtt};
+    return {
+        .now = kStart + since_start, .used = kStart + since_start, .rtt = rtt, .min_rtt = min_rtt};
 }
 
 // A round trip of `packets`, acknowledged in ten parts.
@@ -124,6 +125,27 @@ TEST_CASE("htcp: what a loss leaves follows the round trips, unless the throughp
     CHECK(lose_after(110ms, 2200) <= 0.8);
     // 2 (1 - β) a round trip in place of 1: never less than 1.
     CHECK(htcp.grown(path_at(at), 1000, 1000) == Approx(1001));
+}
+
+TEST_CASE("htcp: half is left where a round trip takes less than 10 ms, whatever the SYN") {
+    Parameters none("htcp");
+    Htcp htcp(none);
+    Duration at{0};
+    const auto lose = [&](Duration least) {
+        const auto path = [&](Duration rtt) {
+            WindowPath made = path_at(at, rtt + 10ms, least + 10ms);
+            made.syn = 10ms;
+            return made;
+        };
+        for (int i = 0; i < 60; ++i) {
+            at += least + 15ms;
+            htcp.acknowledged(path(least + 5ms), 1e4 * seconds(least + 15ms));
+        }
+        htcp.reduced(path(least), 1000);
+        return htcp.left();
+    };
+    for (int i = 0; i < 3; ++i) CHECK(lose(9ms) == 0.5);
+    CHECK(lose(10ms) > 0.7);
 }
 
 TEST_CASE("htcp: the longest round trip fades") {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "common/sabul/congestion/reno.h"
+#include "common/sabul/congestion/westwood.h"
 #include "tests/support/catch.h"
 #include "tests/unit/sabul/deterministic_loss.h"
 
@@ -18,7 +19,10 @@ constexpr Duration kRtt = 100ms;
 
 // A path of 100 ms with 10 ms SYN that acknowledges a whole window once a round.
 struct Rounds {
-    WindowLaw law{{.initial = BitRate{50e6}}, std::make_unique<Reno>()};
+    explicit Rounds(std::unique_ptr<WindowRule> rule = std::make_unique<Reno>())
+        : law({.initial = BitRate{50e6}}, std::move(rule)) {}
+
+    WindowLaw law;
     Time now = kStart;
     PacketNumber number = 0;
 
@@ -150,6 +154,18 @@ TEST_CASE("window: what is not used does not grow") {
     const double window = path.law.packets();
     for (int i = 0; i < 50; ++i) path.round(5);
     CHECK(path.law.packets() == window);
+}
+
+TEST_CASE("window: what came while it was not used is no bandwidth of the time in which it was") {
+    Parameters none("westwood");
+    Rounds path(std::make_unique<Westwood>(none));
+    for (int i = 0; i < 200; ++i) path.round(100);
+    path.lose(path.number);
+    REQUIRE(path.law.packets() == Approx(100).epsilon(0.05));
+    for (int i = 0; i < 200; ++i) path.round(20);
+    for (int i = 0; i < 30; ++i) path.round(100);
+    path.lose(path.number);
+    CHECK(path.law.packets() < 105);
 }
 
 TEST_CASE("window: no event, however many losses, leaves less than 2 packets") {
