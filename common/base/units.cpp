@@ -25,13 +25,15 @@ constexpr std::array<Unit, 11> kSizes{{{"", 1},
                                        {"GiB", 1073741824.0},
                                        {"TiB", 1099511627776.0},
                                        {"PiB", 1125899906842624.0}}};
-constexpr std::array<Unit, 7> kRates{{{"", 1},
+constexpr std::array<Unit, 9> kRates{{{"", 1},
                                       {"bit/s", 1},
                                       {"kbit/s", 1e3},
                                       {"Mbit/s", 1e6},
                                       {"Gbit/s", 1e9},
+                                      {"Tbit/s", 1e12},
                                       {"MB/s", 8e6},
-                                      {"GB/s", 8e9}}};
+                                      {"GB/s", 8e9},
+                                      {"TB/s", 8e12}}};
 constexpr std::array<Unit, 6> kDurations{
     {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
 

@@ -48,7 +48,11 @@ Terms read_terms(FactReader& reader) {
     terms.direction = static_cast<Direction>(reader.choice("direction", kDirections));
     terms.stripes = static_cast<std::uint16_t>(reader.number("stripes", 1, kMaxStripes));
     terms.payload = static_cast<std::uint32_t>(reader.number("payload", kMinPayload, kMaxPayload));
-    terms.syn = std::chrono::microseconds(reader.number("syn", 1000, 1'000'000));
+    const auto microseconds = [](Duration span) {
+        return static_cast<std::uint64_t>(span / std::chrono::microseconds(1));
+    };
+    terms.syn = std::chrono::microseconds(
+        reader.number("syn", microseconds(kLeastSyn), microseconds(kLongestSyn)));
     terms.initial_rate = BitRate{static_cast<double>(reader.number("initial", 1, kMaxRate))};
     terms.highest_rate = BitRate{static_cast<double>(reader.number("highest", 0, kMaxRate))};
     terms.known_rate = BitRate{static_cast<double>(reader.number_or("known", 0, kMaxRate, 0))};

@@ -46,6 +46,8 @@ struct Terms {
 };
 
 constexpr std::uint16_t kMaxStripes = 64;
+constexpr Duration kLeastSyn = std::chrono::milliseconds(1);
+constexpr Duration kLongestSyn = std::chrono::seconds(1);
 // 10 Tbit/s: far above any machine, far below where a double loses whole bits.
 constexpr std::uint64_t kMaxRate = 10'000'000'000'000;
 constexpr std::uint32_t kMinPayload = 512;

@@ -3,9 +3,12 @@
 #include <filesystem>
 
 #include "tests/support/catch.h"
+#include "tools/sim/flags.h"
 #include "tools/sim/named.h"
+#include "tools/sim/path.h"
 #include "tools/sim/scenario.h"
 #include "tools/sim/statistics.h"
+#include "tools/sim/world.h"
 
 using namespace lambda;
 using namespace lambda::simulation;
@@ -87,8 +90,23 @@ TEST_CASE("A named scenario says where it is wrong") {
         {kHead + kFlow + "expect: [jain >= 1 where speed >= 1]\n", "\"speed\" is no metric"},
         {kHead + kFlow + kExpect + "seeds: 0\n", "x.yaml:5: seeds: is no number from 1 to 100"},
         {kHead + kFlow + kExpect + "seeds: 2.5\n", "x.yaml:5: seeds: is no number from 1 to 100"},
-        {kHead + kFlow + kExpect + "from: 60s\n", "x.yaml:5: --from: is after the end"},
+        {kHead + kFlow + kExpect + "from: 60s\n", "x.yaml:5: --from: leaves nothing to measure"},
         {kHead + "flow: [\"law=reno,rtt=1ms..x\"]\n" + kExpect, "--flow: 'x' is not a duration"},
+        {kHead + "flow: [\"law=reno,syn=0ms\"]\n" + kExpect, "a syn from 1ms to 1s is allowed"},
+        {kHead + "flow: [\"law=reno,access=0\"]\n" + kExpect, "access has a rate above 0"},
+        {kHead + kFlow + kExpect + "pauses: 10us\n", "--pauses: is no EVERY,LONGEST"},
+        {kHead + kFlow + kExpect + "pauses: \"1ns,1ns\"\n", "--pauses: EVERY is less than 1ms"},
+        {kHead + kFlow + "runs: [a, b]\nexpect: [jain >= 0 where a:jain / jain >= 0]\n",
+         "has a condition that is not of each run"},
+        {kHead + kFlow + "runs: [a, b]\nexpect: [rank jain a* b >= 0]\n",
+         "ranks several runs as one"},
+        {kHead + kFlow + kExpect + "capacity: 0\n", "x.yaml:5: --capacity: is nothing"},
+        {kHead + kFlow + kExpect + "at: [\"1s,capacity=0\"]\n", "a capacity is above 0"},
+        {kHead + kFlow + kExpect + "at: [\"60s,loss=0\"]\n", "--at: is after the end"},
+        {kHead + kFlow + kExpect + "burst: 2\nloss: 0.7\n",
+         "--loss: is more than bursts of this length can have"},
+        {kHead + kFlow + kExpect + "burst: 2\nat: [\"1s,loss=0.7\"]\n",
+         "--loss: is more than bursts of this length can have"},
     }));
     CAPTURE(bad.text);
     CHECK_THAT(complaint(bad.text), Catch::Contains(bad.said));
@@ -106,6 +124,39 @@ TEST_CASE("A run has what is common, and its own flags") {
     CHECK(scenario->runs[1].scenario.loss == 1e-3);
     REQUIRE(scenario->runs[1].scenario.flows.size() == 3);
     CHECK(scenario->runs[1].scenario.flows[2].law == "stcp");
+}
+
+TEST_CASE("A run is told by the path as it was while it was measured") {
+    Flags flags;
+    flags.capacity = "10Mbit/s";
+    flags.duration = "6s";
+    flags.flows = {"law=fixed,rtt=10ms,initial=9Mbit/s"};
+    // In any order: 10, 20 from 4 s on, 10 again from 5 s.
+    flags.changes = {"5s,capacity=10Mbit/s", "4s,capacity=20Mbit/s"};
+    const auto scenario = scenario_of(flags);
+    REQUIRE(scenario.ok());
+    const FlowsResult result = run_flows(*scenario);
+    CHECK(result.utilisation ==
+          Approx(result.sum_mbit / (payload_mbit(BitRate{10e6}) * 4 / 3)).epsilon(1e-6));
+    CHECK(result.settled_ms == -1);  // a fixed rate follows no change
+}
+
+TEST_CASE("Losses of the path come each by itself, however many") {
+    World world(7);
+    Path path;
+    path.loss = 0.8;
+    int lost = 0, again = 0;
+    bool before = false;
+    for (int i = 0; i < 10'000; ++i) {
+        const bool loses = path.loses(world);
+        lost += loses;
+        again += loses && before;
+        before = loses;
+    }
+    CHECK(lost > 7'800);
+    CHECK(lost < 8'200);
+    CHECK(again > 6'100);
+    CHECK(again < 6'700);
 }
 
 TEST_CASE("An expectation holds within its bounds and fails outside") {

@@ -2,6 +2,8 @@
 
 import json
 import os
+import pty
+import select
 import shlex
 import signal
 import subprocess
@@ -245,6 +247,41 @@ class Lab(LabCase):
         self.assertEqual(process.wait(), 128 + signal.SIGTERM)
         self.assertIn("forward: ", process.stderr)
         wait_for(lambda: not self.processes(token), "the end of all processes", seconds=5)
+
+    def test_a_signal_of_the_terminal_comes_once(self):
+        counts = ("import signal, time; n = 0\n"
+                  "def count(*_):\n    global n; n += 1; print('got', n, flush=True)\n"
+                  "signal.signal(signal.SIGINT, count); print('began', flush=True); input(); print('all', n, flush=True)")
+        said = b""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(self.program, [self.program, "run", "--", sys.executable, "-c", counts], self.environment)
+        try:
+            def hear(word):
+                nonlocal said
+                while word not in said:
+                    self.assertTrue(select.select([terminal], [], [], patience(10))[0], f"no {word} in {said}")
+                    said += os.read(terminal, 4096)
+            hear(b"began")
+            for i in range(10):
+                os.write(terminal, b"\x03")
+                hear(b"got %d\r" % (i + 1))
+            os.write(terminal, b"\n")
+            hear(b"all")
+            hear(b"forward")
+        finally:
+            os.kill(pid, signal.SIGTERM)
+            os.close(terminal)
+            os.waitpid(pid, 0)
+        self.assertIn(b"all 10\r", said)
+
+    def test_told_to_stop_while_it_waits(self):
+        began = os.path.join(self.logs, "server-1.out")
+        process = self.start_lab("--on", "server", "echo began; exec sleep 100", "--ready", "server", "never", main="true")
+        wait_for(lambda: os.path.exists(began) and os.path.getsize(began) > 0, "the server", alive=process.running)
+        process.signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 128 + signal.SIGINT)
+        self.assertIn("told to stop before server was ready", process.stderr)
 
     def test_the_series(self):
         file = os.path.join(self.scratch, "series.csv")

@@ -59,7 +59,7 @@ bool describe(Burst& burst) {
     const std::size_t transport = burst.vnet.checksum_start;
     const std::size_t least = packet.empty() || is_ipv4(packet) ? kIpv4Header : kIpv6Header;
     if ((burst.vnet.flags & kNeedsChecksum) == 0 || burst.vnet.segment_bytes == 0 ||
-        transport < least || packet.size() < transport + kTcpHeader) {
+        transport < least || packet.size() < transport + (udp ? kUdpHeader : kTcpHeader)) {
         return false;
     }
     const std::size_t transport_bytes =

@@ -55,7 +55,7 @@ class KeeperProcess {
             running_.push_back(start_background(command));
         }
         for (const Ready& ready : household_.ready) {
-            if (!await(ready)) return end(kExitUnable);
+            if (!await(ready)) return end(stopped_by_ > 0 ? 128 + stopped_by_ : kExitUnable);
         }
         main_ = start_main();
         tell(kMainBegan);
@@ -169,7 +169,10 @@ class KeeperProcess {
         const Time deadline = io::Clock().now() + household_.patience;
         while (!is_ready(ready)) {
             step(kLook);
-            if (stopped_) return false;
+            if (stopped_by_ > 0) {
+                say("told to stop before " + host + " was ready");
+                return false;
+            }
             if (io::Clock().now() > deadline || !background_runs()) {
                 say(host + " was not ready: " + ready.text);
                 return false;
@@ -183,10 +186,12 @@ class KeeperProcess {
         const sigset_t set = signals_of_the_keeper();
         const timespec patience{.tv_sec = longest / std::chrono::seconds(1),
                                 .tv_nsec = (longest % std::chrono::seconds(1)).count()};
-        const int number = ::sigtimedwait(&set, nullptr, &patience);
+        siginfo_t info{};
+        const int number = ::sigtimedwait(&set, &info, &patience);
         if (number > 0 && number != SIGCHLD) {
-            stopped_ = true;
-            if (main_ > 0) ::kill(main_, number);
+            stopped_by_ = number;
+            // From a terminal the main command has it already.
+            if (main_ > 0 && info.si_code != SI_KERNEL) ::kill(main_, number);
         }
         reap();
     }
@@ -237,7 +242,8 @@ class KeeperProcess {
     std::vector<pid_t> running_;
     pid_t main_ = 0;
     int main_code_ = 0;
-    bool stopped_ = false, ending_ = false;
+    int stopped_by_ = 0;  // the signal
+    bool ending_ = false;
 };
 
 // Empty, before anybody looks for `ready` in what an earlier run left there.

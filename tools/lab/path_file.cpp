@@ -270,7 +270,11 @@ Result<PathSpec> parse_path(std::string_view text, const std::string& file) {
         return config::setting_error(file, 1, "", "the file is too large; allowed: 64KiB");
     }
     try {
-        return PathReader(file).read(YAML::Load(std::string(text)));
+        const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+        if (documents.size() > 1)
+            return config::setting_error(file, documents[1].Mark().line + 1, "",
+                                         "a path is one document");
+        return PathReader(file).read(documents.empty() ? YAML::Node() : documents.front());
     } catch (const Refusal& refusal) {
         return refusal.error;
     } catch (const YAML::Exception& problem) {

@@ -1,6 +1,7 @@
 #include "tools/model/command.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -32,6 +33,7 @@ Question question_of(const Flags& flags) {
     if (question.link.service_mbit <= 0 || question.link.packet_bits <= 0) {
         throw CLI::ValidationError("--service and --packet must be above 0");
     }
+    if (!std::isfinite(flags.queue_packets)) throw CLI::ValidationError("--queue", "no number");
     if (!flags.initial.empty()) question.initial_mbit.clear();
     for (const std::string& text : flags.initial) {
         question.initial_mbit.push_back(need(parse_rate(text), "--initial").bits_per_second / 1e6);

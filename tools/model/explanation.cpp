@@ -56,6 +56,9 @@ std::string explain_course(const LawAnswer& one, const Link& link) {
         case Course::rises:
             return told("  It rises to the interface's rate, %.1f Mbit/s, and never falls.\n",
                         one.landmarks.interface_mbit);
+        case Course::stays:
+            return told("  It stays at %.1f Mbit/s: with these parameters it has no increase.\n",
+                        p.mean_mbit);
         case Course::oscillates:
             break;
     }

@@ -56,6 +56,8 @@ const char* to_string(Course course) {
             return "locks";
         case Course::rises:
             return "rises";
+        case Course::stays:
+            return "stays";
     }
     return "";
 }
@@ -87,7 +89,9 @@ Prediction predict(const Link& link, const sabul::MimdParameters& law, double ra
     told.mean_mbit /= count;
     told.loss /= count;
     told.goodput = carried / count / link.service_mbit;
-    if (phases.decreases > 1) {
+    if (law.k2 * law.alpha <= 0 && phases.decreases == 0 && phases.mode != Mode::decrease) {
+        told.course = Course::stays;
+    } else if (phases.decreases > 1) {
         told.period_rounds = static_cast<double>(phases.last_decrease - phases.first_decrease) /
                              static_cast<double>(phases.decreases - 1);
     } else if (phases.decreases == 0 && phases.mode != Mode::decrease) {

@@ -13,6 +13,7 @@ enum class Course {
     oscillates,  // between increase and decrease, for ever
     locks,       // at ρ = α: stands still, until any disturbance
     rises,       // never leaves the increase: its interface is too slow to lose α
+    stays,       // where it began: it has no increase
 };
 const char* to_string(Course course);
 

@@ -221,13 +221,16 @@ Result<Expectation> parse_expectation(const std::string& text,
     for (const std::string& word : values) {
         auto value = parse_value(word, runs);
         if (!value) return value.error();
+        if (made.is_rank && asks_several(value->run))
+            return wrong(word, "ranks several runs as one");
         made.values.push_back(std::move(*value));
     }
     if (where == std::string::npos) return made;
     auto condition = parse_expectation(text.substr(where + kWhere.size()), runs);
     if (!condition) return condition.error();
     if (made.is_rank || made.is_mean || condition->is_rank || condition->is_mean ||
-        !asked_of(*condition).empty())
+        std::any_of(condition->values.begin(), condition->values.end(),
+                    [](const Value& value) { return !value.run.empty(); }))
         return wrong(text, "has a condition that is not of each run");
     made.condition.push_back(std::move(*condition));
     return made;

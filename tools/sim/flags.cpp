@@ -1,5 +1,6 @@
 #include "tools/sim/flags.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -35,6 +36,8 @@ class Reader {
   private:
     std::optional<Error> error_;
 };
+
+constexpr Duration kLeastBetweenPauses = std::chrono::milliseconds(1);
 
 // "12.5MB", or "1BDP" at the mean round trip of the flows.
 Result<double> queue_bytes(const std::string& text, const FlowsScenario& scenario) {
@@ -108,15 +111,21 @@ Result<FlowsScenario> scenario_of(const Flags& flags) {
     reader.take(parse_duration(flags.feedback_jitter), "--feedback-jitter",
                 scenario.feedback_jitter);
     if (!flags.pauses.empty()) {
-        const std::size_t comma = std::min(flags.pauses.find(','), flags.pauses.size() - 1);
-        reader.take(parse_duration(flags.pauses.substr(0, comma)), "--pauses",
-                    scenario.pause_every);
-        reader.take(parse_duration(flags.pauses.substr(comma + 1)), "--pauses", scenario.pause);
-        if (scenario.pause_every.count() == 0) reader.refuse("--pauses", "EVERY is nothing");
+        const std::size_t comma = flags.pauses.find(',');
+        if (comma == std::string::npos) {
+            reader.refuse("--pauses", "is no EVERY,LONGEST");
+        } else {
+            reader.take(parse_duration(flags.pauses.substr(0, comma)), "--pauses",
+                        scenario.pause_every);
+            reader.take(parse_duration(flags.pauses.substr(comma + 1)), "--pauses", scenario.pause);
+            if (scenario.pause_every < kLeastBetweenPauses)
+                reader.refuse("--pauses", "EVERY is less than 1ms");
+        }
     }
     if (!flags.from.empty()) {
         reader.take(parse_duration(flags.from), "--from", scenario.from.emplace());
-        if (*scenario.from >= scenario.duration) reader.refuse("--from", "is after the end");
+        if (*scenario.from / kBin >= scenario.duration / kBin)
+            reader.refuse("--from", "leaves nothing to measure");
     }
     reader.range(flags.loss, 0, 0.99, "--loss");
     reader.range(flags.feedback_loss, 0, 0.99, "--feedback-loss");
@@ -134,6 +143,16 @@ Result<FlowsScenario> scenario_of(const Flags& flags) {
     }
     for (const std::string& text : flags.changes)
         reader.take(parse_change(text), "--at", scenario.changes.emplace_back());
+    std::stable_sort(scenario.changes.begin(), scenario.changes.end(),
+                     [](const PathChange& a, const PathChange& b) { return a.at < b.at; });
+    if (!scenario.changes.empty() && scenario.changes.back().at >= scenario.duration)
+        reader.refuse("--at", "is after the end");
+    if (scenario.capacity.bits_per_second <= 0) reader.refuse("--capacity", "is nothing");
+    double most_loss = scenario.loss;
+    for (const PathChange& change : scenario.changes)
+        most_loss = std::max(most_loss, change.loss.value_or(0));
+    if (scenario.burst > 1 && most_loss > scenario.burst / (scenario.burst + 1))
+        reader.refuse("--loss", "is more than bursts of this length can have");
     if (flags.flows.empty()) reader.refuse("--flow", "there is none");
     if (reader.error()) return *reader.error();
     reader.take(queue_bytes(flags.queue, scenario), "--queue", scenario.queue_bytes);

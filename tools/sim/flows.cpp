@@ -210,6 +210,23 @@ std::size_t first_bin(const FlowsScenario& scenario) {
     return static_cast<std::size_t>(from / kBin);
 }
 
+// Over what is measured.
+BitRate mean_capacity(const FlowsScenario& scenario) {
+    const Duration from = first_bin(scenario) * kBin;
+    double bits = 0;
+    BitRate capacity = scenario.capacity;
+    Duration since = from;
+    for (const PathChange& change : scenario.changes) {
+        if (!change.capacity) continue;
+        const Duration until = std::max(since, change.at);
+        bits += capacity.bits_per_second * seconds(until - since);
+        since = until;
+        capacity = *change.capacity;
+    }
+    bits += capacity.bits_per_second * seconds(scenario.duration - since);
+    return BitRate{bits / seconds(scenario.duration - from)};
+}
+
 // See FlowsResult::settled_ms; `sum` is of all flows.
 double settled_ms(const FlowsScenario& scenario, std::span<const float> sum) {
     double level = payload_mbit(scenario.capacity), slowest = 0;
@@ -249,7 +266,7 @@ void summarise(FlowsResult& result, const FlowsScenario& scenario) {
     result.settled_ms = settled_ms(scenario, sum);
     result.jain = jain(means);
     result.spread = variation(endless);
-    result.utilisation = result.sum_mbit / payload_mbit(scenario.capacity);
+    result.utilisation = result.sum_mbit / payload_mbit(mean_capacity(scenario));
     double correlations = 0;
     std::size_t pairs = 0;
     for (std::size_t a = 0; a < result.flows.size(); ++a) {
@@ -326,7 +343,7 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
     const Link::Counters counters = bottleneck.counters(world.now());
     result.queue_mean_bytes = counters.queue_mean;
     result.queue_p10_bytes = counters.queue_p10;
-    const double bytes_a_second = scenario.capacity.bytes_per_second();
+    const double bytes_a_second = mean_capacity(scenario).bytes_per_second();
     result.queue_mean_ms = counters.queue_mean / bytes_a_second * 1e3;
     result.queue_p10_bdp = counters.queue_p10 / (bytes_a_second * mean_rtt(scenario));
     result.dropped_packets = counters.dropped;

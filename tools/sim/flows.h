@@ -68,15 +68,16 @@ struct FlowResult {
     std::vector<float> rtt_ms;  // smoothed, at the end of each bin
 };
 
+// Of what is measured, as of the flows; the capacity too.
 struct FlowsResult {
     std::vector<FlowResult> flows;
     double sum_mbit = 0;
     double sum_cov = 0;
-    double utilisation = 0;  // of the capacity for file bytes in packets of 1,500 bytes
+    double utilisation = 0;  // of the mean capacity for file bytes in packets of 1,500 bytes
     double jain = 1;
     double spread = 0;  // coefficient of variation of mean_mbit over the flows without a size
     double queue_mean_bytes = 0;
-    double queue_mean_ms = 0;    // at the capacity of the beginning
+    double queue_mean_ms = 0;    // at the mean capacity
     double queue_p10_bytes = 0;  // the standing queue
     double queue_p10_bdp = 0;    // the same, in products of capacity and mean round trip
     double correlation = 0;      // mean over the pairs of flows, at lag 0

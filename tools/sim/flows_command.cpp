@@ -30,15 +30,15 @@ int run(const Command& command) {
         std::cerr << "lambda-sim: " << report.error().sentence() << "\n";
         return 1;
     }
+    std::ofstream csv;
+    if (!command.csv.empty()) csv.open(command.csv);
+    const auto csv_failed = [&] {
+        if (!csv) std::cerr << "lambda-sim: cannot write " << command.csv << "\n";
+        return !csv;
+    };
+    if (csv_failed()) return 1;
     const FlowsResult result = run_flows(*scenario);
-    if (!command.csv.empty()) {
-        std::ofstream out(command.csv);
-        write_csv(out, result, "");
-        if (!out.flush()) {
-            std::cerr << "lambda-sim: cannot write " << command.csv << "\n";
-            return 1;
-        }
-    }
+    if (csv.is_open()) write_csv(csv, result, "");
     if (report->wanted()) {
         const auto written = report->write({.title = "A run of lambda-sim",
                                             .text = {},
@@ -54,7 +54,8 @@ int run(const Command& command) {
     } else {
         print(result);
     }
-    return 0;
+    csv.flush();
+    return csv_failed() ? 1 : 0;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // lambda-sim: the production protocol in virtual time.
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
 
 #include "common/report/page.h"
 #include "tools/model/command.h"
@@ -23,5 +25,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& problem) {
         return app.exit(problem) == 0 ? 0 : 2;
     }
-    return exit_code;
+    const bool written = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (!written) std::cerr << "lambda-sim: cannot write to standard output\n";
+    return written || exit_code != 0 ? exit_code : 1;
 }

@@ -24,9 +24,11 @@ Address address(unsigned host, std::uint16_t port) {
     return made;
 }
 
-// Gilbert's model: a run of losses ends with 1 / burst, and begins as often as the mean asks for.
+// Each by itself, or Gilbert's model: a run of losses ends with 1 / burst, and begins as often as
+// the mean asks for.
 bool Path::loses(World& world) {
     if (loss <= 0) return false;
+    if (burst <= 1) return world.chance(loss);
     const double leave = 1 / burst;
     losing_ = losing_ ? !world.chance(leave) : world.chance(leave * loss / (1 - loss));
     return losing_;

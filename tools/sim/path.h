@@ -22,7 +22,8 @@ Address address(unsigned host, std::uint16_t port);
 struct Path {
     Duration delay = std::chrono::milliseconds(5);
     double loss = 0, duplicate = 0, reorder = 0, truncate = 0, flip = 0;
-    double burst = 1;  // mean length of a run of losses
+    double burst =
+        1;  // mean length of a run of losses; loss is at most burst / (burst + 1) above 1
     Duration reorder_by = std::chrono::milliseconds(2);
     Duration jitter{0};             // uniform, on top of the delay; order is kept
     std::size_t largest = 65507;    // longer datagrams vanish on the way

@@ -99,6 +99,10 @@ Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
         if (!taken) return taken.error();
     }
     if (stripes > session::kMaxStripes) return wrong(text, "at most 64 stripes are allowed");
+    if (flow.syn < session::kLeastSyn || flow.syn > session::kLongestSyn)
+        return wrong(text, "a syn from 1ms to 1s is allowed");
+    if (flow.access && flow.access->bits_per_second <= 0)
+        return wrong(text, "access has a rate above 0");
     flow.stripes = static_cast<std::uint16_t>(stripes);
     if (sabul::make_law(flow.law, {}) == nullptr) {
         std::string names = "laws are";
@@ -124,6 +128,8 @@ Result<PathChange> parse_change(std::string_view text) {
             taken = take(parse_duration(words[i]), change.at);
         } else if (key == "capacity") {
             taken = take(parse_rate(value), change.capacity.emplace());
+            if (taken && change.capacity->bits_per_second <= 0)
+                return wrong(words[i], "a capacity is above 0");
         } else if (key == "rtt") {
             taken = take(parse_duration(value), change.rtt.emplace());
         } else if (key == "loss") {

@@ -20,6 +20,7 @@ TEST_CASE("sizes") {
 TEST_CASE("rates") {
     CHECK(parse_rate("800Mbit/s")->bits_per_second == 800e6);
     CHECK(parse_rate("2.5Gbit/s")->bits_per_second == 2.5e9);
+    CHECK(parse_rate("1Tbit/s")->bits_per_second == 1e12);
     CHECK(parse_rate("1MB/s")->bits_per_second == 8e6);
     CHECK(parse_rate("1000")->bits_per_second == 1000);
     CHECK(BitRate{8e9}.time_for(1e9) == std::chrono::seconds(1));

@@ -138,6 +138,10 @@ TEST_CASE("a burst of UDP and one over IPv6") {
     CHECK(last.packet.size() == kIpv4 + kUdpHead + 100);
     CHECK(load_u16(last.packet.data() + kIpv4 + 4) == kUdpHead + 100);
 
+    Sample tiny(kUdp, 10, 4);
+    REQUIRE(describe(tiny.burst()));
+    CHECK(tiny.burst().packets == 3);
+
     Sample six(kTcpIpv6, 2500, 1200);
     REQUIRE(describe(six.burst()));
     const Written first = written(six.burst(), 0, 1);

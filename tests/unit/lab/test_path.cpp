@@ -203,6 +203,7 @@ TEST_CASE("what is no path is refused") {
              "bottleneck: {rate: 1Gbit/s}\nhosts: {}\n",
              "bottleneck: {rate: 1Gbit/s}\ntimetable: {}\n" + kHosts,
              "bottleneck: {rate: 1Gbit/s}\nfurther: 1\n" + kHosts,
+             "bottleneck: {rate: 1Gbit/s}\n" + kHosts + "---\nbottleneck: {rate: 1Mbit/s}\n",
              "[1]: 2\nbottleneck: {rate: 1Gbit/s}\n" + kHosts, std::string(70'000, ' '),
              std::string(1000, '['), std::string("a\0b: 1", 6)}) {
         CAPTURE(text.substr(0, 200));

@@ -232,6 +232,14 @@ TEST_CASE("lemma 6: a loss target that the interface cannot reach") {
     CHECK(up.loss < 0.06);
 }
 
+TEST_CASE("a law without an increase stays where it is") {
+    for (const std::string text : {"mimd:k2=0", "mimd:alpha=0"}) {
+        const Prediction still = predict({950}, law(text), 100);
+        CHECK(still.course == Course::stays);
+        CHECK(still.most_mbit == 100);
+    }
+}
+
 TEST_CASE("lemma 7: Pr1 loses more than α") {
     const MimdParameters pr1 = law("mimd:preset=pr1");
     const std::pair<double, double> cells[] = {{300, 2.12}, {500, 2.31}, {800, 1.78}, {950, 1.14}};
