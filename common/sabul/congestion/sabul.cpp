@@ -120,7 +120,7 @@ void Sabul::take_passages(Stripe& stripe, const AckSample& sample) {
         const bool largest = &passage == &sample.passages.back();
         const Duration waited =
             stripe.delay.add(sample.now, passage, largest ? sample.latest_rtt : Duration{0});
-        held = stripe.standstill.add(passage, waited, round());
+        held = stripe.standstill.add(sample.now, passage, waited, round());
         waiting = std::min(waiting, waited);
         queue = std::min(queue, waited - held);
     }

@@ -18,7 +18,7 @@ class Line {
     Duration next(Duration queue, Duration apart = 100us) {
         sent_ += apart;
         const Passage passage{sent_, sent_.time_since_epoch() + 25ms + queue};
-        return queue - standstill.add(passage, queue, kRound);
+        return queue - standstill.add(sent_ + 50ms + queue, passage, queue, kRound);
     }
     Time sent() const { return sent_; }
 
@@ -72,8 +72,17 @@ TEST_CASE("standstill: a lull is no standstill, and times that go back are none"
     line.next(0us);
     CHECK(line.next(8ms, 100ms) == 8ms);
     Standstill standstill;
-    standstill.add({kStart + 1s, 10s}, 5ms, kRound);
-    CHECK(standstill.add({kStart, 9s}, 90ms, kRound) == 0ms);
+    standstill.add(kStart + 2s, {kStart + 1s, 10s}, 5ms, kRound);
+    CHECK(standstill.add(kStart + 2s, {kStart, 9s}, 90ms, kRound) == 0ms);
+}
+
+TEST_CASE(
+    "standstill: what leaves once it was heard of has not met it, however long it is said to be") {
+    Standstill standstill;
+    standstill.add(kStart + 50ms, {kStart, 1s}, 0ms, kRound);
+    standstill.add(kStart + 60ms, {kStart + 10ms, 101s}, 100s, kRound);
+    CHECK(standstill.met(kStart + 20ms, kStart + 30ms));
+    CHECK_FALSE(standstill.met(kStart + 70ms, kStart + 80ms));
 }
 
 TEST_CASE("standstill: a bunch is not what the path delivers") {
@@ -88,7 +97,7 @@ TEST_CASE("standstill: a bunch is not what the path delivers") {
         if (i == 500) standing = due + 30ms;
         const Duration arrived = std::max(due, standing);
         standing = standing > due ? arrived + 20us : standing;
-        const Duration held = standstill.add({sent, arrived}, arrived - due, kRound);
+        const Duration held = standstill.add(sent + 80ms, {sent, arrived}, arrived - due, kRound);
         passages.add({sent, arrived, arrived - held, bytes += 1440});
         if (i < 400 || i == 500) continue;
         const auto span = passages.lately(25ms, 8ms);

@@ -19,8 +19,9 @@ namespace lambda::sabul {
 
 class Standstill {
   public:
-    // The part of this passage's queueing delay that a standstill explains. Passages in order.
-    Duration add(const Passage& passage, Duration queue, Duration round) {
+    // The part of this passage's queueing delay that a standstill explains. Passages in order,
+    // heard of now.
+    Duration add(Time now, const Passage& passage, Duration queue, Duration round) {
         const Duration apart = passage.sent - last_.sent;
         const Duration jump = queue - last_queue_;
         const double waited = seconds(passage.arrived - last_.arrived);
@@ -31,7 +32,7 @@ class Standstill {
             if (jumped && !jumped_) {
                 held_ += seconds(jump);
                 from_ = last_.sent;
-                to_ = passage.sent + jump;
+                to_ = std::min(passage.sent + jump, now);
                 half_life_ = seconds(jump + kHalfLife * round);
             }
             jumped_ = jumped;
