@@ -6,9 +6,10 @@
 namespace lambda::sabul {
 namespace {
 
-constexpr double kProbe = 0.25;       // of the rate, to see what becomes of the queue
-constexpr double kEmpty = 0.002;      // s
-constexpr double kLeastWindow = 10;   // RFC 6928
+constexpr double kProbe = 0.25;                     // of the rate, to see what becomes of the queue
+constexpr double kEmpty = 0.002;                    // s
+constexpr double kLeastWindow = 10;                 // RFC 6928
+constexpr double kStartUse = 4, kAvoidanceUse = 2;  // of what a round delivers; RFC 7661 §4.3
 constexpr double kScant = 1.0 / 3;    // of the best: a window that met a full queue, perhaps
 constexpr double kPoor = 0.25;        // of the best: a window does not get more
 constexpr double kSounded = 0.6;      // of what a path carries: to have been what we had
@@ -58,6 +59,10 @@ double Contest::rate(Time now, Duration round) const {
     return factor * window_ * packet_bytes_ / seconds(round);
 }
 
+bool Contest::used() const {
+    return window_ * packet_bytes_ <= (slow_start_ ? kStartUse : kAvoidanceUse) * delivered_;
+}
+
 std::optional<double> Contest::window() const {
     if (model_) return model_->window();
     return std::nullopt;
@@ -68,6 +73,7 @@ void Contest::step(Time now, const Delivery& delivery, double queue, Duration ro
     if (!probing(now) && !sounded && !(model_ && model_->probing_rtt()))
         share_ += (delivery.delivered - share_) * (1 - std::exp(-seconds(now - last_step_)));
     terms_.best = std::max(terms_.best, share_);
+    delivered_ = delivery.delivered * seconds(round);
     const double kept = std::exp(-seconds(now - last_step_) / (kLossMemory + 30 * seconds(round)));
     lost_ *= kept;
     passed_ *= kept;
@@ -153,6 +159,7 @@ void Contest::on_ack(const AckSample& sample) {
         return;
     if (sounding_ && sounding_->met(sample.passages.front().sent, sample.passages.back().sent))
         return;
+    if (!used()) return;
     const auto packets = static_cast<double>(sample.packets);
     if (slow_start_) {
         window_ += packets;

@@ -57,6 +57,8 @@ class Contest {
     void open_again(Time now);
     void begin_model(Time now, double rate, Duration round);
     void judge_model(Time now, Duration round);
+    // It grows no further than to what that takes.
+    bool used() const;
     bool probing(Time now) const { return now >= probe_from_ && now < probe_to_; }
 
     static constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -67,6 +69,7 @@ class Contest {
     double share_;                  // what gets through, smoothed over a second
     double lost_ = 0, passed_ = 0;  // packets, of the last seconds
     Time last_step_;
+    double delivered_ = 0;  // bytes that a round delivered lately
     Time poor_since_, scant_since_, opened_;
     Duration model_pause_;
     Time next_model_{};

@@ -52,7 +52,7 @@ void WindowLaw::measure(const AckSample& sample) {
     last_ack_ = last_news_ = sample.now;
     path_.now = sample.now;
     path_.used = sample.now - unused_;
-    in_flight_ = std::max(0.0, in_flight_ - packets + static_cast<double>(sample.late));
+    in_flight_ -= packets - static_cast<double>(sample.late);
     timeouts_ = 0;
 }
 
@@ -66,7 +66,7 @@ bool WindowLaw::recovering(const AckSample& sample) const {
 }
 
 void WindowLaw::on_loss(const LossSample& sample) {
-    in_flight_ = std::max(0.0, in_flight_ - static_cast<double>(sample.packets));
+    in_flight_ -= static_cast<double>(sample.packets);
     last_news_ = sample.now;
     if (any_loss_ && sample.lowest <= recovery_point_) return;
     if (sample.last_sent <= timed_out_at_) return;  // the timeout was the answer to these
@@ -80,7 +80,7 @@ void WindowLaw::on_loss(const LossSample& sample) {
 void WindowLaw::on_syn(const SynSample& sample) {
     packet_bytes_ = sample.packet_bytes;
     if (in_flight_ <= 0) last_news_ = sample.now;
-    in_flight_ += static_cast<double>(sample.sent_packets);
+    in_flight_ = std::max(0.0, in_flight_ + static_cast<double>(sample.sent_packets));
     if (in_flight_ <= 0 || sample.now - last_news_ <= timeout()) return;
     threshold_ = std::max(rule_->reduced(path_, window_), kLeastThreshold);
     window_ = 1;

@@ -56,7 +56,7 @@ class WindowLaw final : public Law {
     Time round_start_{};
     double round_packets_ = 0, last_round_packets_ = 0;
     // The timeout.
-    double in_flight_ = 0;  // packets, known to a SYN
+    double in_flight_ = 0;  // packets, once a SYN told of what was sent; below 0 before
     Time last_news_{};
     Time timed_out_at_ = Time::min();
     int timeouts_ = 0;  // in a row

@@ -111,6 +111,12 @@ TEST_CASE("contest: what the path carries is sounded while a queue stands, and o
     CHECK_FALSE(full.contest.terms().newcomer);
 }
 
+TEST_CASE("contest: a window that is not used does not grow") {
+    Path path({.rate = 0.1 * kBest, .best = kBest, .newcomer = true, .sounded = true});
+    path.run(9s, 0.4 * kBest, 0.010, 0);
+    CHECK(path.contest.rate(Time{1h}, kRound) < 5 * 0.4 * kBest);
+}
+
 TEST_CASE("contest: a queue that empties when we stand back ends it") {
     Path path(kTerms);
     path.queue_back = 0.001;

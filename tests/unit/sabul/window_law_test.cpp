@@ -147,6 +147,17 @@ TEST_CASE("window: the second timeout in a row takes twice as long") {
     CHECK_FALSE(path.law.slow_start());  // the threshold fell to 2 at the second
 }
 
+TEST_CASE("window: who pauses after all was acknowledged within one SYN has no timeout") {
+    Rounds path;
+    for (int i = 0; i < 20; ++i) {
+        path.ack(10, path.now - 1ms);  // sent and acknowledged before the SYN tells of either
+        path.send(10);
+    }
+    const double window = path.law.packets();
+    path.silence(5s);
+    CHECK(path.law.packets() == window);
+}
+
 TEST_CASE("window: what is not used does not grow") {
     Rounds path;
     for (int i = 0; i < 50; ++i) path.round(10);
