@@ -140,6 +140,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .target = {.path = request.target, .into_directory = request.into_directory},
          .only = std::move(request.bounds.only),
          .may_follow = request.bounds.may_follow,
+         .may_archive = request.bounds.may_archive,
          .most_bytes = request.bounds.most_bytes,
          .only_plan = std::move(request.bounds.plan),
          .local = request.local,

@@ -29,6 +29,7 @@ namespace lambda::server {
 struct TransferBounds {
     std::vector<transfer::WantRecord> only;   // get: nothing else is asked for, where there are any
     bool may_follow = true;                   // get: links may be followed
+    bool may_archive = true;                  // owners and extended attributes may be sent
     std::optional<std::uint64_t> most_bytes;  // of all files together
     std::optional<transfer::SyncRecord> plan;  // put: what may become of what stands there
 };

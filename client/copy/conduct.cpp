@@ -218,6 +218,7 @@ session::GrantRequest Conductor::grant_request(Role granter, Role dialler) {
             .contents = granter == Role::source && contents_,
             .several = puts && several_,
             .follow = granter == Role::source && arguments_.walk.links == ports::Links::follow,
+            .archive = arguments_.walk.archive,
             .sync = puts && !arguments_.plan.is_default() ? raw(arguments_.plan) : std::string(),
             .names = puts ? std::vector<std::string>() : plan_.names,
             .again = again(),

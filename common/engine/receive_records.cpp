@@ -57,6 +57,10 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
         cut(unasked());
         return true;
     }
+    if (!setup_.may_archive && transfer::is_archive(record)) {
+        cut(beyond_grant("owners and extended attributes were not granted"));
+        return true;
+    }
     if (!within_grant(record)) {
         cut(beyond_grant("more was announced than was granted"));
         return true;

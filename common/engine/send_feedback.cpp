@@ -141,6 +141,8 @@ void SendSide::handle_record(const transfer::Record& record) {
         if (walk->links == ports::Links::follow && !setup_.may_follow) {
             return cut(beyond_grant("following links was not granted"));
         }
+        if (walk->archive && !setup_.may_archive)
+            return cut(beyond_grant("owners and extended attributes were not granted"));
         set_walk(*walk);
     } else if (std::holds_alternative<transfer::WantEndRecord>(record)) {
         wants_done_ = true;

@@ -49,8 +49,9 @@ struct Setup {
     transfer::Target target;  // receiver
     // What the peer may have at most, where it was granted this transfer alone (docs/protocol.md
     // §11); asking for more cuts it.
-    std::vector<transfer::WantRecord> only{};   // sender at the server: none: anything may be asked
-    bool may_follow = true;                     // sender at the server: links may be followed
+    std::vector<transfer::WantRecord> only{};  // sender at the server: none: anything may be asked
+    bool may_follow = true;                    // sender at the server: links may be followed
+    bool may_archive = true;  // at the server: owners and extended attributes may be sent
     std::optional<std::uint64_t> most_bytes{};  // of all files together
     // Receiver at the server: the one SYNC that may be said, and must be unless it is the default.
     std::optional<transfer::SyncRecord> only_plan{};

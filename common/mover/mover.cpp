@@ -101,6 +101,7 @@ engine::Setup Mover::State::engine_setup() {
     given.target = setup.target;
     given.only = setup.only;
     given.may_follow = setup.may_follow;
+    given.may_archive = setup.may_archive;
     given.most_bytes = setup.most_bytes;
     given.only_plan = setup.only_plan;
     given.keep_names = setup.keep_names;

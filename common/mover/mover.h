@@ -59,6 +59,7 @@ struct Setup {
     // What was granted, where it is less than an account's rights; see engine::Setup.
     std::vector<transfer::WantRecord> only{};
     bool may_follow = true;
+    bool may_archive = true;
     std::optional<std::uint64_t> most_bytes{};
     std::optional<transfer::SyncRecord> only_plan{};
     bool keep_series = false;  // Outcome::series is wanted, and all of the other end's figures

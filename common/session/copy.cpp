@@ -184,6 +184,7 @@ std::string format_grant_request(const GrantRequest& request) {
     if (request.contents) facts.add("contents", 1);
     if (request.several) facts.add("several", 1);
     if (request.follow) facts.add("follow", 1);
+    if (request.archive) facts.add("archive", 1);
     add_record(facts, "sync", request.sync);
     add_names(facts, request.names);
     add_again(facts, request.again);
@@ -227,6 +228,7 @@ Result<GrantRequest> parse_grant_request(std::string_view argument, std::string_
     request.contents = reader.flag("contents", false);
     request.several = reader.flag("several", false);
     request.follow = reader.flag("follow", false);
+    request.archive = reader.flag("archive", false);
     AheadReader records(parsed->facts, reader, ahead);
     request.sync = records.record("sync");
     request.names = records.names();

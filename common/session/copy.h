@@ -23,6 +23,7 @@ struct GrantRequest {
     bool contents = false;                    // get: what the directory holds, not itself
     bool several = false;                     // put: names are appended to the path
     bool follow = false;                      // get: links within it may be followed, out of it too
+    bool archive = false;                     // owners and extended attributes may be sent
     std::string sync{};                       // put: the one record SYNC that may be said, raw
     std::vector<std::string> names{};         // get: of what lies in the directory; empty: all
     Duration again{0};  // for so long after each time it may be presented once more

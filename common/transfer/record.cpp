@@ -265,4 +265,14 @@ void append_record(std::vector<std::byte>& out, const Record& record) {
               static_cast<std::uint32_t>(type) << 24 | static_cast<std::uint32_t>(body));
 }
 
+bool is_archive(const Record& record) {
+    if (const auto* file = std::get_if<FileRecord>(&record)) return file->archived.has_value();
+    if (const auto* directory = std::get_if<DirectoryRecord>(&record))
+        return directory->metadata.archived.has_value();
+    if (const auto* link = std::get_if<LinkRecord>(&record))
+        return link->metadata.archived.has_value();
+    const auto* offer = std::get_if<OfferRecord>(&record);
+    return offer != nullptr && offer->metadata.archived.has_value();
+}
+
 }  // namespace lambda::transfer

@@ -272,6 +272,9 @@ class RecordReader {
     bool broken_ = false;
 };
 
+// Whether it tells owners and extended attributes.
+bool is_archive(const Record& record);
+
 // Whether a name may come from the peer: relative, no empty, "." or ".." component, no NUL,
 // bounded.
 bool acceptable_name(std::string_view name);

@@ -9,7 +9,7 @@
 
 namespace lambda::transfer {
 
-Wanted::Wanted(const std::vector<WantRecord>& wants) {
+Wanted::Wanted(const std::vector<WantRecord>& wants, bool archive) : archive_(archive) {
     for (const WantRecord& want : wants) {
         std::string name = base_name(want.name);
         if (want.contents || name.empty() || name == ".") {
@@ -23,6 +23,7 @@ Wanted::Wanted(const std::vector<WantRecord>& wants) {
 }
 
 bool Wanted::covers(const Record& record, bool at_top) {
+    if (!archive_ && is_archive(record)) return false;
     if (const auto* file = std::get_if<FileRecord>(&record)) return covers(file->name);
     if (const auto* directory = std::get_if<DirectoryRecord>(&record))
         return covers(directory->name);

@@ -13,9 +13,10 @@ namespace lambda::transfer {
 
 class Wanted {
   public:
-    explicit Wanted(const std::vector<WantRecord>& wants);
-    // False: the record is of an entry that nobody asked for. `at_top`: an offer lies in no
-    // directory.
+    // `archive`: with owners and extended attributes.
+    Wanted(const std::vector<WantRecord>& wants, bool archive);
+    // False: the record is of an entry, or tells what of one, that nobody asked for. `at_top`: an
+    // offer lies in no directory.
     bool covers(const Record& record, bool at_top);
     // What was asked for by its name, would not be left out by the rules of the walk, and of which
     // no record was.
@@ -24,6 +25,7 @@ class Wanted {
   private:
     bool covers(std::string_view name);
 
+    const bool archive_;
     bool contents_ = false;  // of a directory: any name
     std::vector<std::string> patterns_;
     std::map<std::string, bool, std::less<>> names_;  // whether it was heard of

@@ -281,6 +281,7 @@ Result<mover::Outcome> Copy::perform() {
          .target = {.path = request.path, .into_directory = task_.into_directory},
          .only = {},
          .may_follow = true,
+         .may_archive = true,
          .most_bytes = {},
          .local = (*connection)->local(),
          .peer = (*connection)->peer(),

@@ -136,8 +136,11 @@ std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offe
         reply(550, "The grant is for another path");
         return std::nullopt;
     }
-    TransferBounds bounds{
-        .only = {}, .may_follow = request.follow, .most_bytes = request.size, .plan = {}};
+    TransferBounds bounds{.only = {},
+                          .may_follow = request.follow,
+                          .may_archive = request.archive,
+                          .most_bytes = request.size,
+                          .plan = {}};
     if (put) {
         bounds.plan = *parse_record<transfer::SyncRecord>(request.sync, kNoSync);
     } else if (request.names.empty()) {

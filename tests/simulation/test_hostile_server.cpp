@@ -148,6 +148,35 @@ TEST_CASE("hostile server: what nobody asked for is not written") {
     CHECK(hostile.disk.files.contains("here/" + name) == asked);
 }
 
+// A file with the owner root and a set-user-ID bit would be root's program.
+TEST_CASE("hostile server: owners and attributes that nobody asked for are not given") {
+    const bool asked = GENERATE(false, true);
+    CAPTURE(asked);
+    Hostile hostile({{"good"}}, [&](engine::Setup& setup) { setup.walk.archive = asked; });
+    const ports::Archived archived{.owner = {0, 0}, .extended = {{"user.evil", "1"}}};
+    const transfer::Record record = GENERATE_COPY(
+        transfer::Record(
+            transfer::FileRecord{.mode = 04755, .archived = archived, .name = "good", .data = {}}),
+        transfer::Record(
+            transfer::DirectoryRecord{0, {.mode = 0777, .archived = archived}, "good"}),
+        transfer::Record(
+            transfer::LinkRecord{0, {.mode = 0777, .archived = archived}, "good", "to"}),
+        transfer::Record(transfer::OfferRecord{
+            .metadata = {.mode = 04755, .archived = archived}, .leaf = "good", .text = {}}));
+    hostile.say(record);
+    hostile.turn(50);
+    REQUIRE(hostile.receiver->done() == !asked);
+    if (!asked) CHECK(hostile.cut() == "the server sends what it was not asked for");
+}
+
+TEST_CASE("hostile sender: owners and attributes that were not granted are not given") {
+    Hostile hostile({}, [](engine::Setup& setup) { setup.may_archive = false; });
+    hostile.say(transfer::DirectoryRecord{0, {.archived = ports::Archived{}}, "good"});
+    hostile.turn(1);
+    CHECK(hostile.cut() == "owners and extended attributes were not granted");
+    CHECK(hostile.disk.directories.empty());
+}
+
 // It would give what stands there attributes.
 TEST_CASE("hostile server: what nobody asked for is not compared") {
     Hostile hostile({{"good"}});

@@ -429,7 +429,7 @@ class Grants(CopyCase):
         self.assertFalse(os.path.exists(self.b.path("copied")))
 
     def test_what_a_grant_covers(self):
-        for check in (self.once, self.one_path_and_direction, self.no_deletion, self.one_peer, self.a_while,
+        for check in (self.once, self.one_path_and_direction, self.no_owners, self.no_deletion, self.one_peer, self.a_while,
                       self.so_many_bytes, self.the_server_that_was_meant):
             with self.subTest(check.__name__):
                 check()
@@ -449,6 +449,19 @@ class Grants(CopyCase):
                      "USER " + USER, "PASS " + PASSWORD, "COPY do=list;", "CKSM xxh3-128 0 -1 /one"):
             self.assertEqual(peer.ask(line)[0], 530, line)
         self.assertTrue(os.path.exists(self.a.path("one")))
+
+    def no_owners(self):
+        """Nor extended attributes: neither told to the peer, nor taken from it."""
+        walk = ";walk=2900000401010000; /"
+        refused = self.target.last(self.request(self.grant()).replace("; /", walk))
+        self.assert_refused(refused, "owners and extended attributes were not granted")
+        self.assertEqual(self.target.last(self.request(self.grant(more="archive=1;")).replace("; /", walk))[0], 226)
+        for more, code in (("", 426), ("archive=1;", 226)):
+            grant = self.grant(direction="put", path="/put", more=more)
+            put = self.request(grant, there="/put").replace("direction=get", "direction=put")
+            answer = self.target.last(put.replace("; /", walk))
+            self.assertEqual(answer[0], code, answer)
+            self.assertEqual(os.path.exists(self.a.path("put")), code == 226)
 
     def one_path_and_direction(self):
         self.assert_refused(self.target.last(self.request(self.grant(), there="/other")), "another path was granted")

@@ -46,6 +46,7 @@ TEST_CASE("a request for a grant survives its line") {
                          .contents = false,
                          .several = true,
                          .follow = true,
+                         .archive = true,
                          .sync = std::string("\x2a\x00", 2),
                          .again = kLongestAgain,
                          .path = "/with blanks; and so on"};

@@ -32,7 +32,7 @@ bool offer(Wanted& wanted, const std::string& leaf, OfferKind kind, bool at_top 
 }  // namespace
 
 TEST_CASE("wanted: a name means what is called so, and what lies below") {
-    Wanted wanted({{"data/good"}, {"tree/"}});
+    Wanted wanted({{"data/good"}, {"tree/"}}, false);
     CHECK(file(wanted, "good"));
     CHECK(directory(wanted, "tree"));
     CHECK(directory(wanted, "tree/sub"));
@@ -62,7 +62,7 @@ TEST_CASE("wanted: a name means what is called so, and what lies below") {
 }
 
 TEST_CASE("wanted: a pattern means what its last component matches") {
-    Wanted wanted({{"runs/*/a?.txt", true}, {"/logs/[xy]*/", true}, {"v\\*", true}});
+    Wanted wanted({{"runs/*/a?.txt", true}, {"/logs/[xy]*/", true}, {"v\\*", true}}, false);
     CHECK(file(wanted, "a1.txt"));
     CHECK(directory(wanted, "x-files"));
     CHECK(file(wanted, "y/any/thing"));
@@ -78,7 +78,7 @@ TEST_CASE("wanted: a pattern means what its last component matches") {
     CHECK_FALSE(file(wanted, "z/a1.txt"));
     CHECK_FALSE(directory(wanted, "."));
     // The wildcards do not match what begins with a dot, as a shell's.
-    Wanted all({{"*", true}});
+    Wanted all({{"*", true}}, false);
     CHECK(file(all, "x"));
     CHECK_FALSE(file(all, ".bashrc"));
 }
@@ -87,7 +87,7 @@ TEST_CASE("wanted: the contents of a directory have any name") {
     const auto want =
         GENERATE(WantRecord{"tree", false, true}, WantRecord{"tree*", true, true}, WantRecord{"/"},
                  WantRecord{""}, WantRecord{"."}, WantRecord{"tree/."});
-    Wanted wanted({{"good"}, want});
+    Wanted wanted({{"good"}, want}, false);
     CHECK(directory(wanted, "."));
     CHECK(file(wanted, ".bashrc"));
     CHECK(link(wanted, "sub/link"));
@@ -99,7 +99,7 @@ TEST_CASE("wanted: the contents of a directory have any name") {
 }
 
 TEST_CASE("wanted: a name of which nothing was heard is known") {
-    Wanted wanted({{"a"}, {"in/b"}, {"c"}, {"d"}, {"e"}, {"*.txt", true}});
+    Wanted wanted({{"a"}, {"in/b"}, {"c"}, {"d"}, {"e"}, {"*.txt", true}}, false);
     CHECK(wanted.unheard({}) == Names{"a", "b", "c", "d", "e"});
     CHECK(file(wanted, "a"));
     CHECK(directory(wanted, "b"));
