@@ -113,7 +113,10 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
                    step.decision.change != Change::refuse;
         });
         if (file == plan.steps.end()) continue;
-        if (const auto passes = carrier->try_path(i, entry(*file)); !passes) {
+        const auto passes = carrier->try_path(i, entry(*file));
+        if (!passes && passes.error().fault == Fault::file) {
+            report.error(passes.error());
+        } else if (!passes) {
             report.unreached(passes.error());
             show(words_of_unreached(job.sites[i], passes.error()), report);
         }

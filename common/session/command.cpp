@@ -19,6 +19,8 @@ constexpr std::string_view kPercent = "PCT";
 constexpr std::array<std::string_view, 14> kTakePaths{"CKSM", "COPY", "DELE",  "GRANT", "MDTM",
                                                       "MKD",  "MLSD", "MLST",  "RMD",   "RNFR",
                                                       "RNTO", "SIZE", "STAGE", "XFER"};
+// Those of them in which facts come before the path.
+constexpr std::array<std::string_view, 4> kTakeFacts{"COPY", "GRANT", "STAGE", "XFER"};
 
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -34,6 +36,19 @@ std::string_view take_word(std::string_view& left) {
 
 bool takes_path(std::string_view verb) {
     return std::find(kTakePaths.begin(), kTakePaths.end(), verb) != kTakePaths.end();
+}
+
+// What of the argument a user may be shown: the path, and nothing that is beside it.
+std::string path_in(const Command& command) {
+    if (!takes_path(command.verb)) return {};
+    if (command.verb == "CKSM") {
+        const auto request = parse_checksum(command.argument);
+        return request ? request->path : std::string();
+    }
+    if (std::find(kTakeFacts.begin(), kTakeFacts.end(), command.verb) == kTakeFacts.end())
+        return command.argument;
+    const auto parsed = Facts::parse(command.argument);
+    return parsed && parsed->rest ? *parsed->rest : std::string();
 }
 
 // A verb and its argument, as they stand.
@@ -78,7 +93,8 @@ Result<std::string> format_command(const Command& command) {
     Error error = usage_error(long_one ? "the name is too long for the control session"
                                        : "a line break or NUL is what the command cannot carry",
                               long_one ? "use a shorter path" : "leave it out");
-    error.path = argument;
+    if (long_one) error.fault = Fault::file;  // another name may do
+    error.path = path_in(command);
     return error;
 }
 

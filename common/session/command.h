@@ -22,7 +22,8 @@ struct Command {
 // with its argument percent-decoded.
 Result<Command> parse_command(std::string_view line);
 // The line on the wire with its CR LF; by PCT where the argument holds a CR or LF and `verb` takes
-// a path. Fault::usage for what still cannot stand on a line, with the argument as the path.
+// a path. What still cannot stand on a line is Fault::file where it is too long, else Fault::usage;
+// the error has the path of the argument, and nothing else of it.
 Result<std::string> format_command(const Command& command);
 
 // JOIN token=T;stripe=I;epoch=E;

@@ -403,6 +403,20 @@ class Replicated(BetweenCase):
         with open(result.summary["left_over"], "rb") as names:
             self.assertTrue(all(name.startswith(b"lambda://") for name in names.read().split(b"\0") if name))
 
+    def test_what_no_line_has_room_for_fails_alone(self):
+        """COPY has both paths: two of 2,100 bytes are too long for a line of 4,096."""
+        self.tree()
+        deep = os.path.join(self.source, *["d" * 209] * 10)
+        os.makedirs(deep)
+        self.file_with(os.path.join(deep, "x"), b"1")
+        job = self.job(destinations=[self.b.url("copy")], retries=0)
+        for moved in (43, 0):
+            result = self.run_job(job, code=FILE_FAILED)
+            self.assertEqual(result.summary["files"], moved, str(result))
+            self.assertIn("too long", result.stderr)
+            self.assertNotIn("grant=", result.said())
+        self.assertEqual(os.readlink(os.path.join(self.b.root, "copy", "link [1]*")), "many/7")
+
     def test_what_fails_says_at_which_server(self):
         self.file_with(os.path.join(self.source, "one"), b"1")
         job = self.job(destinations=[self.c.url("copy")], connect="destination", retries=0)

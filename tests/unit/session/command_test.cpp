@@ -29,8 +29,24 @@ TEST_CASE("what the control session cannot carry is refused before it is sent") 
         CAPTURE(command.verb);
         const Result<std::string> refused = format_command(command);
         REQUIRE_FALSE(refused.ok());
-        CHECK(refused.error().fault == Fault::usage);
-        CHECK(refused.error().path == command.argument);
+        const bool long_one = command.argument.size() > 1000;
+        CHECK(refused.error().fault == (long_one ? Fault::file : Fault::usage));
+        CHECK(refused.error().path == (command.verb == "DELE" ? command.argument : ""));
+    }
+}
+
+TEST_CASE("of what the control session cannot carry the path alone is shown") {
+    const std::string path = std::string(4096, 'x') + " y";
+    for (const auto& [verb, before] : {std::pair{"COPY", "grant=0123;there=/a; "},
+                                       {"XFER", "token=0123; "},
+                                       {"STAGE", "stage=0123; "},
+                                       {"GRANT", "peer=0123; "},
+                                       {"CKSM", "crc32c 0 -1 "}}) {
+        CAPTURE(verb);
+        const auto refused = format_command({.verb = verb, .argument = before + path});
+        REQUIRE_FALSE(refused.ok());
+        CHECK(refused.error().fault == Fault::file);
+        CHECK(refused.error().path == path);
     }
 }
 
