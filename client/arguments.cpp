@@ -8,6 +8,7 @@
 #include "client/option_scope.h"
 #include "client/options.h"
 #include "common/transfer/filter.h"
+#include "config/option_values.h"
 
 namespace lambda::client {
 namespace {
@@ -143,6 +144,7 @@ Result<Arguments> parse_arguments(std::span<const char* const> arguments,
     Arguments parsed;
     parsed.settings = defaults;
     parsed.words.assign(arguments.begin(), arguments.end());
+    if (auto checked = config::check_values(arguments); !checked) return checked.error();
     const auto dashes = std::find(arguments.begin(), arguments.end(), std::string_view("--"));
     std::vector<std::string> before(arguments.begin(), dashes);
     std::vector<std::string> behind(dashes == arguments.end() ? dashes : dashes + 1,

@@ -15,6 +15,7 @@
 #include "common/io/tls.h"
 #include "common/session/facts.h"
 #include "config/endpoint.h"
+#include "config/option_values.h"
 #include "server/command_line.h"
 #include "server/server.h"
 
@@ -223,6 +224,8 @@ int run(int argc, char** argv) {
     CLI::App* const list = user->add_subcommand("list", "List the accounts");
     add_place(*list, line);
 
+    if (auto checked = config::check_values({argv, static_cast<std::size_t>(argc)}); !checked)
+        return fail(checked.error());
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {

@@ -205,3 +205,18 @@ class Programs(Case):
                                         env=self.environment)
                 self.assertEqual(result.returncode, DONE, (program, arguments, result.stderr))
                 self.assertTrue(result.stdout.strip())
+
+    def test_an_option_with_nothing_behind_its_sign_takes_no_other_word(self):
+        kept = self.file_with(os.path.join(self.scratch, "kept"), b"kept")
+        for folder, program, *words in (
+                (Settings.bin_dir, "lambda-ftp", "put", "--receipt=", kept, "h:"),
+                (Settings.bin_dir, "lambda-ftpd", "check-config", "--state=", self.folder("state")),
+                (Settings.tools_dir, "lambda-lab", "run", "--json=", kept, "--", "true"),
+                (Settings.tools_dir, "lambda-sim", "flows", "--duration", "1s", "--csv=", kept)):
+            with self.subTest(program):
+                result = subprocess.run([os.path.join(folder, program), *words], capture_output=True,
+                                        env=self.environment)
+                self.assertEqual(result.returncode, USAGE, result.stderr)
+                self.assertIn(b"nothing behind its =", result.stderr)
+        with open(kept, "rb") as file:
+            self.assertEqual(file.read(), b"kept")

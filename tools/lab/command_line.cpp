@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/base/units.h"
+#include "config/option_values.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/path_file.h"
 #include "tools/lab/path_flags.h"
@@ -267,6 +268,7 @@ int run_command_line(int count, char** all) {
     CLI::App* const checks = app.add_subcommand("check", "Check a path and tell it in words");
     add_path_options(*checks, words);
 
+    if (auto checked = config::check_values({all, dashes}); !checked) return fail(checked.error());
     try {
         app.parse(static_cast<int>(dashes - all), all);
     } catch (const CLI::ParseError& problem) {

@@ -3,7 +3,10 @@
 #include <cstdio>
 #include <iostream>
 
+#include <iostream>
+
 #include "common/report/page.h"
+#include "config/option_values.h"
 #include "tools/model/command.h"
 #include "tools/sim/flows_command.h"
 #include "tools/sim/run_command.h"
@@ -20,6 +23,11 @@ int main(int argc, char** argv) {
     lambda::simulation::add_run_commands(app, command_line, exit_code);
     lambda::simulation::add_swarm_command(app, exit_code);
     lambda::model::add_model_command(app, exit_code);
+    const auto checked = lambda::config::check_values({argv, static_cast<std::size_t>(argc)});
+    if (!checked) {
+        std::cerr << "lambda-sim: " << checked.error().sentence() << "\n";
+        return 2;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {

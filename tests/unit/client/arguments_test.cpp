@@ -139,6 +139,7 @@ TEST_CASE("wrong command lines are usage errors that say what is wrong") {
         {{"put", "a", "h:", "--stripes", "0"}, "--stripes"},
         {{"put", "a", "h:", "--stripes", "65"}, "1 to 64"},
         {{"put", "a", "h:", "--stripes"}, "--stripes"},
+        {{"put", "--receipt=", "a", "b", "h:"}, "--receipt="},
         {{"put", "a", "h:", "--rate-limit", "5 apples"}, "--rate-limit"},
         {{"put", "a", "h:", "--block-size", "1500000"}, "--block-size"},
         {{"put", "a", "h:", "--syn", "1h"}, "--syn"},

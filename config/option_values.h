@@ -1,0 +1,14 @@
+// What a command line says of options' values, before CLI11 reads it.
+#pragma once
+
+#include <span>
+
+#include "common/base/result.h"
+
+namespace lambda::config {
+
+// The words before `--`. Error: an option with '=' and nothing behind it, as an unset variable
+// leaves it; CLI11 would take the next word for its value.
+Result<void> check_values(std::span<const char* const> words);
+
+}  // namespace lambda::config
