@@ -5,11 +5,14 @@
 namespace lambda::engine {
 namespace {
 
-bool announces_entry(const transfer::Record& record) {
-    return std::holds_alternative<transfer::FileRecord>(record) ||
-           std::holds_alternative<transfer::DirectoryRecord>(record) ||
-           std::holds_alternative<transfer::LinkRecord>(record) ||
-           std::holds_alternative<transfer::SameRecord>(record);
+// The name of the entry that it announces, or null.
+const std::string* announced(const transfer::Record& record) {
+    if (const auto* file = std::get_if<transfer::FileRecord>(&record)) return &file->name;
+    if (const auto* entered = std::get_if<transfer::DirectoryRecord>(&record))
+        return &entered->name;
+    if (const auto* link = std::get_if<transfer::LinkRecord>(&record)) return &link->name;
+    const auto* same = std::get_if<transfer::SameRecord>(&record);
+    return same != nullptr ? &same->name : nullptr;
 }
 
 Error unasked() {
@@ -52,7 +55,8 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
         cut(beyond_grant("more than the granted sync was begun"));
         return true;
     }
-    if (comparison_.dry_run() && announces_entry(record)) return false;
+    const std::string* const entry = announced(record);
+    if (comparison_.dry_run() && entry != nullptr) return false;
     if (setup_.is_client && !wanted_.covers(record, comparison_.at_top())) {
         cut(unasked());
         return true;
@@ -66,12 +70,15 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
         return true;
     }
     if (transfer::Comparison::takes(record)) return comparison_.handle(record);
-    const bool fault = std::holds_alternative<transfer::FailRecord>(record) ||
-                       std::holds_alternative<transfer::VoidRecord>(record);
-    if (fault) comparison_.note_fault();
+    const auto* failed = std::get_if<transfer::FailRecord>(&record);
+    if (failed != nullptr || std::holds_alternative<transfer::VoidRecord>(record))
+        comparison_.note_fault();
+    if (failed != nullptr) comparison_.note_sent(failed->name);
+    if (entry != nullptr) comparison_.note_sent(*entry);
     if (!sink_.handle(record)) return false;
-    if (setup_.is_client && std::holds_alternative<transfer::FinishRecord>(record)) miss_unheard();
-    return true;
+    if (!std::holds_alternative<transfer::FinishRecord>(record)) return true;
+    if (setup_.is_client) miss_unheard();
+    return comparison_.handle_finish();
 }
 
 // A sync that was granted begins with SYNC.
@@ -93,6 +100,7 @@ bool ReceiveSide::within_grant(const transfer::Record& record) const {
 // A sender that is silent of what it was asked for has not sent it.
 void ReceiveSide::miss_unheard() {
     for (const std::string& name : wanted_.unheard(setup_.walk.rules)) {
+        comparison_.note_fault();
         comparison_.miss(name, Error{.fault = Fault::file,
                                      .message = "the server sent nothing of it",
                                      .path = name,

@@ -2,13 +2,15 @@
 // judges, and answers; and at the end removes what the source does not have, where that is wanted
 // (docs/protocol.md §7, "What stands there already"). Pure but for the port it drives; engine
 // thread. Bounds: twice kMostOffered offers that are not judged and kMostOfferedBytes of them, half
-// as many that are blocked; looks that wait are its caller's to hold back (has_room()).
+// as many that are blocked; as many that are to come, with four times the bytes; looks that wait
+// are its caller's to hold back (has_room()).
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -65,6 +67,10 @@ class Comparison {
     bool handle(const Record& record);
     // Something of the source could not be read: nothing is removed, since it may be there.
     void note_fault() { ++faults_; }
+    // An entry was announced, or told as failed.
+    void note_sent(const std::string& name);
+    // The sender announces nothing more: what was to come has failed. False: not all is judged yet.
+    bool handle_finish();
     // What is offered next lies in no directory.
     bool at_top() const { return entered_.empty(); }
     // Nothing is to be announced.
@@ -117,6 +123,7 @@ class Comparison {
     bool moves_anyway(const Asked& asked) const;
     Verdict judge_further(Asked& asked, Verdict verdict);
     void note_shared(const Offered& offered, Verdict verdict);
+    bool to_come(const Offered& offered, Verdict verdict) const;
     void act(Asked& asked, Verdict verdict);
     void compare(Asked&& asked, const ports::Standing& standing);
     void take_digests();
@@ -152,6 +159,8 @@ class Comparison {
     std::uint32_t next_verdict_ = 0;
     std::vector<std::uint8_t> verdicts_;  // of this turn
     std::vector<Blocked> blocked_;
+    std::set<std::string> to_come_;  // names of what is to be announced, or told as failed
+    std::size_t to_come_bytes_ = 0;
     ContentDigests digests_;
     std::unordered_map<std::uint32_t, Similar> similar_;             // by offer
     std::unordered_map<std::string, std::uint32_t> similar_shared_;  // those with further names

@@ -14,6 +14,7 @@ Wanted::Wanted(const std::vector<WantRecord>& wants, bool archive) : archive_(ar
         std::string name = base_name(want.name);
         if (want.contents || name.empty() || name == ".") {
             contents_ = true;
+            names_.emplace(".", false);
         } else if (want.pattern) {
             patterns_.push_back(std::move(name));
         } else {
@@ -35,9 +36,11 @@ bool Wanted::covers(const Record& record, bool at_top) {
             offer->kind != OfferRecord::Kind::leave && offer->kind != OfferRecord::Kind::skipped;
         return !at_top || !lands || covers(offer->leaf);
     }
-    // They land nowhere, and may be called by their paths.
-    if (const auto* failed = std::get_if<FailRecord>(&record)) covers(failed->name);
-    if (const auto* skipped = std::get_if<SkipRecord>(&record)) covers(skipped->name);
+    // It lands nowhere, and may be called by its path.
+    if (const auto* failed = std::get_if<FailRecord>(&record)) {
+        covers(failed->name);
+        if (contents_) covers(".");
+    }
     return true;
 }
 
@@ -55,8 +58,9 @@ std::vector<std::string> Wanted::unheard(const std::vector<Rule>& rules) const {
     const Filter filter(rules);
     std::vector<std::string> names;
     for (const auto& [name, heard] : names_) {
-        if (!heard && !filter.excludes(name, false) && !filter.excludes(name, true))
-            names.push_back(name);
+        const bool left_out =
+            name != "." && (filter.excludes(name, false) || filter.excludes(name, true));
+        if (!heard && !left_out) names.push_back(name);
     }
     return names;
 }

@@ -19,7 +19,7 @@ class Wanted {
     // offer lies in no directory.
     bool covers(const Record& record, bool at_top);
     // What was asked for by its name, would not be left out by the rules of the walk, and of which
-    // no record was.
+    // no record was; "." where it is what a directory holds.
     std::vector<std::string> unheard(const std::vector<Rule>& rules) const;
 
   private:

@@ -109,6 +109,10 @@ class Hostile final : public ports::FeedbackSource, public ports::Clock {
         say(record);
         say(transfer::CloseRecord{record.file, record.size, 1, digest.finish()});
     }
+    void offer(transfer::OfferRecord::Kind kind, const std::string& leaf) {
+        say(transfer::OfferRecord{.kind = kind, .metadata = {}, .leaf = leaf, .text = {}});
+    }
+    transfer::FileNumber next() { return next_++; }
     void finish() { say(transfer::FinishRecord{next_}); }
     std::string cut() {
         REQUIRE(receiver->done());
@@ -200,6 +204,43 @@ TEST_CASE("hostile server: nothing of what was asked for is a failure") {
     CHECK(outcome.failed == 1);
     REQUIRE(outcome.failures.size() == 1);
     CHECK(outcome.failures.front().name == "good");
+}
+
+// Of a tree that it offers; what the sender told as failed is no second failure.
+TEST_CASE("hostile server: what was offered, wanted and not sent is a failure") {
+    Hostile hostile({{"tree", false, true}},
+                    [](engine::Setup& setup) { setup.plan = {.whole = true, .erase = true}; });
+    hostile.disk.directories["here"] = {};
+    hostile.disk.files["here/old"] = {{}, 1, 0600};
+    hostile.offer(transfer::OfferRecord::Kind::directory, ".");
+    for (const char* name : {"failed", "sent", "unsent"})
+        hostile.offer(transfer::OfferRecord::Kind::file, name);
+    hostile.offer(transfer::OfferRecord::Kind::leave, "");
+    hostile.say(transfer::OfferedRecord{4, 0});
+    hostile.turn(50);
+    hostile.say(transfer::FailRecord{"failed", Fault::file, "gone", ""});
+    hostile.say(transfer::DirectoryRecord{hostile.next(), {}, "."});
+    hostile.file("sent", 0);
+    hostile.say(transfer::LeaveRecord{0});
+    hostile.finish();
+    hostile.turn(50);
+    const engine::Outcome& outcome = hostile.receiver->outcome();
+    CHECK_FALSE(outcome.cut);
+    CHECK(outcome.files == 1);
+    CHECK(outcome.deleted == 0);
+    CHECK(hostile.disk.files.contains("here/old"));
+    std::vector<std::string> failed;
+    for (const engine::FileFailure& each : outcome.failures) failed.push_back(each.name);
+    CHECK(failed == std::vector<std::string>{"failed", "unsent", "."});  // it deletes nothing
+}
+
+TEST_CASE("hostile server: a transfer does not end before what is offered was judged") {
+    Hostile hostile({{"tree"}}, [](engine::Setup& setup) { setup.plan = {.whole = true}; });
+    hostile.offer(transfer::OfferRecord::Kind::file, "tree");
+    hostile.say(transfer::OfferedRecord{1, 0});
+    hostile.finish();
+    hostile.turn(50);
+    CHECK(hostile.cut() == "the sender sent a record that makes no sense");
 }
 
 TEST_CASE("hostile server: a dry run writes nothing") {

@@ -92,9 +92,22 @@ TEST_CASE("wanted: the contents of a directory have any name") {
     CHECK(file(wanted, ".bashrc"));
     CHECK(link(wanted, "sub/link"));
     CHECK(same(wanted, "a", "b"));
-    CHECK(offer(wanted, ".", OfferKind::directory));
     CHECK(wanted.unheard({}) == Names{"good"});
     CHECK(file(wanted, "good"));
+    CHECK(wanted.unheard({}).empty());
+}
+
+TEST_CASE("wanted: a directory's contents have failed where nothing tells of it") {
+    Wanted wanted({{"tree", false, true}}, false);
+    CHECK(file(wanted, "x"));
+    CHECK(wanted.covers(SkipRecord{"a pipe", "it is one"}, false));
+    CHECK(wanted.unheard({{false, "*"}}) == Names{"."});
+    const bool fails = GENERATE(false, true);
+    if (fails) {
+        CHECK(wanted.covers(FailRecord{.name = "in/tree", .message = {}, .remedy = {}}, false));
+    } else {
+        CHECK(offer(wanted, ".", OfferKind::directory));
+    }
     CHECK(wanted.unheard({}).empty());
 }
 
@@ -105,6 +118,7 @@ TEST_CASE("wanted: a name of which nothing was heard is known") {
     CHECK(directory(wanted, "b"));
     CHECK(wanted.covers(FailRecord{.name = "c", .message = {}, .remedy = {}}, false));
     CHECK(offer(wanted, "d", OfferKind::file));
+    CHECK(wanted.covers(SkipRecord{"e", "it is a pipe"}, false));  // what is named fails
     CHECK(wanted.unheard({}) == Names{"e"});
     // It is left out, or may be.
     CHECK(wanted.unheard({{false, "e"}}).empty());
