@@ -48,6 +48,15 @@ Error leads_out(const std::string& name) {
             .remedy = "do not trust this server"};
 }
 
+Error never_ends(const std::string& path) {
+    return {.fault = Fault::protocol,
+            .message = "the server lists more than " + std::to_string(Connection::kMostLines) +
+                       " entries below it",
+            .path = path_at_server(path),
+            .side = Side::remote,
+            .remedy = "name less of it"};
+}
+
 }  // namespace
 
 Result<RemoteTree> RemoteTree::open(const Server& server, const Access& access) {
@@ -82,6 +91,7 @@ Result<void> RemoteTree::walk(const std::string& path, const std::string& prefix
                               const Visit& visit, const Refused& refused) {
     std::deque<std::string> waiting{"."};
     std::deque<std::string> asked;
+    std::size_t lines = 0;
     while (!waiting.empty() || !asked.empty()) {
         while (!waiting.empty() && asked.size() < kInHand) {
             const std::string below = std::move(waiting.front());
@@ -97,6 +107,7 @@ Result<void> RemoteTree::walk(const std::string& path, const std::string& prefix
         asked.pop_front();
         std::optional<std::string> odd;
         const auto last = connection_->receive_lines([&](const session::ReplyLine& line) {
+            ++lines;
             if (line.first) return;
             const auto entry = session::parse_entry(line.text);
             if (!entry || ports::is_partial_name(entry->name)) return;
@@ -111,6 +122,7 @@ Result<void> RemoteTree::walk(const std::string& path, const std::string& prefix
         });
         if (!last) return last.error();
         if (odd) return leads_out(*odd);
+        if (lines > Connection::kMostLines) return never_ends(path);
         if (last->code >= 400) {
             refused(joined(prefix, directory), refusal({.code = last->code, .lines = {last->text}},
                                                        Fault::file, joined(path, directory)));

@@ -121,12 +121,13 @@ Result<session::ReplyLine> Connection::receive_lines(
         line = *std::move(next);
         return line.has_value();
     };
-    for (;;) {
+    for (std::size_t lines = 0; lines < kMostLines; ++lines) {
         if (auto waited = wait_until(ready, kReplyTimeout); !waited) return waited.error();
         if (line->first && line->code == 421) return lost(line->text);
         if (line->last) return *std::move(line);
         take(*line);
     }
+    return lost("its answer has more than " + std::to_string(kMostLines) + " lines");
 }
 
 Result<std::optional<session::Reply>> Connection::poll() {
@@ -170,7 +171,11 @@ Result<void> Connection::wait_until(const std::function<Result<bool>()>& ready, 
         if (*there) return {};
         const std::size_t before = incoming_.size();
         if (auto moved = move_bytes(); !moved) return moved;
-        if (incoming_.size() != before) continue;
+        if (incoming_.size() != before) {
+            // Who never stops talking is left all the same.
+            if (interruption_.raised()) return interruption_error();
+            continue;
+        }
         std::vector<pollfd> sockets = {{.fd = fd(), .events = events(), .revents = 0},
                                        {.fd = interruption_.fd(), .events = POLLIN, .revents = 0}};
         joins_.add_to(sockets);

@@ -47,7 +47,10 @@ class Connection {
     // The next reply, whatever its code. The login's own replies are taken first; a refused login
     // is an error, and so is 421.
     Result<session::Reply> receive(Duration timeout = kReplyTimeout);
+    // More than any directory has names.
+    static constexpr std::size_t kMostLines = 100'000'000;
     // Likewise, but each line goes to `take` as it comes and is not kept. Returns the last one.
+    // Beyond kMostLines the session is lost.
     Result<session::ReplyLine> receive_lines(
         const std::function<void(const session::ReplyLine&)>& take);
     Result<session::Reply> exchange(const std::string& verb, const std::string& argument = {});

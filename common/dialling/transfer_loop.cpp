@@ -17,6 +17,8 @@ constexpr Duration kEndTimeout = std::chrono::seconds(10);
 constexpr Duration kStopTimeout = std::chrono::seconds(3);
 // RATE commands without an answer; the server takes 64 commands in hand.
 constexpr unsigned kMostRates = 16;
+// In a turn: who never stops talking holds up nothing else.
+constexpr unsigned kMostReplies = 64;
 constexpr Duration kAskLimitEvery = std::chrono::seconds(1);
 // Where nothing else ends a wait.
 constexpr Duration kLongestSleep = std::chrono::seconds(60);
@@ -133,7 +135,10 @@ void TransferLoop::begin_dials() {
 }
 
 void TransferLoop::hear_server() {
-    while (!session_lost_) {
+    hears_more_ = false;
+    for (unsigned heard = 0; !session_lost_; ++heard) {
+        hears_more_ = heard == kMostReplies;
+        if (hears_more_) return;
         const auto reply = connection_.poll();
         if (!reply) {
             session_lost_ = answered_ = true;
@@ -204,7 +209,7 @@ void TransferLoop::stop(Error why) {
 }
 
 void TransferLoop::sleep() {
-    if (over()) return;
+    if (over() || hears_more_) return;
     std::vector<pollfd> sockets;
     sockets.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
     if (!session_lost_) {

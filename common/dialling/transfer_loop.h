@@ -85,6 +85,7 @@ class TransferLoop {
     unsigned rates_unanswered_ = 0;
     bool answered_ = false;  // XFER's final reply came, or will never come
     bool session_lost_ = false;
+    bool hears_more_ = false;  // more may have come than a turn takes
     bool stopping_ = false;
     bool aborted_ = false;   // ABOR was sent
     Time give_up_ = kNever;  // when waiting for either end is over

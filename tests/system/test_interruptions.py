@@ -2,8 +2,26 @@
 
 import os
 import signal
+import time
 
-from harness import CUT, DONE, FILE_FAILED, MIB, Case
+from harness import CUT, DONE, FILE_FAILED, MIB, Case, wait_for
+from test_copy import TERMS, Impostor
+
+
+class Talker(Impostor):
+    """A server that answers this verb with `begin`, and then says `line` for ever."""
+
+    def __init__(self, case, key_of, verb, begin, line):
+        super().__init__(case, key_of, [])
+        self.verb, self.begin, self.line, self.said = verb, begin, line, 0
+
+    def answer(self, stream, line):
+        if not line.startswith(self.verb.encode()):
+            return super().answer(stream, line)
+        stream.sendall(self.begin.encode() + b"\r\n")
+        while True:
+            stream.sendall(self.line.encode() * 4000)
+            self.said += 1
 
 
 class Interruptions(Case):
@@ -82,6 +100,24 @@ class Interruptions(Case):
                 self.assert_cut(client)
                 self.assertFalse(os.path.exists(server.path("file")))
                 self.assert_serving(server)
+
+    def test_a_server_that_never_stops_talking(self):
+        """Its lines keep the client from hearing no signal."""
+        server = self.server()
+        agreed = (f"150 direction=get;{TERMS}nonce={'0' * 32};transfer=1;token={'0' * 32};ports=1;into=directory;")
+        for verb, begin, line, command in (
+                ("MLSD", "250-list", " type=file;size=1; x\r\n", ["ls"]),
+                ("XFER", agreed, "100 still there\r\n", ["get", "--stripes", "2"])):
+            with self.subTest(verb=verb):
+                talker = Talker(self, server, verb, begin, line)
+                places = [talker.url("x")] + ([self.folder("back")] if verb == "XFER" else [])
+                client = self.start(*command, *places)
+                wait_for(lambda: talker.said > 20, "a flood", alive=client.running)
+                client.signal(signal.SIGTERM)
+                began = time.monotonic()
+                self.assertEqual(client.wait(), CUT, client.stdout[-500:] + client.stderr)
+                self.assertLess(time.monotonic() - began, 15)
+                self.assertIn("interrupted", client.stderr)
 
     def test_a_signal_that_comes_twice_at_once(self):
         server = self.server()
