@@ -23,6 +23,11 @@ bool above(double agreed, double offered) {
     return offered > 0 && (agreed <= 0 || agreed > offered + 0.5);
 }
 
+// As it travels.
+auto whole(Duration syn) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(syn);
+}
+
 }  // namespace
 
 Result<void> check_agreement(const session::Terms& offered, const session::Terms& agreed) {
@@ -31,6 +36,12 @@ Result<void> check_agreement(const session::Terms& offered, const session::Terms
     if (agreed.protection != offered.protection) wrong = "protection";
     if (agreed.cipher != offered.cipher) wrong = "cipher";
     if (agreed.congestion != offered.congestion) wrong = "congestion";
+    if (whole(agreed.syn) != whole(offered.syn)) wrong = "syn";
+    if (agreed.known_rate.bits_per_second > offered.known_rate.bits_per_second + 0.5)
+        wrong = "known";
+    if (agreed.read_back && !offered.read_back) wrong = "verify";
+    if (agreed.receipt && !offered.receipt) wrong = "receipt";
+    if (agreed.sha256 && !offered.sha256) wrong = "digest";
     if (agreed.stripes > offered.stripes) wrong = "stripes";
     if (agreed.payload > offered.payload) wrong = "payload";
     if (agreed.block > offered.block) wrong = "block";

@@ -38,6 +38,12 @@ TEST_CASE("a server may lessen what was offered, and nothing else") {
     refused([](auto& t) { t.highest_rate = BitRate{0}; }, "highest");
     refused([](auto& t) { t.window = 1'000'001; }, "window");
     refused([](auto& t) { t.window = 0; }, "window");
+    refused([](auto& t) { t.syn *= 2; }, "syn");
+    refused([](auto& t) { t.syn /= 2; }, "syn");
+    refused([](auto& t) { t.known_rate = BitRate{1e12}; }, "known");
+    refused([](auto& t) { t.read_back = true; }, "verify");
+    refused([](auto& t) { t.receipt = true; }, "receipt");
+    refused([](auto& t) { t.sha256 = true; }, "digest");
     offered.highest_rate = BitRate{0};
     offered.window = 0;
     agreed = offered;
