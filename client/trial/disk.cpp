@@ -10,6 +10,7 @@
 #include "client/waiting.h"
 #include "common/io/machine.h"
 #include "common/session/facts.h"
+#include "common/io/open_file.h"
 #include "common/transfer/digest.h"
 
 namespace lambda::client {
@@ -110,7 +111,11 @@ TrialFile& TrialFile::operator=(TrialFile&& other) noexcept {
 }
 
 TrialFile::~TrialFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (path_.empty()) return;
+    const std::size_t leaf = path_.rfind('/') + 1;
+    const std::string partial = path_.substr(0, leaf) + io::partial_name(path_.substr(leaf));
+    for (const std::string& each : {path_, partial, io::journal_name(partial)})
+        ::unlink(each.c_str());
 }
 
 Result<Measures> read_alone(const std::string& path, std::uint64_t size, bool allow_uring) {

@@ -10,7 +10,8 @@
 namespace lambda::client {
 
 // A file that holds no zeros, no holes and nothing that repeats within a MiB, until this object
-// goes. Errors (Fault::file) have path and cause.
+// goes; and what a transfer that was cut left of it. Errors (Fault::file) have path and cause; of
+// what the disk has no room for nothing is written.
 class TrialFile {
   public:
     static Result<TrialFile> make(const std::string& directory, std::uint64_t size);
