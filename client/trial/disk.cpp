@@ -1,6 +1,7 @@
 #include "client/trial/disk.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,8 +10,8 @@
 
 #include "client/waiting.h"
 #include "common/io/machine.h"
-#include "common/session/facts.h"
 #include "common/io/open_file.h"
+#include "common/session/facts.h"
 #include "common/transfer/digest.h"
 
 namespace lambda::client {
@@ -19,6 +20,18 @@ namespace {
 constexpr std::size_t kPiece = ports::kDiskPieceBytes;
 constexpr std::uint64_t kRing = 32 * MiB;  // as many blocks as a sender reads ahead
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
+
+constexpr const char* kCannot = "cannot make a file for the trial";
+
+// Found out by writing, all else on this machine would stand without room meanwhile.
+Result<void> check_room(const std::string& directory, std::uint64_t size) {
+    struct statvfs disk {};
+    if (::statvfs(directory.c_str(), &disk) != 0)
+        return errno_error(Fault::file, kCannot, directory, errno);
+    if (disk.f_bavail < size / disk.f_frsize)
+        return errno_error(Fault::file, kCannot, directory, ENOSPC);
+    return {};
+}
 
 Result<void> fill(int fd, const std::string& path, std::uint64_t size) {
     std::vector<std::byte> block(MiB);
@@ -30,12 +43,10 @@ Result<void> fill(int fd, const std::string& path, std::uint64_t size) {
         const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(MiB, size - at));
         const ssize_t written = ::write(fd, block.data(), wanted);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0)
-            return errno_error(Fault::file, "cannot make a file for the trial", path, errno);
+        if (written <= 0) return errno_error(Fault::file, kCannot, path, errno);
         at += static_cast<std::uint64_t>(written);
     }
-    if (::fsync(fd) != 0)
-        return errno_error(Fault::file, "cannot make a file for the trial", path, errno);
+    if (::fsync(fd) != 0) return errno_error(Fault::file, kCannot, path, errno);
     // The disk is to be read, where the page cache would be (io/page_cache.h).
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     return {};
@@ -87,7 +98,8 @@ std::string random_name() {
     return session::to_hex(bytes);
 }
 
-Result<TrialFile> TrialFile::name(const std::string& directory) {
+Result<TrialFile> TrialFile::name(const std::string& directory, std::uint64_t size) {
+    if (const auto room = check_room(directory, size); !room) return room.error();
     std::error_code failed;
     const auto absolute = std::filesystem::absolute(directory, failed);
     if (failed) return errno_error(Fault::file, "cannot be reached", directory, failed.value());
@@ -95,12 +107,11 @@ Result<TrialFile> TrialFile::name(const std::string& directory) {
 }
 
 Result<TrialFile> TrialFile::make(const std::string& directory, std::uint64_t size) {
-    auto named = name(directory);
+    auto named = name(directory, size);
     if (!named) return named.error();
     const io::Descriptor fd(
         ::open(named->path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd)
-        return errno_error(Fault::file, "cannot make a file for the trial", named->path(), errno);
+    if (!fd) return errno_error(Fault::file, kCannot, named->path(), errno);
     if (const auto filled = fill(fd.get(), named->path(), size); !filled) return filled.error();
     return named;
 }

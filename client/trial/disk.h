@@ -15,8 +15,8 @@ namespace lambda::client {
 class TrialFile {
   public:
     static Result<TrialFile> make(const std::string& directory, std::uint64_t size);
-    // A name for one that somebody else makes.
-    static Result<TrialFile> name(const std::string& directory);
+    // A name for one of that size that somebody else makes.
+    static Result<TrialFile> name(const std::string& directory, std::uint64_t size);
     TrialFile(TrialFile&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
     TrialFile& operator=(TrialFile&& other) noexcept;
     ~TrialFile();

@@ -173,7 +173,7 @@ Result<Measures> TrialRunner::run(const TrialCase& what) {
         to = remote_name();
         to_remove_.push_back(to);
     } else if (leg.to_disk) {
-        auto named = TrialFile::name(arguments_.trial.directory);
+        auto named = TrialFile::name(arguments_.trial.directory, what.size);
         if (!named) return named.error();
         landing.emplace(*std::move(named));
         to = landing->path();

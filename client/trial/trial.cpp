@@ -117,9 +117,8 @@ class Trial {
             report_.error({.fault = Fault::file,
                            .message = "no leg of the trial could be run",
                            .path = {},
-                           .side = Side::remote,
-                           .remedy = "start lambda-ftpd with --allow-null, or give the account the "
-                                     "right to write"});
+                           .side = Side::local,
+                           .remedy = "why each was skipped stands above"});
     }
 
     void tell_other_server() {

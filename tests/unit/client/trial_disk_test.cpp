@@ -1,6 +1,7 @@
 // The file of a trial of the disk.
 #include <fcntl.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "client/trial/disk.h"
@@ -22,6 +23,14 @@ TEST_CASE("trial: its file lies on the disk alone, or the page cache would be tr
         return;
     }
     CHECK_FALSE(io::mostly_cached(file.get(), {0, kSize}));
+}
+
+TEST_CASE("trial: of a file that the disk has no room for nothing is written") {
+    const Scratch scratch;
+    const auto made = TrialFile::make(scratch / "", std::uint64_t{1} << 60);
+    REQUIRE_FALSE(made.ok());
+    CHECK(made.error().fault == Fault::file);
+    CHECK(std::filesystem::is_empty(scratch / ""));
 }
 
 }  // namespace lambda::client
