@@ -73,7 +73,7 @@ Result<Said> run_program(Program program, std::uint16_t port, std::vector<std::s
     const Time deadline = now() + kLongest;
     while (output.size() < kMostOutput) {
         if (wait_for(from.get(), POLLIN, deadline) != Wait::ready) {
-            ::kill(child, SIGTERM);
+            ::kill(child, SIGKILL);  // another is our handler's until it has begun
             break;
         }
         char piece[4096];

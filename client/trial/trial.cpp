@@ -196,6 +196,7 @@ class Trial {
             const std::string leg = arguments_.trial.against + (reverse ? " get" : " put");
             const auto run = client::run_against(*against, place_.server->host, what.size,
                                                  what.settings.stripes, reverse);
+            if (!run && !may_skip(run.error())) return report_.error(run.error());
             if (!run) {
                 skip(leg, run.error());
                 continue;

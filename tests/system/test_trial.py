@@ -164,6 +164,34 @@ class Trials(Case):
         client.signal(2)
         self.assertEqual(client.wait(), 5)
         self.assertEqual(left_of_trials(here), [])
+        client = self.start("trial", server.url(), "--directory", here, "--legs", "get-memory-disk", "--size", "64MiB",
+                            "--rate-limit", "80Mbit/s")
+        self.wait_for_part(here, client, at_least=16 * MIB)
+        client.signal(2)
+        self.assertEqual(client.wait(), 5)
+        self.assertEqual(os.listdir(here), [])
+
+    def test_what_the_disk_has_no_room_for_is_not_begun(self):
+        result = self.trial(self.server(), "--legs", "read", "--size", "1000TiB", code=FILE_FAILED)
+        self.assertIn("No space left", events(result, "skipped")[0]["why"])
+        self.assertNotIn("--allow-null", result.stderr)
+
+    def test_interrupted_beside_another_program(self):
+        server = self.server("--allow-null")
+        log, programs = os.path.join(self.scratch, "log"), self.folder("programs")
+        with open(os.path.join(programs, "iperf3"), "w") as script:
+            script.write(f"#!/bin/sh\necho $$ >> {log}\nexec sleep 60\n")
+        os.chmod(script.name, 0o755)
+        self.environment["PATH"] = programs + ":" + self.environment["PATH"]
+        client = self.start("trial", server.url(), "--directory", self.folder("here"), "--legs", "put-memory-memory",
+                            "--size", "1MiB", "--repetitions", "1", "--against", "iperf3")
+        wait_for(lambda: os.path.exists(log) and os.path.getsize(log), "its beginning", alive=client.running)
+        client.signal(2)
+        self.assertEqual(client.wait(), 5)
+        with open(log) as begun:
+            programs = begun.read().split()
+        self.assertEqual(len(programs), 1)
+        self.assertFalse(os.path.exists(f"/proc/{programs[0]}"))
 
 
 class InLab(LabCase):
