@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 namespace lambda::client {
@@ -86,10 +87,10 @@ void add_change(JsonObject& object, const std::optional<Change>& change) {
 }
 
 std::size_t not_run_again(const EarlierTrial& before, const std::vector<CaseResult>& now) {
-    const auto again = std::count_if(now.begin(), now.end(), [&](const CaseResult& each) {
-        return before.cases.contains(each.what.key());
-    });
-    return before.cases.size() - static_cast<std::size_t>(again);
+    std::set<std::string> gone;
+    for (const auto& [key, each] : before.cases) gone.insert(key);
+    for (const CaseResult& each : now) gone.erase(each.what.key());
+    return gone.size();
 }
 
 }  // namespace lambda::client

@@ -298,7 +298,9 @@ TEST_CASE("a case is told apart from an earlier one by both intervals") {
                              .cases = {{"another", {.gbit_per_s = 1, .interval = {}}}}};
     CHECK_FALSE(change_since(other, before));
     CHECK(not_run_again(other, {before}) == 1);
-    CHECK(not_run_again(*earlier_trial(case_json(before).line()), {before}) == 0);
+    const EarlierTrial same = *earlier_trial(case_json(before).line());
+    CHECK(not_run_again(same, {before}) == 0);
+    CHECK(not_run_again(same, {before, before, before}) == 0);  // --stripes 2,2,2
 }
 
 TEST_CASE("what was not measured is null, and an empty field") {
