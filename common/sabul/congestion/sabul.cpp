@@ -54,10 +54,15 @@ Sabul::Sabul(const LawSettings& settings)
       start_(settings),
       rival_(settings.seed) {}
 
+// What the user allows comes before what we need.
+double Sabul::bounded(double rate) const {
+    rate = std::max(rate, kLeastPackets * packet_bytes_);
+    const double highest = settings_.highest.bytes_per_second();
+    return highest > 0 ? std::min(rate, highest) : rate;
+}
+
 void Sabul::set_rate(Time now, double rate) {
-    if (settings_.highest.bits_per_second > 0)
-        rate = std::min(rate, settings_.highest.bytes_per_second());
-    rate_ = std::max(rate, kLeastPackets * packet_bytes_);
+    rate_ = bounded(rate);
     rates_.set(now, rate_);
 }
 
@@ -410,9 +415,7 @@ void Sabul::apply(Time now) {
         share = 1;
         sending_ = challenge;
     }
-    if (settings_.highest.bits_per_second > 0)
-        sending_ = std::min(sending_, settings_.highest.bytes_per_second());
-    sending_ = std::max(sending_ * share, kLeastPackets * packet_bytes_);
+    sending_ = bounded(bounded(sending_) * share);
     sendings_.set(now, sending_);
     const Duration feedback = std::max({rtt_, longest_rtt_, last_longest_});
     // Who is silent while others are heard has so much more under way.

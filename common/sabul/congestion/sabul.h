@@ -67,6 +67,7 @@ class Sabul final : public Law {
     void probe_loss(Time now);
     void expire_base(Time now);
     void doubt_base(Time now);
+    double bounded(double rate) const;
     void set_rate(Time now, double rate);
     void apply(Time now);
     double ambient_part(const LossSample& sample) const;

@@ -336,6 +336,15 @@ TEST_CASE("sabul: whatever the receiver's clock did, it follows the path") {
     CHECK(path.mean_rate() > 0.8 * path.capacity);
 }
 
+TEST_CASE("sabul: the highest rate is kept, however few packets it is") {
+    Sabul law({.initial = BitRate{500e6}, .highest = BitRate{50e3}});
+    FluidPath path;
+    for (int i = 0; i < 20; ++i) {
+        path.run(law, 500ms);
+        CHECK(law.rate().bits_per_second <= 50e3);
+    }
+}
+
 TEST_CASE("sabul: a rate that is not used does not grow") {
     Sabul law({.initial = BitRate{400e6}});
     FluidPath path;
