@@ -55,7 +55,10 @@ class ClientCarrier final : public Carrier {
         found.reserve(source.entries.size());
         for (const Entry& entry : source.entries) {
             if (interrupted()) return interruption_error();
-            found.push_back(stand_here(joined(site.path, entry.name)));
+            const std::string path = joined(site.path, entry.name);
+            // The destination itself may be a link that leads to it.
+            const auto led = entry.name == "." ? stand_here(path + "/.") : std::nullopt;
+            found.push_back(led ? led : stand_here(path));
         }
         if (load.mark.listing == 0) return found;
         const auto left = leave_mark(site.path, load.mark);
@@ -118,12 +121,12 @@ class ClientCarrier final : public Carrier {
             known.emplace(source.entries[i].name, i);
         auto tree = RemoteTree::open(site.server, access_);
         if (!tree) return tree.error();
-        const auto top = tree->stand({site.path});
+        const auto top = tree->stand({site.path + "/.", site.path});  // it may be a link
         if (!top) return top.error();
         Standings found(source.entries.size());
-        if (!top->front()) return found;
+        if (!top->back()) return found;
         if (const auto itself = known.find("."); itself != known.end())
-            found[itself->second] = top->front();
+            found[itself->second] = top->front() ? top->front() : top->back();
         const auto walked = tree->walk(
             site.path, ".",
             [&](const std::string& below, const Standing& standing) {

@@ -129,8 +129,15 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
     std::vector<std::string> paths;
     paths.reserve(job.roots.size());
     for (const SourceRoot& root : job.roots) paths.push_back(root.path.empty() ? "/" : root.path);
-    const auto tops = tree->stand(paths);
+    auto tops = tree->stand(paths);
     if (!tops) return tops.error();
+    std::vector<std::string> within;  // a source may be a link that leads to it
+    for (const std::string& path : paths) within.push_back(path + "/.");
+    const auto led = tree->stand(within);
+    if (!led) return led.error();
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        if ((*led)[i]) (*tops)[i] = (*led)[i];
+    }
     const transfer::Filter filter(job.rules);
     Listing listing;
     const auto add = [&](std::uint32_t root, const std::string& name, const Standing& standing) {

@@ -247,6 +247,21 @@ class Replicate(Jobs):
         again = self.replicate(job)
         self.assertEqual((again.code, again.summary["files"]), (DONE, 0), str(again))
 
+    def test_places_that_are_links_to_directories(self):
+        self.mixed_tree()
+        server = self.server()
+        os.mkdir(os.path.join(server.root, "real"))
+        os.symlink("real", os.path.join(server.root, "link"))
+        self.assert_done(self.replicate(self.job([server.url("link")])))
+        self.assertEqual(tree_of(os.path.join(server.root, "real")), tree_of(self.source))
+        for source, name in (("link", "one/link"), ("link/", "two")):
+            here = os.path.join(self.scratch, name.split("/")[0])
+            os.symlink(self.folder("is-" + os.path.basename(here)), here)
+            with self.subTest(source):
+                self.assert_done(self.replicate(self.job_from(server.url(source), [here])))
+                copy = os.path.realpath(os.path.join(self.scratch, name))
+                self.assertEqual(tree_of(copy), tree_of(self.source))
+
     def test_killed_again_and_again(self):
         """Two destinations, of which one dies for a while and refuses some files; the conductor is
         killed on the way. What was done does not move again."""
