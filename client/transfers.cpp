@@ -10,6 +10,7 @@
 #include "client/landing.h"
 #include "client/left_over.h"
 #include "client/offer.h"
+#include "client/outputs.h"
 #include "client/path_start.h"
 #include "client/progress.h"
 #include "client/rate_schedule.h"
@@ -169,7 +170,6 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
                                 Report& report) {
     std::unique_ptr<ReceiptFile> receipt;
     if (!arguments.receipt.empty()) {
-        if (auto apart = check_receipt_place(plan, arguments.receipt); !apart) return apart.error();
         auto begun = ReceiptFile::begin(arguments.receipt);
         if (!begun) return begun.error();
         receipt = *std::move(begun);
@@ -391,6 +391,7 @@ Error of_one_file(const Item& item) {
 
 void run_plan(Result<Plan> plan, const Arguments& arguments, Report& report) {
     if (!plan) return report.error(plan.error());
+    if (auto apart = check_outputs(*plan, arguments); !apart) return report.error(apart.error());
     if (arguments.range.any()) {
         Item& item = plan->items.front();
         item.pattern = false;  // what is named is meant

@@ -64,28 +64,6 @@ Result<void> check(const session::Reply& reply, const session::SignRequest& requ
 
 }  // namespace
 
-Result<void> check_receipt_place(const Plan& plan, const std::string& receipt) {
-    namespace fs = std::filesystem;
-    std::error_code unknown;
-    const bool puts = plan.direction == session::Direction::put;
-    const mover::Target& target = plan.local_target;
-    for (const Item& item : plan.items) {
-        const std::string file = puts                    ? item.path
-                                 : target.into_directory ? joined(target.path, item.name)
-                                                         : target.path;
-        const bool one =
-            fs::equivalent(file, receipt, unknown) ||
-            fs::absolute(file, unknown).lexically_normal() == fs::path(receipt).lexically_normal();
-        if (!one) continue;
-        return Error{.fault = Fault::usage,
-                     .message = "the receipt would take the place of the file",
-                     .path = receipt,
-                     .side = Side::local,
-                     .remedy = "give the receipt another name"};
-    }
-    return {};
-}
-
 Result<void> sign_receipt(Connection& connection, const Plan& plan, const receipt::Tally& tally,
                           ReceiptFile& file) {
     const session::SignRequest request = request_of(plan, tally);

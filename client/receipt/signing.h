@@ -8,9 +8,6 @@
 
 namespace lambda::client {
 
-// Errors: Fault::usage where the receipt would take the place of a file that it tells of.
-Result<void> check_receipt_place(const Plan& plan, const std::string& receipt);
-
 // After the last byte, on the transfer's own session. `file` holds the lines that `tally` counts.
 // Errors: Fault::integrity where the server's account is another, or its signature is none.
 Result<void> sign_receipt(Connection& connection, const Plan& plan, const receipt::Tally& tally,

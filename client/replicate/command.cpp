@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "client/left_over.h"
+#include "client/outputs.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/hooks.h"
 #include "client/replicate/lanes.h"
@@ -477,7 +478,11 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
 }  // namespace
 
 void replicate_job(const Arguments& arguments, Report& report) {
-    auto job = load_job(arguments.operands.front(), arguments.settings);
+    const std::string& file = arguments.operands.front();
+    if (one_file(file, arguments.left_over))
+        return report.error(usage(
+            file, "the list of what is left over would take the place of the job", "name another"));
+    auto job = load_job(file, arguments.settings);
     if (!job) return report.error(job.error());
     // What the command line says comes before what the job says.
     const auto settings = settings_over(job->settings, arguments);

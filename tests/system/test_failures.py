@@ -6,7 +6,7 @@ import resource
 import socket
 import subprocess
 
-from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USER, Case, Settings, need_isolation
+from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_isolation
 
 NOBODY = 65534
 
@@ -32,6 +32,18 @@ class Sources(Case):
         self.file_with(missing, b"here")
         self.assertEqual(self.client("put", "--from-file", left, "--left-over", left, server.url("to/")).code, DONE)
         self.assertEqual(os.stat(left).st_size, 0)
+
+    def test_the_list_of_what_is_left_over_takes_the_place_of_nothing(self):
+        server = self.server()
+        source = self.random_file("source", 10)
+        self.transfer("put", source, server.url("there"))
+        target = os.path.join(self.scratch, "target")
+        for wrong in (["put", "--left-over", source, source, server.url("to/")],
+                      ["put", "--left-over", source, self.folder("local"), server.url("to/")],
+                      ["get", "--left-over", target, server.url("there"), target]):
+            self.assert_failed(self.client(*wrong), USAGE)
+        self.assertEqual(os.stat(source).st_size, 10)
+        self.assertFalse(os.path.exists(target))
 
     def test_what_failed_elsewhere_leaves_nothing_of_a_done_directory_over(self):
         server = self.server()

@@ -1,0 +1,75 @@
+#include "client/outputs.h"
+
+#include <filesystem>
+#include <iterator>
+
+#include "client/home.h"
+#include "common/transfer/filter.h"
+
+namespace lambda::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error refused(const std::string& file, std::string message) {
+    return Error{.fault = Fault::usage,
+                 .message = std::move(message),
+                 .path = file,
+                 .side = Side::local,
+                 .remedy = "give it another name"};
+}
+
+// Whether a put of the tree takes the file, which stands there.
+bool found_in(const Item& tree, const transfer::Filter& filter, const std::string& file) {
+    std::error_code problem;
+    const fs::path top = fs::canonical(tree.path, problem);
+    if (problem) return false;
+    const fs::path place = fs::canonical(file, problem);
+    if (problem) return false;
+    const fs::path below = place.lexically_relative(top);
+    if (*below.begin() == ".." || below == ".") return false;
+    fs::path name = tree.name == "." ? "" : tree.name;
+    for (auto part = below.begin(); part != below.end(); ++part) {
+        name /= *part;
+        if (filter.excludes(name.string(), std::next(part) != below.end())) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+bool one_file(const std::string& one, const std::string& other) {
+    std::error_code unknown;
+    if (fs::equivalent(one, other, unknown)) return true;
+    const fs::path place = fs::weakly_canonical(one, unknown);
+    return !place.empty() && place == fs::weakly_canonical(other, unknown);
+}
+
+Result<void> check_outputs(const Plan& plan, const Arguments& arguments) {
+    const struct {
+        const std::string& file;
+        const char* what;
+    } outputs[] = {{arguments.receipt, "the receipt"},
+                   {arguments.left_over, "the list of what is left over"}};
+    const transfer::Filter filter(arguments.walk.rules);
+    const bool puts = plan.direction == session::Direction::put;
+    const mover::Target& target = plan.local_target;
+    for (const auto& [file, what] : outputs) {
+        if (file.empty() || !output_place(file).replaced) continue;
+        for (const Item& item : plan.items) {
+            const std::string moved = puts                    ? item.path
+                                      : target.into_directory ? joined(target.path, item.name)
+                                                              : target.path;
+            if (one_file(moved, file) || (puts && found_in(item, filter, file)))
+                return refused(file,
+                               std::string(what) + " would take the place of a file that is moved");
+        }
+    }
+    if (one_file(arguments.receipt, arguments.left_over) &&
+        output_place(arguments.receipt).replaced)
+        return refused(arguments.left_over,
+                       std::string(outputs[1].what) + " would take the place of the receipt");
+    return {};
+}
+
+}  // namespace lambda::client

@@ -1,0 +1,18 @@
+// What a command writes here beside what it moves: --receipt and --left-over.
+#pragma once
+
+#include <string>
+
+#include "client/arguments.h"
+#include "client/destination.h"
+
+namespace lambda::client {
+
+// Whether the two names mean one file, or would.
+bool one_file(const std::string& one, const std::string& other);
+
+// Error, Fault::usage: one of them would take the place of a file that `plan` moves, as far as that
+// can be told from here, or of the other. What a get finds in a directory is not known.
+Result<void> check_outputs(const Plan& plan, const Arguments& arguments);
+
+}  // namespace lambda::client
