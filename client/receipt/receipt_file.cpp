@@ -6,8 +6,11 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <span>
 
 #include "client/home.h"
+#include "common/io/machine.h"
+#include "common/io/open_file.h"
 
 namespace lambda::client {
 namespace {
@@ -23,6 +26,13 @@ Result<void> flush_directory_of(const std::string& path) {
     return {};
 }
 
+// Called as partial files are: no walk of the tree that the receipt lies in takes it.
+std::string temporary_beside(const std::string& path) {
+    std::string unlike(16, '\0');
+    io::fill_random(std::as_writable_bytes(std::span(unlike)));
+    return std::filesystem::path(path).replace_filename(io::partial_name(unlike)).string();
+}
+
 }  // namespace
 
 ReceiptFile::ReceiptFile(std::string path, std::string temporary, io::Descriptor file)
@@ -35,12 +45,11 @@ Result<std::unique_ptr<ReceiptFile>> ReceiptFile::begin(const std::string& path)
         if (!file) return file.error();
         return std::unique_ptr<ReceiptFile>(new ReceiptFile(path, {}, *std::move(file)));
     }
-    std::string temporary = place.path + ".XXXXXX";
-    io::Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    const std::string temporary = temporary_beside(place.path);
+    io::Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file || ::fchmod(file.get(), kMode) != 0)
         return errno_error(Fault::file, "cannot write the receipt", path, errno);
-    return std::unique_ptr<ReceiptFile>(
-        new ReceiptFile(place.path, std::move(temporary), std::move(file)));
+    return std::unique_ptr<ReceiptFile>(new ReceiptFile(place.path, temporary, std::move(file)));
 }
 
 ReceiptFile::~ReceiptFile() {

@@ -419,6 +419,20 @@ class Receipts(Case):
         self.assertFalse(os.path.exists(self.receipt))
         self.assertEqual(os.path.getsize(source), 10)
 
+    def test_a_receipt_within_the_tree_that_it_tells_of(self):
+        top = self.tree()
+        receipts = [os.path.join(top, name) for name in ("first", "second")]
+        self.transfer("sync", "--receipt", receipts[0], top, self.daemon.url("to"), files=4)
+        self.assertEqual(sorted(os.listdir(self.daemon.path("to"))), [b"empty", b"small", b"sub"])
+        told = self.client("sync", "--receipt", receipts[1], top, self.daemon.url("to"))
+        self.assertEqual([event["path"] for event in told.events if event.get("change") == "create"], ["first"])
+        self.assert_good(self.audit("--at", self.daemon.path("to"), receipt=receipts[1]), 5)
+        before = read(receipts[0])
+        self.assert_failed(self.client("sync", "--receipt", receipts[0], top, self.daemon.url("to")), USAGE)
+        self.assertEqual(read(receipts[0]), before)
+        self.assertEqual(self.client("sync", "--exclude", "first", "--receipt", receipts[0], top,
+                                     self.daemon.url("to")).code, DONE)
+
     def test_a_place_that_takes_none_stops_it_before_anything_moves(self):
         source = self.random_file("file", 10)
         result = self.client("put", "--receipt", os.path.join(self.scratch, "nowhere/receipt"), source,

@@ -4,6 +4,7 @@
 #include "client/receipt/receipt_file.h"
 #include "client/receipt/receipt_reader.h"
 #include "common/io/signature.h"
+#include "common/ports/disk.h"
 #include "tests/support/catch.h"
 #include "tests/unit/client/scratch.h"
 
@@ -142,6 +143,8 @@ TEST_CASE("a receipt has its name only when it is whole") {
         REQUIRE(file.ok());
         (*file)->take("one\n");
         CHECK_FALSE(std::filesystem::exists(path));
+        const std::filesystem::directory_iterator beside(std::filesystem::path(path).parent_path());
+        CHECK(ports::is_partial_name(beside->path().filename().string()));
     }
     CHECK(std::filesystem::is_empty(std::filesystem::path(path).parent_path()));
     auto file = ReceiptFile::begin(path);
