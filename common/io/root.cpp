@@ -56,13 +56,16 @@ int open_beneath(int directory, const std::string& name, int flags, mode_t mode)
     return static_cast<int>(fd);
 }
 
-// "a/b/" to "a" and "b"; "b" to "." and "b"; "/b" to "/" and "b".
+// "a/b/" and "a/./b" to "a" and "b"; "b" to "." and "b"; "/b" to "/" and "b".
 std::pair<std::string, std::string> split(const std::string& name) {
     const std::size_t end = name.find_last_not_of('/');
     if (end == std::string::npos) return {name, {}};
     const std::size_t slash = name.find_last_of('/', end);
     if (slash == std::string::npos) return {".", name.substr(0, end + 1)};
-    const std::size_t parent_end = name.find_last_not_of('/', slash);
+    std::size_t parent_end = name.find_last_not_of('/', slash);
+    while (parent_end != std::string::npos && parent_end > 0 &&
+           name.compare(parent_end - 1, 2, "/.") == 0)
+        parent_end = name.find_last_not_of('/', parent_end - 1);
     return {parent_end == std::string::npos ? "/" : name.substr(0, parent_end + 1),
             name.substr(slash + 1, end - slash)};
 }

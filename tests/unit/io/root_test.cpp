@@ -124,7 +124,13 @@ TEST_CASE("root: places make their directories") {
     REQUIRE(place.ok());
     CHECK(place->leaf == "file");
     CHECK(std::filesystem::is_directory(jail.inside + "/x/y/z"));
+    CHECK(root.place("./u/./././v/.//w", true).ok());
+    CHECK(root.place("/./u2/./w", true).ok());
+    CHECK(std::filesystem::is_directory(jail.inside + "/u/v"));
+    CHECK(std::filesystem::is_directory(jail.inside + "/u2"));
+    CHECK_FALSE(root.place("u3/../w", true).ok());
     CHECK_FALSE(root.place("a/file/below", true).ok());
+    CHECK_FALSE(root.place("a/file/./below", true).ok());
     CHECK_FALSE(root.place("/", true).ok());
     CHECK_FALSE(root.place("a/..", true).ok());
     CHECK(root.make_directory("made/").ok());
