@@ -10,6 +10,7 @@
 #include "client/number_option.h"
 #include "client/sources.h"
 #include "common/transfer/filter.h"
+#include "config/option_values.h"
 #include "config/schema.h"
 
 namespace lambda::client {
@@ -51,7 +52,6 @@ void add_path(CLI::App& app, const char* option, std::string& into, const char* 
     app.add_option_function<std::string>(
            option,
            [&into, option](const std::string& text) {
-               if (text.empty()) throw CLI::ValidationError(option, "names no file");
                std::error_code problem;
                into = std::filesystem::absolute(text, problem).string();
                if (problem)
@@ -146,7 +146,6 @@ void add_receipt_options(CLI::App& app, Arguments& into) {
                    "What stands for the DESTINATION of the transfer, here or at a server; else "
                    "where it left "
                    "them.")
-        ->check([](const std::string& text) { return text.empty() ? "names no place" : ""; })
         ->type_name("PLACE");
     app.add_option_function<std::string>(
            "--signer",
@@ -254,6 +253,8 @@ std::unique_ptr<CLI::App> make_options(Arguments& into) {
         "Tell what held a transfer back, and --log-level debug.");
     app->add_flag("-q,--quiet", into.quiet, "No progress, no notes; errors alone.");
     app->add_flag("--json", into.json, "Objects on stdout, one a line, the last a summary.");
+    for (CLI::Option* option : app->get_options())
+        if (option->get_type_size() > 0) option->check(config::wrong_with_value);
     return app;
 }
 

@@ -16,4 +16,8 @@ Result<void> check_values(std::span<const char* const> words) {
     return {};
 }
 
+std::string wrong_with_value(const std::string& text) {
+    return text.empty() ? "has an empty value" : "";
+}
+
 }  // namespace lambda::config

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "common/base/result.h"
 
@@ -10,5 +11,9 @@ namespace lambda::config {
 // The words before `--`. Error: an option with '=' and nothing behind it, as an unset variable
 // leaves it; CLI11 would take the next word for its value.
 Result<void> check_values(std::span<const char* const> words);
+
+// A check for CLI11: what is wrong with the value of an option, else empty. An unset variable in
+// quotes is no value.
+std::string wrong_with_value(const std::string& text);
 
 }  // namespace lambda::config

@@ -181,6 +181,12 @@ void add_place(CLI::App& app, CommandLine& line) {
         ->type_name("DIRECTORY");
 }
 
+void refuse_empty_values(CLI::App& app) {
+    for (CLI::Option* option : app.get_options())
+        if (option->get_type_size() > 0) option->check(config::wrong_with_value);
+    for (CLI::App* command : app.get_subcommands({})) refuse_empty_values(*command);
+}
+
 int run(int argc, char** argv) {
     CommandLine line;
     CLI::App app("lambda-ftpd serves files over striped SABUL flows.", "lambda-ftpd");
@@ -224,6 +230,7 @@ int run(int argc, char** argv) {
     CLI::App* const list = user->add_subcommand("list", "List the accounts");
     add_place(*list, line);
 
+    refuse_empty_values(app);
     if (auto checked = config::check_values({argv, static_cast<std::size_t>(argc)}); !checked)
         return fail(checked.error());
     try {

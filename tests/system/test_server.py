@@ -143,6 +143,18 @@ class Life(Case):
         self.assertEqual(code, USAGE, said)
         self.assertIn("make it first", said)
 
+    def test_an_option_with_an_empty_value_is_refused(self):
+        process = self.daemon_command("user", "list", "--state", "")
+        self.assertEqual(process.wait(), USAGE, process.stdout)
+        for option in ("--config", "--root", "--listen", "--password-file", "--copy-host", "--log-level"):
+            words = ["--state", self.folder("state"), "--root", self.folder("root"), "--listen", "127.0.0.1:0", "--user",
+                     "ann", "--password-file", self.client_password, "--config", "/dev/null", "--copy-host", "public",
+                     "--log-level", "info"]
+            words[words.index(option) + 1] = ""
+            process = self.daemon_command(*words)
+            self.assertEqual(process.wait(), USAGE, option)
+            self.assertNotIn("listening", process.stdout)
+
     def test_a_server_without_account_or_settings_is_refused(self):
         process = self.daemon_command("--listen", "127.0.0.1:0", "--root", self.folder("root"), "--state",
                                       self.folder("state"))
