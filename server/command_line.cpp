@@ -72,6 +72,25 @@ Result<Account> account_of(const CommandLine& line, const std::string& password_
     return account;
 }
 
+Result<void> check_root(std::string what, const std::string& root) {
+    struct stat status {};
+    const int error_number = ::stat(root.c_str(), &status) != 0 ? errno
+                             : S_ISDIR(status.st_mode)          ? 0
+                                                                : ENOTDIR;
+    if (error_number == 0) return {};
+    return no_root(std::move(what), root, error_number);
+}
+
+Result<void> check_root_of(const std::string& name, const Account& account,
+                           const config::ServerSettings& settings) {
+    const std::string& root = account.root.empty() ? settings.root : account.root;
+    if (root.empty()) {
+        return usage_error("account '" + name + "' has no root, and the settings name none",
+                           "name a directory by --root, or set `root` in the settings");
+    }
+    return check_root("cannot use the root of account '" + name + "'", root);
+}
+
 // Reads, changes and writes the accounts while no other does.
 Result<void> update(const config::ServerSettings& settings,
                     const std::function<Result<void>(Accounts&)>& change) {
@@ -139,21 +158,10 @@ Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettin
 }
 
 Result<void> check_roots(const Accounts& accounts, const config::ServerSettings& settings) {
-    for (const auto& [name, account] : accounts) {
-        const std::string& root = account.root.empty() ? settings.root : account.root;
-        if (root.empty()) {
-            return usage_error("account '" + name + "' has no root, and the settings name none",
-                               "name a directory by --root, or set `root` in the settings");
-        }
-        struct stat status {};
-        const int error_number = ::stat(root.c_str(), &status) != 0 ? errno
-                                 : S_ISDIR(status.st_mode)          ? 0
-                                                                    : ENOTDIR;
-        if (error_number != 0) {
-            return no_root("cannot use the root of account '" + name + "'", root, error_number);
-        }
-    }
-    return {};
+    for (const auto& [name, account] : accounts)
+        if (auto checked = check_root_of(name, account, settings); !checked) return checked;
+    return settings.root.empty() ? Result<void>()
+                                 : check_root("cannot use the root", settings.root);
 }
 
 Result<std::string> add_user(const CommandLine& line, const config::ServerSettings& settings) {
@@ -165,7 +173,7 @@ Result<std::string> add_user(const CommandLine& line, const config::ServerSettin
             if (!line.read_write) account->read_only |= before->second.read_only;
             if (line.root.empty()) account->root = before->second.root;
         }
-        if (auto checked = check_roots({{line.user, *account}}, settings); !checked) return checked;
+        if (auto checked = check_root_of(line.user, *account, settings); !checked) return checked;
         added = accounts.insert_or_assign(line.user, *account).second;
         return {};
     });

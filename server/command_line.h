@@ -32,7 +32,8 @@ Result<config::ServerSettings> settings_of(const CommandLine& line);
 Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettings& settings,
                              const Accounts& before = {});
 
-// Error: an account whose root nobody names, or is no directory: its logins would all fail.
+// Error: an account whose root nobody names, or is no directory, so that its logins would all fail;
+// or the settings name such a root.
 Result<void> check_roots(const Accounts& accounts, const config::ServerSettings& settings);
 
 // What was done, in a line.

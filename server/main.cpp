@@ -159,6 +159,11 @@ int check_config(const CommandLine& line) {
         const Result<std::string> ended = end_of(certificate);
         if (!ended) return fail(ended.error());
         if (!ended->empty()) std::cerr << "lambda-ftpd: warning: " << *ended << "\n";
+    } else {
+        io::ClientTrust authorities;
+        authorities.ca_file = settings->client_ca;
+        authorities.accept_unknown = true;
+        if (const auto tls = io::TlsContext::client(authorities); !tls) return fail(tls.error());
     }
     std::cout << "the settings are good; accounts: " << accounts->size() << "\n";
     return 0;

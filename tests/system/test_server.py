@@ -103,6 +103,14 @@ class Life(Case):
         self.assertIn("cannot use the private key", said)
         self.assertIn("key.pem", said)
 
+    def test_what_is_missing_is_told_before_the_first_start(self):
+        for line in ("client_ca: /no/such/file", "root: /no/such/folder", f"root: {self.client_password}"):
+            with self.subTest(line):
+                code, said, _ = self.check_config(line + "\n")
+                self.assertEqual(code, USAGE, said)
+                self.assertIn(line.split()[1] + ": cannot use", said)
+        self.assertEqual(self.check_config(f"root: {self.folder('root')}\n")[0], DONE)
+
     def test_a_certificate_that_ended_is_told(self):
         def openssl(*arguments):
             subprocess.run([need_program("openssl"), *arguments], check=True, capture_output=True)
