@@ -288,6 +288,13 @@ class Rights(Case):
         self.assertEqual(os.listdir(server.root), ["readable"])
         self.assertEqual(os.listdir(back), ["readable"])
 
+    def test_a_path_that_no_line_has_room_for(self):
+        long = "/".join(["a" * 15] * 600)
+        result = self.client("put", self.random_file("source", 1), self.server().url(long))
+        self.assert_failed(result, USAGE)
+        self.assertIn(long, result.stderr)
+        self.assertNotIn("nonce", result.stderr)
+
     def test_an_unwritable_target(self):
         need_isolation()  # root, to serve as somebody else
         server = self.server(user=NOBODY)
