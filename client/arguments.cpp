@@ -35,10 +35,19 @@ Result<void> check_scopes(const CLI::App& app, const Form& form) {
     return {};
 }
 
-// Of two limits one would count for nothing.
-Result<void> check_limits(const CLI::App& app, const Arguments& into) {
-    if (into.rate_file.empty() || app.get_option("--rate-limit")->count() == 0) return {};
-    return usage("--rate-file takes the place of --rate-limit: give one of them");
+// Of two that exclude each other one would count for nothing.
+Result<void> check_pairs(const CLI::App& app, const Arguments& into) {
+    const auto given = [&](const char* option) { return app.get_option(option)->count() > 0; };
+    if (given("--rate-file") && given("--rate-limit"))
+        return usage("--rate-file takes the place of --rate-limit: give one of them");
+    if (given("--background") && given("--congestion"))
+        return usage("--background is --congestion background: give one of them");
+    if (given("--stage") && given("--retry-for"))
+        return usage("--retry-for is not for a --stage: who hands out the ranges tries again");
+    if (!into.signer.empty() && into.any_signer)
+        return usage("--signer and --any-signer exclude each other");
+    if (into.wait && into.cancel) return usage("--wait and --cancel exclude each other");
+    return {};
 }
 
 // A sync deletes only what no pattern protects.
@@ -113,19 +122,19 @@ Result<void> take_operands(const CLI::App& app, std::vector<std::string> behind_
     }
     if (auto checked = check_scopes(app, *form); !checked) return checked;
     if (auto settled = settle_help(into); !settled) return settled;
+    if (into.action == Action::completion && !into.operands.empty() &&
+        into.operands.front() != "bash")
+        return usage("there is no completion script for " + into.operands.front());
     std::size_t rule_bytes = 0;
     for (const transfer::Rule& rule : into.walk.rules) rule_bytes += rule.pattern.size();
     if (into.walk.rules.size() > transfer::kMaxRules || rule_bytes > transfer::kMaxRuleBytes)
         return usage("there are more than 4096 patterns, or more than 256 KiB of them");
-    if (auto checked = check_limits(app, into); !checked) return checked;
+    if (auto checked = check_pairs(app, into); !checked) return checked;
     if (auto settled = settle_plan(into); !settled) return settled;
     const std::size_t sources = into.from_file.empty() ? into.operands.size() - 1 : 0;
     if (auto checked = check_range_options(into.range, sources); !checked) return checked;
     if (!into.receipt.empty() && into.plan.dry_run)
         return usage("a dry run moves nothing that a receipt could tell of");
-    if (!into.signer.empty() && into.any_signer)
-        return usage("--signer and --any-signer exclude each other");
-    if (into.wait && into.cancel) return usage("--wait and --cancel exclude each other");
     if (!into.receipt.empty() && into.range.any())
         return usage("a receipt tells of whole files, not of ranges");
     if (into.action != Action::trial && !into.trial.swept.empty()) {

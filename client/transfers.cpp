@@ -455,6 +455,14 @@ void sync(const Arguments& arguments, Report& report) {
         there.operands = *operands;
         return copy(there, report);
     }
+    if (arguments.detach || arguments.connect != Connect::either ||
+        !arguments.source_password_file.empty())
+        return report.error(Error{.fault = Fault::usage,
+                                  .message = "--detach, --connect and --source-password-file are "
+                                             "of a sync between two servers",
+                                  .path = {},
+                                  .side = Side::local,
+                                  .remedy = "leave them out"});
     run_plan(plan_sync(*operands), arguments, report);
 }
 

@@ -414,6 +414,8 @@ class Sync(Case):
                           *limits):
             result = self.client(*arguments, self.daemon.url("to"))
             self.assert_failed(result, USAGE)
+        for option in (("--detach",), ("--connect", "source"), ("--source-password-file", self.client_password)):
+            self.assert_failed(self.client("sync", *option, source, self.daemon.url("to")), USAGE)
         self.assert_failed(self.client("sync", source, self.folder("other")), USAGE)
         self.assert_failed(self.client("sync", os.path.join(source, "none"), self.daemon.url("to")), FILE_FAILED)
 
