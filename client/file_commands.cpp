@@ -91,7 +91,11 @@ void rename(const Arguments& arguments, Report& report) {
     for (const std::string& path : paths) {
         const auto reply = session->receive(report);
         if (!reply) return report.error(reply.error());
-        if (!reply->positive()) return report.error(refusal(*reply, Fault::file, path));
+        if (reply->positive()) continue;
+        Error refused = refusal(*reply, Fault::file, path);
+        if (&path == &paths[1] && refused.remedy.empty())
+            refused.remedy = "where that is a directory, name what is to be in it: DIRECTORY/NAME";
+        return report.error(refused);
     }
 }
 
