@@ -55,10 +55,10 @@ std::string completion_script() {
            words(action_names()) +
            "' -- \"$current\"))\n"
            "    else\n"
-           "        COMPREPLY=($(compgen -f -- \"$current\"))\n"
+           "        COMPREPLY=()\n"
            "    fi\n"
            "}\n"
-           "complete -o filenames -F _lambda_ftp lambda-ftp";
+           "complete -o default -F _lambda_ftp lambda-ftp";
 }
 
 }  // namespace lambda::client
