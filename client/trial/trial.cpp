@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -261,6 +262,11 @@ void trial(const Arguments& arguments, Report& report) {
                                  .side = Side::local,
                                  .remedy = law.error().remedy});
     }
+    std::error_code problem;
+    if (!std::filesystem::is_directory(arguments.trial.directory, problem))
+        return report.error(errno_error(Fault::usage, "cannot make files for the trial there",
+                                        arguments.trial.directory,
+                                        problem ? problem.value() : ENOTDIR));
     const auto before = read_earlier(arguments.trial.compare);
     if (!before) return report.error(before.error());
     auto page = report::File::make(arguments.trial.report);

@@ -123,6 +123,10 @@ class Trials(Case):
                         ["--against", "iperf3:0"], ["--against", "globus-url-copy:70000"]):
             with self.subTest(options):
                 self.assert_failed(self.client("trial", server.url(), *options), USAGE)
+        for folder in ("/no/such/folder", wrong):
+            result = self.client("trial", server.url(), "--directory", folder)
+            self.assert_failed(result, USAGE)
+            self.assertIn(folder, result.stderr)
         self.assert_failed(self.client("trial", "."), USAGE)
         self.assert_failed(self.client("put", "--stripes", "1,2", wrong, server.url("x")), USAGE)
         self.assert_failed(self.client("trial", server.url(), "--report", "/no/such/folder/x"), FILE_FAILED)
