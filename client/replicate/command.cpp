@@ -180,7 +180,7 @@ Result<void> keep_left_over(const Job& job, const Part& part, Store& store, cons
         for (const SourceRoot& root : job.roots) names.push_back(local ? root.path : root.text);
         break;
     }
-    if (names.empty()) return {};
+    if (names.empty()) return empty_left_over(file);
     const auto kept = write_left_over(file, names);
     if (!kept) return kept.error();
     report.left_over(*kept);

@@ -428,6 +428,16 @@ class Replicate(Jobs):
         self.assertEqual([e["path"] for e in status if e["event"] == "left_over"], ["gone"])
         self.assert_failed(self.replicate(job, "plan"), FILE_FAILED)
 
+    def test_what_is_done_is_not_left_over_any_more(self):
+        self.files(1, KIB)
+        left, missing = os.path.join(self.scratch, "left"), os.path.join(self.scratch, "gone")
+        job = self.job_from(["source/", "gone"], [self.server().url("copy")])
+        self.assertEqual(self.replicate(job, "--left-over", left).code, FILE_FAILED)
+        self.assertGreater(os.stat(left).st_size, 0)
+        self.file_with(missing, b"here")
+        self.assertEqual(self.replicate(job, "--left-over", left).code, DONE)
+        self.assertEqual(os.stat(left).st_size, 0)
+
     def test_sources_that_overlap(self):
         """The first of two files keeps its place, and a second run has nothing to do."""
         other = self.folder("other/runs")
