@@ -1,5 +1,8 @@
 #include "client/landing.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <ctime>
 #include <filesystem>
 #include <tuple>
@@ -45,6 +48,16 @@ bool is_other(const std::string& path) {
     return fs::exists(path, unknown) && !is_directory(path);
 }
 
+// Tells a directory from another one that took its name. Empty: there is none.
+std::string identity_of(const std::string& directory) {
+    struct statx status {};
+    if (directory.empty() ||
+        ::statx(AT_FDCWD, directory.c_str(), 0, STATX_INO | STATX_BTIME, &status) != 0)
+        return {};
+    return std::to_string(status.stx_ino) + " " + std::to_string(status.stx_btime.tv_sec) + "." +
+           std::to_string(status.stx_btime.tv_nsec);
+}
+
 // What the tree holds lands in the directory that it became.
 void become_contents_again(Plan& plan) {
     for (Item& item : plan.items) {
@@ -56,7 +69,8 @@ void become_contents_again(Plan& plan) {
 
 }  // namespace
 
-Landing::Landing(Marks marks, std::initializer_list<std::string> ends) : marks_(std::move(marks)) {
+Landing::Landing(Marks marks, std::initializer_list<std::string> ends, std::string here)
+    : marks_(std::move(marks)), here_(std::move(here)) {
     for (const std::string& end : ends) known_by_.append(end).push_back('\0');
 }
 
@@ -70,7 +84,8 @@ std::shared_ptr<Landing> Landing::of(const Plan& plan) {
             // Hosts that share a home have paths of their own.
             put ? "put" : "get", host_name(), plan.server.user, plan.server.endpoint(),
             put ? real_path(item.path) : without_slash(item.path),
-            put ? plan.remote_target : real_target(plan.local_target.path)});
+            put ? plan.remote_target : real_target(plan.local_target.path)},
+        put ? std::string() : plan.local_target.path);
 }
 
 std::shared_ptr<Landing> Landing::of(const CopyPlan& plan) {
@@ -82,29 +97,39 @@ std::shared_ptr<Landing> Landing::of(const CopyPlan& plan) {
                                            to.server.endpoint(), to.path});
 }
 
+// What was cut by a kill has the name alone.
 bool Landing::goes_on() const {
-    return marks_.find(known_by_, std::time(nullptr)) == "";
+    const auto made = marks_.find(known_by_, std::time(nullptr));
+    return made && (made->empty() || *made == identity_of(here_));
 }
 
-void Landing::begins() {
-    if (kept_) return;
-    auto kept = marks_.keep(known_by_, "", std::time(nullptr));
+void Landing::keep() {
+    auto kept = marks_.keep(known_by_, identity_of(here_), std::time(nullptr));
     kept_ = kept.ok();
     if (!kept) unkept_ = kept.error();
 }
 
-void Landing::ended(bool all_done) {
-    if (all_done) marks_.drop(known_by_);
+void Landing::begins() {
+    if (!kept_) keep();
 }
 
-void recall_landing(Plan& plan) {
-    if (!plan.landing || plan.items.front().name == "." || !plan.landing->goes_on()) return;
+void Landing::ended(bool all_done) {
+    if (all_done) {
+        marks_.drop(known_by_);
+    } else if (kept_) {
+        keep();  // the target is made by now
+    }
+}
+
+bool recall_landing(Plan& plan) {
+    if (!plan.landing || plan.items.front().name == "." || !plan.landing->goes_on()) return false;
     if (plan.direction == session::Direction::put) {
         become_contents_again(plan);
     } else {
         plan.asks_kind = plan.goes_on = is_directory(plan.local_target.path);
     }
     plan.landing->begins();
+    return plan.goes_on || plan.several;
 }
 
 void begin_landing(Plan& plan, bool into_directory) {

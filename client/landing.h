@@ -20,13 +20,15 @@ namespace lambda::client {
 // That of one command, whose source may be a tree.
 class Landing {
   public:
-    // `ends`: the verb, where the source lies and where it lands, as they are each time.
-    Landing(Marks marks, std::initializer_list<std::string> ends);
+    // `ends`: the verb, where the source lies and where it lands, as they are each time. `here`:
+    // the target, where it lies here.
+    Landing(Marks marks, std::initializer_list<std::string> ends, std::string here = {});
     // None: of several sources.
     static std::shared_ptr<Landing> of(const Plan& plan);
     static std::shared_ptr<Landing> of(const CopyPlan& plan);
 
-    // Whether the same command made the target, and did not come to its end.
+    // Whether the same command made the target, and did not come to its end. What was put here in
+    // the place of the target since is another one.
     bool goes_on() const;
     // Its source becomes the target.
     void begins();
@@ -35,15 +37,18 @@ class Landing {
     const std::optional<Error>& unkept() const { return unkept_; }
 
   private:
+    void keep();
+
     Marks marks_;
     std::string known_by_;
+    std::string here_;
     bool kept_ = false;
     std::optional<Error> unkept_;
 };
 
 // Of a plan that goes on with a target that is there: lands as the first try did. Of a get, the
-// server is asked first whether the source is a directory.
-void recall_landing(Plan& plan);
+// server is asked first whether the source is a directory. False: nothing to go on with is known.
+bool recall_landing(Plan& plan);
 // Of the first try, once the session stands. `into_directory`: how the target of a put is
 // understood there.
 void begin_landing(Plan& plan, bool into_directory);

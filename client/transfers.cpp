@@ -404,7 +404,12 @@ void run_plan(Result<Plan> plan, const Arguments& arguments, Report& report) {
             .range = {.bytes = *arguments.range.bytes, .version = {}}, .stage = {}, .fence = 0};
     } else if (!arguments.plan.whole) {
         plan->landing = Landing::of(*plan);
-        recall_landing(*plan);
+        if (recall_landing(*plan))
+            report.note("lands in " +
+                        (plan->direction == session::Direction::put
+                             ? path_at_server(plan->remote_target) + " (on the server)"
+                             : plan->local_target.path) +
+                        " itself, as the run that was cut");
     }
     run(*std::move(plan), arguments, report);
 }

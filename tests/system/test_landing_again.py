@@ -49,6 +49,7 @@ class LandingAgain(Case):
         self.assertGreaterEqual(told["bytes_kept"], before, str(result))
         self.assertEqual(told["bytes"] + told["bytes_kept"] + told["adopted_bytes"], sum(self.SIZES.values()))
         self.assertIn("went on where it was cut", result.stderr)
+        self.assertIn(" itself, as the run that was cut", result.stderr)
         self.assertEqual(self.marks(), [])
 
     def assert_same_tree(self, top, copy):
@@ -100,6 +101,18 @@ class LandingAgain(Case):
         shutil.rmtree(here)
         self.assertEqual(self.client(*get).code, DONE)
         self.assert_same_tree(top, here)
+
+    def test_another_directory_of_that_name_takes_it_as_any(self):
+        top = self.tree("root")
+        here = os.path.join(self.folder("back"), "new")
+        get = ("get", *self.EXCLUDE, self.daemon.url("tree"), here)
+        self.cut(signal.SIGINT, here, *get)
+        os.rename(here, here + "-aside")
+        os.mkdir(here)
+        mine = self.file_with(os.path.join(here, "a"), b"mine")
+        self.assertEqual(self.client(*get).code, DONE)
+        self.assertEqual(os.path.getsize(mine), 4)
+        self.assert_same_tree(top, os.path.join(here, "tree"))
 
     def test_a_source_that_became_a_file_lands_in_the_directory(self):
         top = self.tree("root")

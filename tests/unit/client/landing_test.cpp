@@ -32,6 +32,22 @@ TEST_CASE("a landing is known by all its ends, and lasts until all is done") {
     CHECK(!first.goes_on());
 }
 
+TEST_CASE("another directory of the target's name is no target to go on with") {
+    const Scratch scratch;
+    const Marks marks(scratch / "marks", "landing");
+    const auto landing = [&] { return Landing(marks, {"get", "tree", "here"}, scratch / "here"); };
+    Landing first = landing();
+    first.begins();
+    std::filesystem::create_directory(scratch / "here");
+    CHECK(landing().goes_on());  // killed
+    first.ended(false);
+    CHECK(landing().goes_on());
+    std::filesystem::rename(scratch / "here", scratch / "aside");
+    CHECK_FALSE(landing().goes_on());
+    std::filesystem::create_directory(scratch / "here");
+    CHECK_FALSE(landing().goes_on());
+}
+
 TEST_CASE("patterns mean of what a tree holds what they meant of the tree") {
     const auto within = [](std::vector<std::string> patterns) {
         std::vector<transfer::Rule> rules;
