@@ -185,6 +185,7 @@ void Copy::run() {
         }
         status_.state = end_state(result_);
         status_.bytes = result_.bytes + result_.bytes_kept;
+        status_.total_bytes = std::max(status_.total_bytes, status_.bytes);
         status_.files = result_.files;
         status_.files_known = result_.files + result_.adopted + result_.failed;
         status_.sent_packets = result_.sent_packets;

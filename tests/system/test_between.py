@@ -245,6 +245,8 @@ class Told(BetweenCase):
         self.assertRegex(skipped.stderr, r"skipped \S*pipe: ")
         again = self.copy(a.url("tree/"), b.url("tree"))
         self.assertEqual((again.summary["adopted"], again.summary["adopted_bytes"]), (1, 1))
+        for copy in self.client("copies", b.url()).events:
+            self.assertGreaterEqual(copy.get("total_bytes", 0), copy.get("bytes", 0), copy)
         listed = self.client("copies", b.url(), json=False).stdout.splitlines()
         self.assertIn("done  nothing to do: 1 file stood there already: from ", listed[-1])
         self.assertNotIn("nothing to do", "".join(listed[:-1]))
