@@ -16,6 +16,8 @@ namespace {
 constexpr const char* kPlaces =
     "A place is lambda://[user@]host[:port]/path (percent-encoded), [user@]host:path, or a\n"
     "local path.";
+constexpr const char* kRemotePlaces =
+    "A place is lambda://[user@]host[:port]/path (percent-encoded) or\n[user@]host:path.";
 constexpr const char* kLanding =
     " With several sources, or where DESTINATION is a directory or ends in '/',\n"
     "each source lands in it.";
@@ -124,8 +126,10 @@ std::string help_text(Action action) {
     const char* const landing = !moves || action == Action::sync ? ""
                                 : form.most == 2                 ? kLandingOfOne
                                                                  : kLanding;
+    const bool here = action == Action::put || action == Action::get || action == Action::sync ||
+                      action == Action::checksum;
     if (moves || operands.find("PLACE") != operands.npos)
-        text += std::string("\n") + kPlaces + landing + "\n";
+        text += std::string("\n") + (here ? kPlaces : kRemotePlaces) + landing + "\n";
     if (action == Action::ls) text += kListing;
     text += options_of(form);
     while (text.ends_with('\n')) text.pop_back();

@@ -74,6 +74,16 @@ TEST_CASE("each command has a help that tells its options and no others") {
     CHECK(tells(Action::sync, "--max-delete"));
 }
 
+TEST_CASE("where a place is at a server alone, help names no local path") {
+    for (const Action action : {Action::put, Action::get, Action::sync, Action::checksum})
+        CHECK_THAT(help_text(action), Catch::Contains("local path"));
+    for (const Action action :
+         {Action::copy, Action::ls, Action::stat, Action::rm, Action::trial}) {
+        CHECK_THAT(help_text(action), Catch::Contains("A place is"));
+        CHECK_THAT(help_text(action), !Catch::Contains("local path"));
+    }
+}
+
 TEST_CASE("help is for people: lines that fit, values in words") {
     for (const Form& form : forms()) {
         const std::string text = help_text(form.action);
