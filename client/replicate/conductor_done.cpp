@@ -62,7 +62,7 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
     const Listing& source = *done.work.source;
     const Side there = job_.direction == session::Direction::put ? Side::remote : Side::local;
     const SitePlan plan = plan_site(source, *result, job_.which, job_.conflict);
-    Planned planned{.tasks = {}, .same = {plan.same_files, plan.same_bytes}};
+    Planned planned{.tasks = {}, .same = plan.same};
     planned.tasks.reserve(source.missed.size() + plan.steps.size());
     for (const Missed& missed : source.missed) {
         planned.tasks.push_back(
@@ -88,6 +88,7 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
                            : std::vector<Range>(),
              .attributes = attributes});
     }
+    if (plan.left.files > 0) say_(job_.sites[number].text + ": " + words_of_left(plan.left));
     // Of servers, one has yet to meet the other.
     sites_[number].stood = sites_[number].stood || !job_.source;
     const auto kept = store_.plan(done.work.load.lease, planned, [this] { return beat(); });

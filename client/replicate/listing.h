@@ -24,6 +24,11 @@ struct Standing {
     std::uint32_t mode = 0;     // permission bits
 };
 
+struct Tally {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+};
+
 // One name below a destination: '/'-separated, or "." for the destination itself.
 struct Entry {
     std::uint32_t root = 0;  // of Job::roots

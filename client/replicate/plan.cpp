@@ -133,8 +133,9 @@ SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standi
         if (decision.change != Change::none) {
             plan.steps.push_back({static_cast<std::uint32_t>(i), decision});
         } else if (standing.kind == Kind::file) {
-            ++plan.same_files;
-            plan.same_bytes += standing.size;
+            Tally& into = *decision.why == '\0' ? plan.same : plan.left;
+            ++into.files;
+            into.bytes += standing.size;
         }
     }
     return plan;

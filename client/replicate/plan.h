@@ -43,8 +43,8 @@ struct Step {
 };
 struct SitePlan {
     std::vector<Step> steps;  // what is to be done, in the order of the listing
-    std::uint64_t same_files = 0;
-    std::uint64_t same_bytes = 0;
+    Tally same;               // files that are as they should be
+    Tally left;               // that are not, and that the job leaves as they are, or out
 };
 // `there` has an element for each entry.
 SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standing>>& there,

@@ -45,11 +45,6 @@ enum class TaskState : std::uint8_t {
 };
 enum class Request : std::uint8_t { none = 0, pause = 1, cancel = 2 };
 
-struct Tally {
-    std::uint64_t files = 0;
-    std::uint64_t bytes = 0;
-};
-
 struct Run {
     std::int64_t id = 0;
     std::string shape;  // Job::shape()

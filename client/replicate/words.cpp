@@ -204,9 +204,12 @@ Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& sourc
         .number("replaced", replaced)
         .number("adjusted", adjusted)
         .number("refused", refused)
-        .number("same_files", plan.same_files)
-        .number("same_bytes", plan.same_bytes);
-    const std::string same = files({plan.same_files, plan.same_bytes}) + " as they should be";
+        .number("same_files", plan.same.files)
+        .number("same_bytes", plan.same.bytes)
+        .number("left_files", plan.left.files)
+        .number("left_bytes", plan.left.bytes);
+    std::string same = files(plan.same) + " as they should be";
+    if (plan.left.files > 0) same += "; " + words_of_left(plan.left);
     if (plan.steps.empty()) {
         words.text = site.text + ": nothing to do; " + same;
         return words;
@@ -217,6 +220,11 @@ Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& sourc
                  " replaced, " + std::to_string(adjusted) + " get other attributes; " + same;
     if (refused > 0) words.text += "; " + std::to_string(refused) + " would be refused";
     return words;
+}
+
+std::string words_of_left(const Tally& left) {
+    return files(left) + (left.files == 1 ? " is" : " are") +
+           " left alone, as `which` or `conflict` says";
 }
 
 Words words_of_unreached(const Site& site, const Error& error) {

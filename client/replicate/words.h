@@ -23,6 +23,8 @@ struct Words {
 
 Words words_of_step(const Job& job, const Site& site, const Entry& entry, const Decision& decision);
 Words words_of_plan(const Site& site, const SitePlan& plan, const Listing& source);
+// What `which` and `conflict` say is not to be touched.
+std::string words_of_left(const Tally& left);
 // Of a destination that did not answer, or whose server cannot meet that of the sources.
 Words words_of_unreached(const Site& site, const Error& error);
 // A sentence, where there is something to say.

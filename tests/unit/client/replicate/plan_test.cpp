@@ -81,8 +81,28 @@ TEST_CASE("a plan has what is to be done and counts what is as it should be") {
     const SitePlan plan = plan_site(source, {kFile, std::nullopt}, Which::all, Conflict::replace);
     REQUIRE(plan.steps.size() == 1);
     CHECK(plan.steps[0].entry == 1);
-    CHECK(plan.same_files == 1);
-    CHECK(plan.same_bytes == 10);
+    CHECK(plan.same.files == 1);
+    CHECK(plan.same.bytes == 10);
+    CHECK(plan.left.files == 0);
+}
+
+TEST_CASE("what the job leaves alone is not as it should be") {
+    Listing source;
+    for (const char* name : {"a", "b", "c"})
+        source.entries.push_back({.root = 0, .name = name, .standing = kFile});
+    Standing newer = kFile;
+    ++newer.size;
+    newer.mtime_ns += 5'000'000'000;
+    for (const auto& [which, conflict, left] : {std::tuple{Which::existing, Conflict::replace, 1u},
+                                                {Which::missing, Conflict::replace, 1u},
+                                                {Which::all, Conflict::keep, 1u},
+                                                {Which::existing, Conflict::keep, 2u}}) {
+        const SitePlan plan = plan_site(source, {kFile, newer, std::nullopt}, which, conflict);
+        CHECK(plan.same.files == 1);
+        CHECK(plan.left.files == left);
+        CHECK(plan.left.bytes == 10 * left);
+        CHECK(plan.steps.size() == 2 - left);
+    }
 }
 
 TEST_CASE("what lies below a directory that cannot stand there is refused") {
