@@ -246,13 +246,14 @@ void tell_skipped(const Listing& source, const std::function<void(const std::str
 
 Words words_of_run(const Run& run, bool under_way) {
     Words words;
-    describe(words.json.text("event", "run"), run, word(run.state))
+    const bool cut = run.state == RunState::running && !under_way;
+    describe(words.json.text("event", "run"), run, cut ? "cut" : word(run.state))
         .number("files", run.moved.files)
         .number("bytes", run.moved.bytes)
         .number("failed", run.failed);
     words.text = std::to_string(run.id) + "  " + at(run.started, false) + "  ";
     if (run.state == RunState::running) {
-        words.text += under_way ? word(run.state) : "cut; the next run goes on from there";
+        words.text += cut ? "cut; the next run goes on from there" : word(run.state);
         return words;
     }
     words.text += word(run.state);

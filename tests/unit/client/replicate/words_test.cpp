@@ -42,6 +42,12 @@ TEST_CASE("a run is cut where nobody is at work on it") {
     CHECK(how_it_goes(status) == SiteSaid::Run::over);
 }
 
+TEST_CASE("history tells of a cut run that it is cut, also as JSON") {
+    const Run run{.id = 1, .shape = {}, .state = RunState::running};
+    CHECK_THAT(words_of_run(run, true).json.line(), Catch::Contains("\"state\":\"running\""));
+    CHECK_THAT(words_of_run(run, false).json.line(), Catch::Contains("\"state\":\"cut\""));
+}
+
 TEST_CASE("where failures alone are told, the rest is done, if all of them were told of tasks") {
     const TaskNames names{{"a/f", "a/f"}, {"b/f", "b/f"}, {"/src/b/f", "b/f"}, {"c", "c"}};
     mover::Outcome outcome;
