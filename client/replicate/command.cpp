@@ -410,7 +410,7 @@ Result<void> cancel(Store& store, Report& report) {
     if (!movers) return movers.error();
     // Who hears it ends the run, and tells its webhook.
     if (under_way && (!*alone || !movers->empty())) {
-        if (auto asked = store.set_request(Request::cancel); !asked) return asked;
+        if (auto asked = store.set_request(Request::cancel); !asked) return asked.error();
         if (store.shared()) return await_cancelled(store, (*last)->id, report);
         report.note("the run ends: what is under way stops");
         return {};
@@ -426,14 +426,18 @@ Result<void> cancel(Store& store, Report& report) {
                !ended) {
         return ended.error();
     }
-    return store.set_request(Request::none);  // a pause was of what is over
+    const auto lifted = store.set_request(Request::none);  // a pause was of what is over
+    return lifted ? Result<void>() : lifted.error();
 }
 
 // Of the run under way, or of the next one: a pause that nobody hears would stand unseen.
-Result<void> ask(Store& store, Request request, Report& report) {
+Result<void> ask(const Job& job, Store& store, Request request, Report& report) {
     const auto status = status_of(store);
     if (!status) return status.error();
-    if (auto asked = store.set_request(request); !asked) return asked;
+    const auto asked = store.set_request(request);
+    if (!asked) return asked.error();
+    if (!*asked)
+        return usage(job.file, "its run is being cancelled", "say it again when that has ended");
     if (request == Request::pause) {
         if (status->movers.empty()) {
             report.say("no run is under way; the next one waits for `replicate JOB resume`");
@@ -467,8 +471,8 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
     if (!store) return store.error();
     if (verb == "status") return status(job, **store, report);
     if (verb == "watch") return watch(job, **store, report);
-    if (verb == "pause") return ask(**store, Request::pause, report);
-    if (verb == "resume") return ask(**store, Request::none, report);
+    if (verb == "pause") return ask(job, **store, Request::pause, report);
+    if (verb == "resume") return ask(job, **store, Request::none, report);
     if (verb == "cancel") return cancel(**store, report);
     if (verb == "history") return history(job, **store, report);
     return usage(verb, "is no command of a job",

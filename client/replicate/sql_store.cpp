@@ -426,10 +426,13 @@ Result<std::vector<MoverTally>> SqlStore::tallies(std::int64_t run) {
     return all;
 }
 
-Result<void> SqlStore::set_request(Request request) {
-    const auto set =
-        run_alone("UPDATE job SET request = $2 WHERE id = $1", {job_, number(request)});
-    return set ? Result<void>() : set.error();
+Result<bool> SqlStore::set_request(Request request) {
+    const auto set = run_alone(
+        "UPDATE job SET request = $2 WHERE id = $1 AND (request != 2 OR $2 = 2 "
+        "OR NOT EXISTS(SELECT 1 FROM run WHERE run.job = $1 AND run.state = 0))",
+        {job_, number(request)});
+    if (!set) return set.error();
+    return *set > 0;
 }
 
 }  // namespace lambda::client::replicate

@@ -56,7 +56,7 @@ class SqlStore final : public Store {
     Result<std::vector<Mover>> movers() override;
     Result<std::vector<MoverTally>> tallies(std::int64_t run) override;
     Result<std::size_t> take_over(std::int64_t run, const std::string& owner) override;
-    Result<void> set_request(Request request) override;
+    Result<bool> set_request(Request request) override;
 
   private:
     // Of one step, where it is always something that may pass.

@@ -240,7 +240,8 @@ class Store {
     // Leases of those who are gone end: what they held becomes uncertain. Returns how many.
     virtual Result<std::size_t> take_over(std::int64_t run, const std::string& owner) = 0;
 
-    virtual Result<void> set_request(Request request) = 0;
+    // False: a cancel of the run under way stands, and is not taken back.
+    virtual Result<bool> set_request(Request request) = 0;
 };
 
 }  // namespace lambda::client::replicate

@@ -335,6 +335,21 @@ TEST_CASE("a run whose cancel nobody lived to hear is not joined") {
     CHECK(good(store->view(fresh.run.id)).request == Request::none);
 }
 
+TEST_CASE("a cancel of a run under way is taken back by nobody") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    CHECK(good(store->set_request(Request::pause)));
+    CHECK(good(store->set_request(Request::cancel)));
+    for (const Request request : {Request::none, Request::pause}) {
+        CHECK_FALSE(good(store->set_request(request)));
+        CHECK(good(store->view(run.id)).request == Request::cancel);
+    }
+    good(store->end_run(run.id, RunState::done, "me"));  // nobody heard it
+    CHECK(good(store->set_request(Request::pause)));
+    CHECK(good(store->view(run.id)).request == Request::pause);
+}
+
 TEST_CASE("a cancel that came too late is not the next run's, a pause is") {
     FOR_EVERY_STORE(bench);
     const auto store = bench.open();
