@@ -28,8 +28,10 @@ constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{5000};
 
 // A transaction of one who was stopped in the middle must not hold up the others; the lost reach us
-// by TCP's own means.
+// by TCP's own means. What is read within a transaction is what others have written meanwhile,
+// whatever the database's own default.
 constexpr const char* kManners =
+    "SET default_transaction_isolation = 'read committed'; "
     "SET client_min_messages = warning; SET search_path = lambda_ftp; "
     "SET idle_in_transaction_session_timeout = '10s'; SET lock_timeout = '30s'; "
     "SET statement_timeout = '10min'; SET synchronous_commit = on";

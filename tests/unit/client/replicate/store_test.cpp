@@ -254,7 +254,13 @@ TEST_CASE("the state of a later version is refused") {
 
 TEST_CASE("movers that begin at the same time make the tables once, and one run") {
     if (!to_be_had(true)) return;
+    const char* const isolation = GENERATE("read committed", "serializable");
+    CAPTURE(isolation);
     const std::string uri = postgres().fresh();
+    const std::string name = uri.substr(uri.rfind('/') + 1);
+    good(good(PostgresDatabase::open(uri, {}))
+             ->execute("ALTER DATABASE " + name + " SET default_transaction_isolation = '" +
+                       isolation + "'"));
     constexpr std::size_t kMovers = 6;
     std::vector<Result<Store::Joined>> joined(kMovers, Error{});
     std::barrier together(kMovers);
