@@ -113,6 +113,22 @@ std::string value_of(const Options& options, std::string_view keyword) {
     return {};
 }
 
+// libpq would take what stands before it for the name of a host, or of the database, and show it:
+// it may be a part of the password.
+bool has_stray_at(std::string_view uri) {
+    uri.remove_prefix(uri.find("//") + 2);
+    const std::size_t slash = std::min(uri.find('/'), uri.size());
+    const std::string_view hosts = uri.substr(0, slash);
+    const std::string_view name = uri.substr(slash, uri.find('?', slash) - slash);
+    return name.find('@') != name.npos || hosts.find('@') != hosts.rfind('@');
+}
+
+// What libpq quotes of a URI may be a part of the password.
+std::string without_quoted(const std::string& text) {
+    const std::size_t quoted = text.find('"');
+    return quoted == text.npos ? text : text.substr(0, quoted) + "...";
+}
+
 std::string one_line(const char* message) {
     std::string text = message;
     std::replace(text.begin(), text.end(), '\n', ' ');
@@ -145,14 +161,18 @@ Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::stri
     if (!libpq()) return libpq().error();
     char* wrong = nullptr;
     const Options options(pq().PQconninfoParse(uri.c_str(), &wrong));
-    const std::string why = wrong != nullptr ? one_line(wrong) : "no memory";
+    const std::string why = wrong != nullptr ? without_quoted(one_line(wrong))
+                            : !options       ? "no memory"
+                                             : "it has an @ more than it can have";
     pq().PQfreemem(wrong);
-    if (!options) {
+    if (!options || has_stray_at(uri)) {
         return Error{.fault = Fault::usage,
                      .message = "is no URI of a database: " + why,
                      .path = "state",
                      .side = Side::local,
-                     .remedy = "write it as postgresql://USER@HOST/DATABASE"};
+                     .remedy =
+                         "write it as postgresql://USER@HOST/DATABASE; in a password % is %25, "
+                         "/ is %2F and @ is %40"};
     }
     const std::string place =
         "postgresql://" + value_of(options, "host") + "/" + value_of(options, "dbname");
