@@ -12,11 +12,12 @@ namespace lambda::client::replicate {
 // clang-format off
 #define LAMBDA_LIBPQ_FUNCTIONS(each)                                                           \
     each(PQclear) each(PQcmdTuples) each(PQconnectdbParams) each(PQconninfoFree)               \
-    each(PQconninfoParse) each(PQenterPipelineMode) each(PQerrorMessage) each(PQexec)          \
-    each(PQexecParams) each(PQexitPipelineMode) each(PQfinish) each(PQfreemem)                 \
-    each(PQgetResult) each(PQgetlength) each(PQgetvalue) each(PQntuples)                       \
-    each(PQpipelineSync) each(PQresultErrorField) each(PQresultStatus) each(PQsendQueryParams) \
-    each(PQsetNoticeProcessor) each(PQstatus) each(PQtransactionStatus)
+    each(PQconninfoParse) each(PQconsumeInput) each(PQenterPipelineMode) each(PQerrorMessage)  \
+    each(PQexitPipelineMode) each(PQfinish) each(PQflush) each(PQfreemem) each(PQgetResult)    \
+    each(PQgetlength) each(PQgetvalue) each(PQisBusy) each(PQntuples) each(PQpingParams)       \
+    each(PQpipelineSync) each(PQresultErrorField) each(PQresultStatus) each(PQsendQuery)       \
+    each(PQsendQueryParams) each(PQsetNoticeProcessor) each(PQsetnonblocking) each(PQsocket)   \
+    each(PQstatus) each(PQtransactionStatus)
 // clang-format on
 
 struct Libpq {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <span>
 
 #include "client/replicate/libpq.h"
 #include "client/waiting.h"
@@ -27,6 +28,12 @@ constexpr std::size_t kAtOnce = 128;
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{5000};
 
+// An answer may take as long as the statement may (kManners), and the user has less patience. A
+// database whose machine hangs, so that TCP finds nothing, does not answer new connections either.
+constexpr Duration kLongestAnswer = std::chrono::minutes(11);
+constexpr Duration kLastAnswer = std::chrono::seconds(3);
+constexpr Duration kQuiet = std::chrono::seconds(15);
+
 // A transaction of one who was stopped in the middle must not hold up the others; the lost reach us
 // by TCP's own means. What is read within a transaction is what others have written meanwhile,
 // whatever the database's own default.
@@ -35,6 +42,16 @@ constexpr const char* kManners =
     "SET client_min_messages = warning; SET search_path = lambda_ftp; "
     "SET idle_in_transaction_session_timeout = '10s'; SET lock_timeout = '30s'; "
     "SET statement_timeout = '10min'; SET synchronous_commit = on";
+
+// What the URI says comes later and overrules. The state is written, so of several hosts the one is
+// meant where it can be.
+constexpr std::array kKeywords{
+    "fallback_application_name", "connect_timeout",  "keepalives_idle",
+    "keepalives_interval",       "keepalives_count", "target_session_attrs",
+    "tcp_user_timeout",          "dbname",           static_cast<const char*>(nullptr)};
+std::array<const char*, kKeywords.size()> values_of(const std::string& uri) {
+    return {"lambda-ftp", "10", "10", "5", "3", "read-write", "30000", uri.c_str(), nullptr};
+}
 
 // Movers that begin at the same time make them one after the other.
 constexpr const char* kLockOfTables = "SELECT pg_advisory_xact_lock(7812163401)";
@@ -182,13 +199,7 @@ Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::stri
 }
 
 Result<void> PostgresDatabase::connect() {
-    // What the URI says comes later and overrules.
-    const char* const keywords[] = {
-        "fallback_application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
-        "keepalives_count",          "tcp_user_timeout", "dbname",          nullptr};
-    const char* const values[] = {"lambda-ftp", "10",    "10",         "5",
-                                  "3",          "30000", uri_.c_str(), nullptr};
-    connection_.reset(pq().PQconnectdbParams(keywords, values, 1));
+    connection_.reset(pq().PQconnectdbParams(kKeywords.data(), values_of(uri_).data(), 1));
     broken_ = false;
     // It would write to stderr by itself what the database tells a connection that ends.
     if (connection_)
@@ -198,7 +209,12 @@ Result<void> PostgresDatabase::connect() {
         return error(Fault::session,
                      connection_ ? one_line(pq().PQerrorMessage(connection_.get())) : "no memory");
     }
+    pq().PQsetnonblocking(connection_.get(), 1);
     return execute(kManners);
+}
+
+bool PostgresDatabase::answers() const {
+    return pq().PQpingParams(kKeywords.data(), values_of(uri_).data(), 1) == PQPING_OK;
 }
 
 const Dialect& PostgresDatabase::dialect() const {
@@ -235,6 +251,8 @@ Result<void> PostgresDatabase::check(const Answer& answer) {
         return {};
     const char* const code = pq().PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
     const std::string_view state = code != nullptr ? code : "";
+    // It is no longer the one that is written to: another may be found.
+    if (state == "25006") return broken();
     // A deadlock was broken, or somebody held a lock for too long.
     if (state == "40001" || state == "40P01" || state == "55P03") again_ = true;
     const bool skipped = status == PGRES_PIPELINE_ABORTED;  // for an error of one before it
@@ -244,19 +262,54 @@ Result<void> PostgresDatabase::check(const Answer& answer) {
     return error(Fault::file, one_line(pq().PQerrorMessage(connection_.get())));
 }
 
+Result<void> PostgresDatabase::await() {
+    pg_conn* const connection = connection_.get();
+    Time give_up = now() + kLongestAnswer;
+    Time quiet = now() + kQuiet;
+    for (bool heard = false;;) {
+        const int unsent = pq().PQflush(connection);
+        if (unsent < 0) return broken();
+        if (unsent == 0 && pq().PQisBusy(connection) == 0) return {};
+        if (!heard && interrupted()) {
+            heard = true;
+            give_up = std::min(give_up, now() + kLastAnswer);
+        }
+        const bool silent = now() >= give_up || (now() >= quiet && !answers());
+        if (silent) return broken("it does not answer");
+        if (now() >= quiet) quiet = now() + kQuiet;
+        const auto events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);
+        pollfd ears[] = {{.fd = pq().PQsocket(connection), .events = events, .revents = 0},
+                         {.fd = interruption().fd(), .events = POLLIN, .revents = 0}};
+        poll_until(std::span(ears, heard ? 1 : 2), std::min(give_up, quiet));
+        if (ears[0].revents != 0 && pq().PQconsumeInput(connection) == 0) return broken();
+    }
+}
+
+Result<PostgresDatabase::Answer> PostgresDatabase::answer() {
+    if (auto come = await(); !come) return come.error();
+    return Answer(pq().PQgetResult(connection_.get()));
+}
+
 Result<std::size_t> PostgresDatabase::run(std::string_view sql, const Values& values,
                                           const Each& each) {
     const Parameters sent(values);
-    const Answer answer(pq().PQexecParams(connection_.get(), std::string(sql).c_str(), sent.count(),
-                                          sent.types.data(), sent.places.data(),
-                                          sent.lengths.data(), sent.formats.data(), 1));
-    if (auto good = check(answer); !good) return good.error();
-    if (pq().PQresultStatus(answer.get()) == PGRES_COMMAND_OK) {
-        const std::string changed = pq().PQcmdTuples(answer.get());
+    if (pq().PQsendQueryParams(connection_.get(), std::string(sql).c_str(), sent.count(),
+                               sent.types.data(), sent.places.data(), sent.lengths.data(),
+                               sent.formats.data(), 1) != 1)
+        return broken();
+    const auto said = answer();
+    if (!said) return said.error();
+    if (auto good = check(*said); !good) {
+        if (stands()) static_cast<void>(answer());  // its end
+        return good.error();
+    }
+    if (const auto end = answer(); !end) return end.error();
+    if (pq().PQresultStatus(said->get()) == PGRES_COMMAND_OK) {
+        const std::string changed = pq().PQcmdTuples(said->get());
         return changed.empty() ? 0 : std::stoull(changed);
     }
-    const int rows = pq().PQntuples(answer.get());
-    for (int i = 0; each && i < rows; ++i) each(PostgresRow(answer.get(), i));
+    const int rows = pq().PQntuples(said->get());
+    for (int i = 0; each && i < rows; ++i) each(PostgresRow(said->get(), i));
     return static_cast<std::size_t>(rows);
 }
 
@@ -292,10 +345,11 @@ Result<void> PostgresDatabase::take_answers(std::size_t count) {
     Result<void> good;
     for (std::size_t i = 0; i <= count; ++i) {
         while (true) {
-            const Answer answer(pq().PQgetResult(connection_.get()));
-            if (!answer) break;
-            if (pq().PQresultStatus(answer.get()) == PGRES_PIPELINE_SYNC) return good;
-            if (auto one = check(answer); !one && good) good = one;
+            const auto said = answer();
+            if (!said) return good ? said.error() : good;
+            if (!*said) break;
+            if (pq().PQresultStatus(said->get()) == PGRES_PIPELINE_SYNC) return good;
+            if (auto one = check(*said); !one && good) good = one;
         }
         if (pq().PQstatus(connection_.get()) != CONNECTION_OK) break;
     }
@@ -303,12 +357,18 @@ Result<void> PostgresDatabase::take_answers(std::size_t count) {
 }
 
 Result<void> PostgresDatabase::execute(const std::string& sql) {
-    const Answer answer(pq().PQexec(connection_.get(), sql.c_str()));
-    return check(answer);
+    if (pq().PQsendQuery(connection_.get(), sql.c_str()) != 1) return broken();
+    Result<void> good;
+    while (true) {
+        const auto said = answer();
+        if (!said) return good ? said.error() : good;
+        if (!*said) return good;
+        if (auto one = check(*said); !one && good) good = one;
+    }
 }
 
 void PostgresDatabase::roll_back() {
-    if (pq().PQtransactionStatus(connection_.get()) == PQTRANS_IDLE) return;
+    if (!stands() || pq().PQtransactionStatus(connection_.get()) == PQTRANS_IDLE) return;
     [[maybe_unused]] const auto rolled = execute("ROLLBACK");
 }
 
@@ -331,9 +391,10 @@ bool PostgresDatabase::stands() const {
     return !broken_ && pq().PQstatus(connection_.get()) == CONNECTION_OK;
 }
 
-Error PostgresDatabase::broken() {
+Error PostgresDatabase::broken(const std::string& why) {
     broken_ = true;
-    return error(Fault::session, one_line(pq().PQerrorMessage(connection_.get())));
+    return error(Fault::session,
+                 why.empty() ? one_line(pq().PQerrorMessage(connection_.get())) : why);
 }
 
 Error PostgresDatabase::error(Fault fault, const std::string& why) const {

@@ -1,6 +1,7 @@
 // A job's state in a PostgreSQL database (15 or later), for movers on several hosts: all that they
-// share stands in the schema lambda_ftp. Time is the database's. A connection that is lost is made
-// again with back-off, for as long as the patience lasts.
+// share stands in the schema lambda_ftp. Time is the database's. A connection that is lost, or over
+// which no answer comes, is made again with back-off, for as long as the patience lasts. No
+// statement holds up the user's interruption for long.
 #pragma once
 
 #include <memory>
@@ -52,12 +53,17 @@ class PostgresDatabase final : public Database {
     PostgresDatabase(std::string uri, std::string name, Duration patience)
         : uri_(std::move(uri)), name_(std::move(name)), patience_(patience) {}
     Result<void> connect();
+    bool answers() const;
+    // What the database says next; nothing at the end of a statement. An error: the connection
+    // does not stand any more.
+    Result<Answer> answer();
+    Result<void> await();
     Result<void> check(const Answer& answer);
     Result<void> take_answers(std::size_t count);
     // Whether statements may go over the connection.
     bool stands() const;
     // What libpq itself met, or what ended the connection: libpq may still call it good.
-    Error broken();
+    Error broken(const std::string& why = {});
     Error error(Fault fault, const std::string& why) const;
 
     const std::string uri_;

@@ -1,9 +1,17 @@
 // A state in PostgreSQL, where the database is set up otherwise, hangs, or takes no writes, and
 // what is said of its URI.
+#include <sys/eventfd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "client/waiting.h"
 #include "tests/unit/client/replicate/stores.h"
 
 namespace lambda::client::replicate {
 namespace {
+
+using std::chrono::seconds;
 
 TEST_CASE("no password of a URI is shown, however it is malformed") {
     if (!to_be_had(true)) return;
@@ -23,6 +31,54 @@ TEST_CASE("no password of a URI is shown, however it is malformed") {
         PostgresDatabase::open("postgresql://m%40n:s%2F3@127.0.0.1:1/d%40?user=a@b", {});
     REQUIRE_FALSE(nobody.ok());
     CHECK(nobody.error().fault == Fault::session);
+}
+
+TEST_CASE("an interruption ends the wait for a database that hangs, and what follows is done") {
+    if (!to_be_had(true)) return;
+    const std::string uri = postgres().fresh();
+    const auto database = good(PostgresDatabase::open(uri, minutes(1)));
+    pid_t backend = 0;
+    good(database->run("SELECT pg_backend_pid()", {},
+                       [&](const Row& row) { backend = static_cast<pid_t>(row.integer(0)); }));
+    REQUIRE(::kill(backend, SIGSTOP) == 0);
+    const io::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    const dialling::Interruption interruption(event.get());
+    adopt_interruption(interruption);
+    std::thread user([&] {
+        std::this_thread::sleep_for(milliseconds(200));
+        interruption.raise();
+    });
+    const auto began = now();
+    const auto asked = database->run("SELECT 1", {}, {});
+    user.join();
+    CHECK_FALSE(asked.ok());
+    CHECK(now() - began > milliseconds(200));
+    CHECK(now() - began < seconds(30));
+    CHECK(good(database->recover()));
+    CHECK(good(database->run("SELECT 1", {}, {})) == 1);
+    adopt_interruption(dialling::Interruption(-1));
+    ::kill(backend, SIGCONT);
+}
+
+TEST_CASE("a database that takes no writes for a while is one that is away") {
+    if (!to_be_had(true)) return;
+    const auto other = good(PostgresDatabase::open(postgres().fresh(), minutes(1)));
+    const auto store = good(open_store(postgres().fresh(), "job", minutes(1)));
+    const auto set = [&](const char* value) {
+        good(other->execute(std::string("ALTER SYSTEM SET default_transaction_read_only = ") +
+                            value));
+        good(other->execute("SELECT pg_reload_conf()"));
+        std::this_thread::sleep_for(milliseconds(300));  // the sessions hear of it by a signal
+    };
+    set("on");
+    std::thread later([&] {
+        std::this_thread::sleep_for(milliseconds(300));
+        set("off");
+    });
+    const auto kept = store->set_request(Request::pause);
+    later.join();
+    INFO((kept ? "" : kept.error().sentence()));
+    CHECK(kept.ok());
 }
 
 }  // namespace
