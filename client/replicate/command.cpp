@@ -314,7 +314,7 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
     if (const auto law = sabul::check_law(job.settings.congestion); !law)
         return usage(job.file, law.error().message, law.error().remedy);
     warn_of_password(job, report);
-    auto store = open_store(job.state, job.name, job.patience);
+    auto store = open_store(job.state, job.name, job.patience, Conductor::longest_pause(job));
     if (!store) return store.error();
     const auto alone = (*store)->conduct();
     if (!alone) return alone.error();
@@ -467,7 +467,7 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
     const Access access = arguments.access();
     if (verb == "plan") return plan(job, access, report);
     if (verb == "run") return run(job, access, arguments, report);
-    auto store = open_store(job.state, job.name, job.patience);
+    auto store = open_store(job.state, job.name, job.patience, Conductor::longest_pause(job));
     if (!store) return store.error();
     if (verb == "status") return status(job, **store, report);
     if (verb == "watch") return watch(job, **store, report);

@@ -43,6 +43,8 @@ class Conductor {
     // dead.
     static constexpr std::chrono::milliseconds kBusyPause{1000};
     static constexpr std::chrono::milliseconds kHeldPause{10'000};
+    // Of all pauses of a file.
+    static std::chrono::milliseconds longest_pause(const Job& job);
     // Pauses before a site is dialled again double between these.
     static constexpr std::chrono::milliseconds kFirstPause{500};
     static constexpr std::chrono::milliseconds kLongestPause{60'000};

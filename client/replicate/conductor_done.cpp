@@ -260,6 +260,11 @@ std::optional<Settled> Conductor::later(std::uint32_t number, const Task& task,
                    .pause = std::max(std::chrono::ceil<milliseconds>(job_.back_off), kHeldPause)};
 }
 
+milliseconds Conductor::longest_pause(const Job& job) {
+    return std::max(std::chrono::ceil<milliseconds>(std::max(job.back_off, job.longest_back_off)),
+                    kHeldPause);
+}
+
 Settled Conductor::failed(const Task& task, const Error& error) const {
     const bool again = task.attempts < job_.retries;
     const auto back_off = std::chrono::ceil<milliseconds>(job_.back_off);

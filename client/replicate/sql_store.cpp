@@ -71,7 +71,7 @@ Error other_version(const Database& database, std::int64_t found) {
 }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& state, const std::string& job,
-                                          Duration patience) {
+                                          Duration patience, Milliseconds longest_pause) {
     std::unique_ptr<Database> database;
     if (is_postgres(state)) {
         auto opened = PostgresDatabase::open(state, patience);
@@ -82,16 +82,21 @@ Result<std::unique_ptr<Store>> open_store(const std::string& state, const std::s
         if (!opened) return opened.error();
         database = *std::move(opened);
     }
-    auto store = SqlStore::open(std::move(database), job);
+    auto store = SqlStore::open(std::move(database), job, longest_pause);
     if (!store) return store.error();
     return std::unique_ptr<Store>(*std::move(store));
 }
 
 Result<std::unique_ptr<SqlStore>> SqlStore::open(std::unique_ptr<Database> database,
-                                                 const std::string& job) {
-    const auto made = database->make_tables(tables(database->dialect()), kVersion);
+                                                 const std::string& job,
+                                                 Milliseconds longest_pause) {
+    std::unique_ptr<SqlStore> store(new SqlStore(std::move(database), longest_pause));
+    const auto made = store->persist<bool>([&](bool) -> Result<bool> {
+        Database& on = *store->database_;
+        const auto stand = on.make_tables(tables(on.dialect()), kVersion);
+        return stand ? Result<bool>(true) : stand.error();
+    });
     if (!made) return made.error();
-    std::unique_ptr<SqlStore> store(new SqlStore(std::move(database)));
     const auto known = store->keep<bool>([&](bool) -> Result<bool> {
         Database& on = *store->database_;
         auto done = on.run(

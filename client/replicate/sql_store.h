@@ -18,10 +18,12 @@ class SqlStore final : public Store {
     // Rows of a plan that are written at once: they take far less than the shortest lease.
     static constexpr std::size_t kPlannedAtOnce = 5'000;
 
-    // `job` tells the jobs of one database apart. Errors: Fault::file; also where it is no state,
-    // or one of another version.
-    static Result<std::unique_ptr<SqlStore>> open(std::unique_ptr<Database> database,
-                                                  const std::string& job);
+    // `job` tells the jobs of one database apart. What waits for longer than `longest_pause` was
+    // put off by a clock that was ahead, and waits for nothing. Errors: Fault::file; also where it
+    // is no state, or one of another version.
+    static Result<std::unique_ptr<SqlStore>> open(
+        std::unique_ptr<Database> database, const std::string& job,
+        Milliseconds longest_pause = std::chrono::hours(24 * 365));
 
     bool shared() const override { return database_->shared(); }
     const std::string& epoch() const override { return epoch_; }
@@ -62,7 +64,8 @@ class SqlStore final : public Store {
     // Of one step, where it is always something that may pass.
     static constexpr int kMostTries = 100;
 
-    explicit SqlStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+    SqlStore(std::unique_ptr<Database> database, Milliseconds longest_pause)
+        : database_(std::move(database)), longest_pause_(longest_pause) {}
 
     // `step`, again after what may pass; what it gathers it gathers anew.
     template <typename T>
@@ -121,6 +124,7 @@ class SqlStore final : public Store {
     Result<bool> ended_by(std::int64_t run, const std::string& owner);
 
     std::unique_ptr<Database> database_;
+    const Milliseconds longest_pause_;
     std::int64_t job_ = 0;
     std::string epoch_;
 };
@@ -128,6 +132,6 @@ class SqlStore final : public Store {
 // Where `state` says: a file of SQLite's, or postgresql://... A database that is lost is dialled
 // again for as long as `patience`.
 Result<std::unique_ptr<Store>> open_store(const std::string& state, const std::string& job,
-                                          Duration patience);
+                                          Duration patience, Milliseconds longest_pause);
 
 }  // namespace lambda::client::replicate

@@ -289,13 +289,14 @@ Result<Lease> SqlStore::lease(const LeaseRequest& request) {
         const auto read = database_->run(
             std::string("SELECT ") + kTask +
                 " FROM task WHERE run = $1 AND site = $2 AND state = $3 AND kind = 0 "
-                "AND not_before <= now_ms() AND (piece != 2 OR NOT EXISTS("
+                "AND (not_before <= now_ms() OR not_before > now_ms() + $5) AND (piece != 2 OR NOT "
+                "EXISTS("
                 "SELECT 1 FROM task AS open WHERE open.run = $1 AND open.site = $2 "
                 "AND open.part = task.part AND open.piece = 1 AND open.state != 3)) "
                 "ORDER BY id LIMIT $4" +
                 database_->dialect().skip_locked,
             {request.run, std::int64_t{request.site}, number(request.from),
-             number(kLooks * request.most_files)},
+             number(kLooks * request.most_files), std::int64_t{longest_pause_.count()}},
             [&](const Row& row) { load.offer(task_of(row)); });
         if (!read) return read.error();
         Lease lease{.number = 0, .tasks = load.take()};
@@ -425,9 +426,10 @@ Result<std::vector<Task>> SqlStore::read_tasks(std::string_view sql, const Value
 Result<Store::Waiting> SqlStore::waiting(std::int64_t run, std::uint32_t site) {
     Waiting waiting;
     const auto read = run_alone(
-        "SELECT count(*), coalesce(min(CASE WHEN state = 1 THEN NULL ELSE not_before END), 0) "
+        "SELECT count(*), coalesce(min(CASE WHEN state = 1 THEN NULL "
+        "WHEN not_before > now_ms() + $3 THEN 0 ELSE not_before END), 0) "
         "- now_ms() FROM task WHERE run = $1 AND site = $2 AND state IN (0, 1, 2) AND kind = 0",
-        {run, std::int64_t{site}}, [&](const Row& row) {
+        {run, std::int64_t{site}, std::int64_t{longest_pause_.count()}}, [&](const Row& row) {
             waiting = {.files = unsigned_of(row.integer(0)),
                        .next = Milliseconds(std::max<std::int64_t>(0, row.integer(1)))};
         });

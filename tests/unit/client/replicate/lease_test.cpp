@@ -105,6 +105,23 @@ TEST_CASE("what waits for nothing can be had whatever the clock says") {
     CHECK(at_once == std::vector<bool>{true, false});
 }
 
+TEST_CASE("what a clock that was ahead put off waits no longer than a pause") {
+    FOR_EVERY_STORE(bench);
+    const auto store = good(SqlStore::open(bench.database(), "job", minutes(10)));
+    bench.pass(std::chrono::hours(48));
+    const Run run = begin(*store);
+    plan(*store, run, files({{"a", 1}}));
+    const auto lease = good(store->lease(request(run.id)));
+    const std::vector<Settled> later{
+        {.id = lease.tasks.at(0).id, .state = TaskState::waiting, .pause = minutes(10)}};
+    CHECK(good(store->settle(lease.number, later)));
+    CHECK(leased(*store, request(run.id)).empty());
+    CHECK(good(store->waiting(run.id, 0)).next > minutes(9));
+    bench.pass(-std::chrono::hours(24));  // it is set right
+    CHECK(good(store->waiting(run.id, 0)).next == milliseconds(0));
+    CHECK(leased(*store, request(run.id)) == Names{"a"});
+}
+
 TEST_CASE("a lease lives as long as its owner beats") {
     FOR_EVERY_STORE(bench);
     if (!shared) return;  // elsewhere it lives as long as the process

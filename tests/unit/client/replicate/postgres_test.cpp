@@ -63,7 +63,7 @@ TEST_CASE("an interruption ends the wait for a database that hangs, and what fol
 TEST_CASE("a database that takes no writes for a while is one that is away") {
     if (!to_be_had(true)) return;
     const auto other = good(PostgresDatabase::open(postgres().fresh(), minutes(1)));
-    const auto store = good(open_store(postgres().fresh(), "job", minutes(1)));
+    const auto store = good(open_store(postgres().fresh(), "job", minutes(1), minutes(10)));
     const auto set = [&](const char* value) {
         good(other->execute(std::string("ALTER SYSTEM SET default_transaction_read_only = ") +
                             value));

@@ -229,12 +229,12 @@ TEST_CASE("who opens a state while another makes it waits for him") {
 TEST_CASE("what is no state is refused") {
     const Scratch scratch;
     const std::string text = scratch.write("text", std::string(4096, 'x'));
-    const Error damaged = open_store(text, "job", {}).error();
+    const Error damaged = open_store(text, "job", {}, {}).error();
     CHECK(damaged.fault == Fault::file);
     CHECK_THAT(damaged.remedy, Catch::StartsWith("move the file away"));
-    CHECK_FALSE(open_store("/proc/none/state.db", "job", {}).ok());
-    CHECK(open_store("postgresql://h/d?none=1", "job", {}).error().fault == Fault::usage);
-    const auto nobody = open_store("postgresql://%2Fnone/d", "job", {});
+    CHECK_FALSE(open_store("/proc/none/state.db", "job", {}, {}).ok());
+    CHECK(open_store("postgresql://h/d?none=1", "job", {}, {}).error().fault == Fault::usage);
+    const auto nobody = open_store("postgresql://%2Fnone/d", "job", {}, {});
     REQUIRE_FALSE(nobody.ok());
     CHECK(nobody.error().fault == Fault::session);
     CHECK(has_password("postgresql://ann:secret@h/d"));
@@ -268,7 +268,7 @@ TEST_CASE("movers that begin at the same time make the tables once, and one run"
     for (std::size_t i = 0; i < kMovers; ++i) {
         movers.emplace_back([&, i] {
             together.arrive_and_wait();
-            const auto store = open_store(uri, "job", minutes(1));
+            const auto store = open_store(uri, "job", minutes(1), minutes(10));
             joined[i] = store ? (*store)->join("shape", {"a"}, "mover " + std::to_string(i))
                               : Result<Store::Joined>(store.error());
         });
