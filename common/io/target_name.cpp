@@ -45,7 +45,8 @@ int directory_below(int base, const std::string& below, bool make) {
 }
 
 Result<Descriptor> open_base(const Root& root, const std::string& base, bool make) {
-    const std::string name = base.empty() ? "." : base;
+    std::string name = base.empty() ? "." : base;
+    while (name.size() > 1 && (name.ends_with('/') || name.ends_with("/."))) name.pop_back();
     auto opened = root.open(name, kDirectory);
     if (opened || !make) return opened;
     if (const auto place = root.place(name, true); place) {

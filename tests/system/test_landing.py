@@ -37,6 +37,16 @@ class Landing(Case):
         self.transfer("get", self.daemon.url("made/name"), self.folder("back") + "/sub/")
         self.assert_same(source, os.path.join(self.folder("back"), "sub/name"))
 
+    def test_dots_that_mean_the_directory_itself(self):
+        source = self.random_file("name", 5000)
+        back = self.folder("back")
+        for number, name in enumerate(("a/./b/", "c/./", "e/.//./f/./name")):
+            self.transfer("put", source, self.daemon.url(f"{number}/./{name}"))
+            there = f"{number}/{name}" + ("" if name.endswith("name") else "/name")
+            self.assert_same(source, self.daemon.path(there))
+            self.transfer("get", self.daemon.url(there), f"{back}/{number}/./{name}")
+            self.assert_same(source, f"{back}/{there}")
+
     def test_modes_and_times_are_kept(self):
         back = self.folder("back")
         for mode, mtime_ns in ((0o640, 1_234_567_890_123_456_789), (0o755, 1_000_000_000), (0o444, 1)):
