@@ -424,7 +424,7 @@ class Receipts(Case):
         receipts = [os.path.join(top, name) for name in ("first", "second")]
         self.transfer("sync", "--receipt", receipts[0], top, self.daemon.url("to"), files=4)
         self.assertEqual(sorted(os.listdir(self.daemon.path("to"))), [b"empty", b"small", b"sub"])
-        told = self.client("sync", "--receipt", receipts[1], top, self.daemon.url("to"))
+        told = self.client("sync", "--checksum", "--receipt", receipts[1], top, self.daemon.url("to"))
         self.assertEqual([event["path"] for event in told.events if event.get("change") == "create"], ["first"])
         self.assert_good(self.audit("--at", self.daemon.path("to"), receipt=receipts[1]), 5)
         before = read(receipts[0])

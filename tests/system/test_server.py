@@ -155,9 +155,9 @@ class Life(Case):
         process = self.daemon_command("user", "list", "--state", "")
         self.assertEqual(process.wait(), USAGE, process.stdout)
         for option in ("--config", "--root", "--listen", "--password-file", "--copy-host", "--log-level"):
-            words = ["--state", self.folder("state"), "--root", self.folder("root"), "--listen", "127.0.0.1:0", "--user",
-                     "ann", "--password-file", self.client_password, "--config", "/dev/null", "--copy-host", "public",
-                     "--log-level", "info"]
+            words = ["--state", self.folder("state"), "--root", self.folder("root"), "--listen", "127.0.0.1:0",
+                     "--user", "ann", "--password-file", self.client_password, "--config", "/dev/null",
+                     "--copy-host", "public", "--log-level", "info"]
             words[words.index(option) + 1] = ""
             process = self.daemon_command(*words)
             self.assertEqual(process.wait(), USAGE, option)
