@@ -79,11 +79,7 @@ Result<void> check_agreement(const session::Terms& offered, const session::Terms
 Result<session::Agreement> agree(Connection& connection, const session::Offer& offer,
                                  const std::string& path) {
     const auto reply = connection.exchange("XFER", session::format_offer(offer));
-    if (!reply) {
-        Error error = reply.error();
-        if (error.fault == Fault::usage) error.path = path_at_server(path);  // of all that it says
-        return error;
-    }
+    if (!reply) return reply.error();
     if (reply->code != 150) return refusal(*reply, fault_of_refusal(reply->code), path);
     auto agreement = session::parse_agreement(reply->text());
     if (!agreement) {

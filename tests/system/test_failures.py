@@ -291,7 +291,7 @@ class Rights(Case):
     def test_a_path_that_no_line_has_room_for(self):
         long = "/".join(["a" * 15] * 600)
         result = self.client("put", self.random_file("source", 1), self.server().url(long))
-        self.assert_failed(result, USAGE)
+        self.assert_failed(result, FILE_FAILED)
         self.assertIn(long, result.stderr)
         self.assertNotIn("nonce", result.stderr)
 
