@@ -404,7 +404,7 @@ Error PostgresDatabase::error(Fault fault, const std::string& why) const {
                  .path = name_,
                  .side = lost ? Side::network : Side::local,
                  .remedy = lost ? "check that the database runs and lets this user in"
-                                : "check the rights of the user in the database"};
+                                : "check the rights of the user in the database, and its room"};
 }
 
 }  // namespace lambda::client::replicate
