@@ -5,6 +5,7 @@
 
 #include "client/entry_lines.h"
 #include "client/remote_session.h"
+#include "client/server_names.h"
 #include "client/waiting.h"
 #include "common/session/entry.h"
 #include "common/transfer/filter.h"
@@ -17,7 +18,7 @@ constexpr std::size_t kInHand = 32;
 constexpr int kPings = 5;
 
 void show_line(const std::string& line, const std::string& name, Report& report) {
-    const auto entry = session::parse_entry(line);
+    const auto entry = entry_of(line, name);
     if (!entry) return report.error(entry.error());
     show_entry(*entry, name, report);
 }
@@ -56,7 +57,7 @@ void for_each_place(const char* verb, const Arguments& arguments, Report& report
 void stat(const Arguments& arguments, Report& report) {
     for_each_place("MLST", arguments, report,
                    [&](const session::Reply& reply, const std::string& path) {
-                       if (reply.lines.size() >= 2) show_line(reply.lines[1], path, report);
+                       show_line(reply.lines.size() > 1 ? reply.lines[1] : "", path, report);
                    });
 }
 

@@ -16,8 +16,8 @@ Result<void> list_place(Connection& connection, const std::string& path, Report&
     if (!stands) return stands.error();
     EntriesByName entries(
         [&](const session::Entry& entry) { show_entry(entry, entry.name, report); });
-    const auto last =
-        receive_entries(connection, [&](session::Entry entry) { entries.take(std::move(entry)); });
+    const auto last = receive_entries(
+        connection, path, [&](session::Entry entry) { entries.take(std::move(entry)); });
     entries.end();
     if (!entries.sorted()) {
         report.note("of so many, those behind the first " +

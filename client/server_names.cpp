@@ -15,11 +15,22 @@ bool says_missing(std::string_view refusal) {
            refusal.find("Not a directory") != refusal.npos;
 }
 
-Result<session::ReplyLine> receive_entries(Connection& connection, const TakeEntry& take) {
+Result<session::Entry> entry_of(std::string_view line, const std::string& path) {
+    auto entry = session::parse_entry(line);
+    if (entry) return entry;
+    return Error{.fault = Fault::protocol,
+                 .message = "what the server tells of it makes no sense: " + entry.error().message,
+                 .path = path_at_server(path),
+                 .side = Side::remote,
+                 .remedy = "use the same version at both ends"};
+}
+
+Result<session::ReplyLine> receive_entries(Connection& connection, const std::string& path,
+                                           const TakeEntry& take) {
     std::optional<Error> wrong;
     auto last = connection.receive_lines([&](const session::ReplyLine& line) {
         if (line.first || wrong) return;
-        auto entry = session::parse_entry(line.text);
+        auto entry = entry_of(line.text, path);
         if (!entry) {
             wrong = entry.error();
         } else {
@@ -40,8 +51,9 @@ std::optional<session::Entry> entry_in(const session::Reply& reply) {
 Result<void> ServerNames::list(const std::vector<std::string>& directories, const Take& take,
                                const Unread& unread) {
     return ask("MLSD", directories, [&](std::size_t i) -> Result<void> {
-        const auto last = receive_entries(
-            connection_, [&](session::Entry entry) { take(directories[i], std::move(entry)); });
+        const auto last = receive_entries(connection_, directories[i], [&](session::Entry entry) {
+            take(directories[i], std::move(entry));
+        });
         if (!last) return last.error();
         if (last->code >= 400 && !says_missing(last->text)) {
             unread(

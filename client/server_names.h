@@ -12,9 +12,12 @@
 
 namespace lambda::client {
 
-// The answer to an MLSD; its last line. What is wrong with one line is wrong with all.
+// A line of what the server tells of `path`.
+Result<session::Entry> entry_of(std::string_view line, const std::string& path);
+// The answer to an MLSD of `path`; its last line. What is wrong with one line is wrong with all.
 using TakeEntry = std::function<void(session::Entry)>;
-Result<session::ReplyLine> receive_entries(Connection& connection, const TakeEntry& take);
+Result<session::ReplyLine> receive_entries(Connection& connection, const std::string& path,
+                                           const TakeEntry& take);
 // The answer to an MLST; nothing where that is a refusal.
 std::optional<session::Entry> entry_in(const session::Reply& reply);
 

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "client/destination.h"
+#include "client/server_names.h"
 #include "client/waiting.h"
 #include "common/ports/disk.h"
 #include "common/session/entry.h"
@@ -105,11 +106,14 @@ Result<void> RemoteTree::walk(const std::string& path, const std::string& prefix
         if (asked.empty()) continue;
         const std::string directory = std::move(asked.front());
         asked.pop_front();
+        const std::string place = joined(path, directory);
         std::optional<std::string> odd;
+        std::optional<Error> senseless;
         const auto last = connection_->receive_lines([&](const session::ReplyLine& line) {
             ++lines;
             if (line.first) return;
-            const auto entry = session::parse_entry(line.text);
+            const auto entry = entry_of(line.text, place);
+            if (!entry) senseless = entry.error();
             if (!entry || ports::is_partial_name(entry->name)) return;
             if (!is_leaf(entry->name)) {
                 odd = entry->name;
@@ -123,9 +127,13 @@ Result<void> RemoteTree::walk(const std::string& path, const std::string& prefix
         if (!last) return last.error();
         if (odd) return leads_out(*odd);
         if (lines > Connection::kMostLines) return never_ends(path);
+        if (senseless) {
+            senseless->fault = Fault::file;  // of this directory, not of the session
+            refused(joined(prefix, directory), *senseless);
+        }
         if (last->code >= 400) {
-            refused(joined(prefix, directory), refusal({.code = last->code, .lines = {last->text}},
-                                                       Fault::file, joined(path, directory)));
+            refused(joined(prefix, directory),
+                    refusal({.code = last->code, .lines = {last->text}}, Fault::file, place));
         }
     }
     return {};

@@ -23,7 +23,7 @@ class RemoteTree {
     // Lists the directory `path`, and, in breadth, those below it for which `visit` is true.
     // `below`: the names of the entries, with `prefix` before them.
     using Visit = std::function<bool(const std::string& below, const Standing&)>;
-    // Of a directory that could not be listed.
+    // Of a directory that could not be listed, or not all of it.
     using Refused = std::function<void(const std::string& below, Error)>;
     Result<void> walk(const std::string& path, const std::string& prefix, const Visit& visit,
                       const Refused& refused);

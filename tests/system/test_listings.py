@@ -1,9 +1,11 @@
-"""ls of directories of which the server may not see everything."""
+"""ls of directories of which the server may not see everything; servers that answer nonsense."""
 
 import os
 
 from disks import Silent
-from harness import DONE, FILE_FAILED, Case, need_isolation
+from harness import CUT, DONE, FILE_FAILED, Case, need_isolation
+from test_copy import Impostor
+from test_replicate import Jobs
 
 NOBODY = 65534
 
@@ -36,3 +38,22 @@ class Listings(Case):
         shown = self.client("ls", server.url(), json=False).stdout.splitlines()
         self.assertRegex(shown[0], r"^d\?{9} +\? +\?  dead$")
         self.assertEqual(len({line.rindex("  ") for line in shown}), 1, shown)
+
+
+class Nonsense(Jobs):
+    def impostor(self, **replies):
+        made = Impostor(self, self.server(root=self.folder("root")), [])
+        made.replies.update(replies)
+        return made
+
+    def test_a_listing_that_makes_no_sense(self):
+        for line in ("type=file;size=-1; x", "type=file;size=1;size=1; x", "size=1; x", "type=file;size=1;"):
+            with self.subTest(line=line):
+                impostor = self.impostor(
+                    MLST=["250-x", " type=dir; /", "250 End"],
+                    MLSD=["250-list", " type=file;size=1; before", " " + line, " type=file;size=1; behind", "250 End"])
+                for result in (self.client("ls", impostor.url("in")),
+                               self.replicate(self.job_from(impostor.url("in/"), [self.folder("to")]), "plan")):
+                    self.assertIn(result.code, (CUT, FILE_FAILED), str(result))
+                    self.assertIn("what the server tells of it makes no sense", result.said())
+                    self.assertIn("/in", result.said())
