@@ -89,12 +89,13 @@ void rename(const Arguments& arguments, Report& report) {
     const std::vector<std::string>& paths = session->paths();
     LAMBDA_ASSERT(session->connection().send("RNFR", paths[0]).ok());
     LAMBDA_ASSERT(session->connection().send("RNTO", paths[1]).ok());
-    for (const std::string& path : paths) {
+    for (std::size_t i = 0; i < 2; ++i) {
         const auto reply = session->receive(report);
         if (!reply) return report.error(reply.error());
-        if (reply->positive()) continue;
-        Error refused = refusal(*reply, Fault::file, path);
-        if (&path == &paths[1] && refused.remedy.empty())
+        const bool well = i == 0 ? reply->code == 350 : reply->positive();
+        if (well) continue;
+        Error refused = refusal(*reply, Fault::file, paths[i]);
+        if (i == 1 && refused.remedy.empty())
             refused.remedy = "where that is a directory, name what is to be in it: DIRECTORY/NAME";
         return report.error(refused);
     }

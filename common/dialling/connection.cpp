@@ -150,7 +150,8 @@ Result<void> Connection::finish_login() {
     for (; login_replies_ > 0; --login_replies_) {
         const auto reply = next_reply(kReplyTimeout);
         if (!reply) return reply.error();
-        if (!reply->positive() || (login_replies_ == 1 && reply->code >= 300)) {
+        const bool goes_on = login_replies_ > 1 && reply->code >= 300 && reply->code < 400;
+        if (!reply->positive() && !goes_on) {
             return Error{.fault = Fault::session,
                          .message = "login refused by " + server_.text() + ": " +
                                     std::to_string(reply->code) + " " + reply->text(),

@@ -20,7 +20,8 @@ struct Reply {
     bool operator==(const Reply&) const = default;
     const std::string& text() const { return lines.front(); }
     bool preliminary() const { return code < 200; }
-    bool positive() const { return code < 400; }
+    // What was asked for is done.
+    bool positive() const { return code >= 200 && code < 300; }
 };
 
 // On the wire. Each line as format_line() gives it.
