@@ -452,7 +452,7 @@ class Grants(CopyCase):
 
     def no_owners(self):
         """Nor extended attributes: neither told to the peer, nor taken from it."""
-        walk = ";walk=2900000401010000; /"
+        walk = ";walk=2900000400010000; /"
         refused = self.target.last(self.request(self.grant()).replace("; /", walk))
         self.assert_refused(refused, "owners and extended attributes were not granted")
         self.assertEqual(self.target.last(self.request(self.grant(more="archive=1;")).replace("; /", walk))[0], 226)

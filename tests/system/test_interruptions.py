@@ -112,7 +112,8 @@ class Interruptions(Case):
                 talker = Talker(self, server, verb, begin, line)
                 places = [talker.url("x")] + ([self.folder("back")] if verb == "XFER" else [])
                 client = self.start(*command, *places)
-                wait_for(lambda: talker.said > 20, "a flood", alive=client.running)
+                # More than waits between the two.
+                wait_for(lambda: talker.said > 200, "a flood", alive=client.running)
                 client.signal(signal.SIGTERM)
                 began = time.monotonic()
                 self.assertEqual(client.wait(), CUT, client.stdout[-500:] + client.stderr)
