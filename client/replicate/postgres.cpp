@@ -31,7 +31,7 @@ constexpr milliseconds kLongestPause{5000};
 // An answer may take as long as the statement may (kManners), and the user has less patience. A
 // database whose machine hangs, so that TCP finds nothing, does not answer new connections either.
 constexpr Duration kLongestAnswer = std::chrono::minutes(11);
-constexpr Duration kLastAnswer = std::chrono::seconds(3);
+constexpr Duration kLastAnswer = std::chrono::seconds(10);
 constexpr Duration kQuiet = std::chrono::seconds(15);
 
 // A transaction of one who was stopped in the middle must not hold up the others; the lost reach us
@@ -374,6 +374,8 @@ void PostgresDatabase::roll_back() {
 
 Result<bool> PostgresDatabase::recover() {
     if (stands()) return std::exchange(again_, false);
+    // What was in hand is given back over another connection, or not at all.
+    if (interrupted() && std::exchange(last_, true)) return interruption_error();
     const Time give_up = client::now() + patience_;
     milliseconds pause = kFirstPause;
     while (true) {

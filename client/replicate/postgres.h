@@ -72,6 +72,7 @@ class PostgresDatabase final : public Database {
     std::unique_ptr<pg_conn, Close> connection_;
     bool broken_ = false;
     bool again_ = false;  // the last error was that others were in the way
+    bool last_ = false;   // the connection was made again since the user's interruption
 };
 
 }  // namespace lambda::client::replicate

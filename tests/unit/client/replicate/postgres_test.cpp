@@ -56,6 +56,9 @@ TEST_CASE("an interruption ends the wait for a database that hangs, and what fol
     CHECK(now() - began < seconds(30));
     CHECK(good(database->recover()));
     CHECK(good(database->run("SELECT 1", {}, {})) == 1);
+    postgres().cut();
+    CHECK_FALSE(database->run("SELECT 1", {}, {}).ok());
+    CHECK_FALSE(database->recover().ok());  // the user waits
     adopt_interruption(dialling::Interruption(-1));
     ::kill(backend, SIGCONT);
 }
