@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "client/home.h"
+#include "client/receipt/receipt_reader.h"
 #include "common/transfer/filter.h"
 
 namespace lambda::client {
@@ -56,11 +57,13 @@ Result<void> check_outputs(const Plan& plan, const Arguments& arguments) {
     const mover::Target& target = plan.local_target;
     for (const auto& [file, what] : outputs) {
         if (file.empty() || !output_place(file).replaced) continue;
+        // A tree may keep the receipt of what was last sent of it.
+        const bool earlier = &file == &arguments.receipt && ReceiptReader::open(file).ok();
         for (const Item& item : plan.items) {
             const std::string moved = puts                    ? item.path
                                       : target.into_directory ? joined(target.path, item.name)
                                                               : target.path;
-            if (one_file(moved, file) || (puts && found_in(item, filter, file)))
+            if (one_file(moved, file) || (puts && !earlier && found_in(item, filter, file)))
                 return refused(file,
                                std::string(what) + " would take the place of a file that is moved");
         }

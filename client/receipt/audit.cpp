@@ -95,6 +95,10 @@ void audit(const Arguments& arguments, Report& report) {
     if (!place) return report.error(place.error());
     const auto signer = signer_of(receipt->key(), *server, KnownHosts::of_user(), arguments.signer);
     if (!signer) return report.error(signer.error());
+    // With authorities any server that they know would do.
+    if (*signer == Signer::unknown && place->server && arguments.at.empty() &&
+        !arguments.settings.ca.empty())
+        return report.error(unnamed_server(*server));
     // The server itself shows its key.
     const bool shown = *signer != Signer::given && place->server &&
                        place->server->endpoint() == server->endpoint();

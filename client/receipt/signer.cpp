@@ -49,6 +49,12 @@ Result<void> check_shown(const io::Fingerprint& key, const Server& server,
     return {};
 }
 
+Error unnamed_server(const Server& server) {
+    return refused(
+        "the receipt says that its files are at " + server.endpoint() + ", which is not known here",
+        "if you mean that server, name it by --at lambda://USER@HOST:PORT/PATH");
+}
+
 Error unknown_signer(const io::Fingerprint& key, const Server& server) {
     return refused("the receipt is signed by the key " + key + ", and whether that is " +
                        server.endpoint() + "'s is not known here",

@@ -22,6 +22,8 @@ Result<Signer> signer_of(const io::Fingerprint& key, const Server& server, const
 // Whether it is the key that the server itself shows. Fault::integrity.
 Result<void> check_shown(const io::Fingerprint& key, const Server& server,
                          const io::Fingerprint& shown);
+// For a receipt by whose word alone a server would be dialled, and shown a password.
+Error unnamed_server(const Server& server);
 // For a receipt whose signer is to be known, and is not.
 Error unknown_signer(const io::Fingerprint& key, const Server& server);
 

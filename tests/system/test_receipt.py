@@ -392,14 +392,28 @@ class Receipts(Case):
         honest = self.server(root=forger.root, state=state, settings=own, listen=f"{forger.host}:{forger.port}")
         os.unlink(os.path.join(self.home, ".config/lambda-ftp/known_hosts"))
         authority = ("--ca", own["certificate"])
-        for arguments in (authority, (), ("--any-signer", *authority)):
+        there = ("--at", honest.url("file"), *authority)
+        for arguments in (there, (), ("--any-signer", *there)):
             result = self.audit(*arguments)
             self.assert_failed(result, INTEGRITY)
             self.assertIn("another key", result.said())
         self.transfer("put", "--receipt", self.receipt, *authority, source, honest.url("file"))
-        result = self.audit(*authority)
+        result = self.audit(*there)
         self.assert_good(result, 1)
         self.assertEqual(self.found(result)["signer"], "known")
+
+    def test_a_server_that_a_receipt_alone_names_sees_no_password(self):
+        state = self.folder("certified state")
+        own = self.certificate(state, "ed25519")
+        self.daemon = self.server(root=self.folder("certified root"), state=state, settings=own)
+        authority = ("--ca", own["certificate"])
+        source = self.random_file("file", 1000)
+        self.transfer("put", "--receipt", self.receipt, *authority, source, self.daemon.url("file"))
+        self.daemon.kill()  # nobody asks for it
+        for arguments in (authority, ("--any-signer", *authority)):
+            result = self.audit(*arguments)
+            self.assert_failed(result, INTEGRITY)
+            self.assertIn("name it by --at", result.said())
 
     def test_what_makes_no_sense_is_usage(self):
         source = self.random_file("file", 10)
@@ -428,9 +442,14 @@ class Receipts(Case):
         self.assertEqual([event["path"] for event in told.events if event.get("change") == "create"], ["first"])
         self.assert_good(self.audit("--at", self.daemon.path("to"), receipt=receipts[1]), 5)
         before = read(receipts[0])
-        self.assert_failed(self.client("sync", "--receipt", receipts[0], top, self.daemon.url("to")), USAGE)
-        self.assertEqual(read(receipts[0]), before)
-        self.assertEqual(self.client("sync", "--exclude", "first", "--receipt", receipts[0], top,
+        self.assertEqual(self.client("sync", "--receipt", receipts[0], top, self.daemon.url("to")).code, DONE)
+        self.assertNotEqual(read(receipts[0]), before)
+        # Any other file of the tree stays what it is.
+        small = os.path.join(top, "small")
+        before = read(small)
+        self.assert_failed(self.client("sync", "--receipt", small, top, self.daemon.url("to")), USAGE)
+        self.assertEqual(read(small), before)
+        self.assertEqual(self.client("sync", "--exclude", "small", "--receipt", small, top,
                                      self.daemon.url("to")).code, DONE)
 
     def test_a_place_that_takes_none_stops_it_before_anything_moves(self):
