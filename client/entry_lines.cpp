@@ -93,11 +93,13 @@ void show_entry(const session::Entry& entry, const std::string& shown, Report& r
 }
 
 void EntriesByName::take(session::Entry entry) {
-    if (!full_ && entries_.size() == most_) {
+    if (!full_ && (entries_.size() == most_ || name_bytes_ >= kMostNameBytes)) {
+        kept_ = entries_.size();
         end();
         full_ = true;
     }
     if (full_) return show_(entry);
+    name_bytes_ += entry.name.size();
     entries_.push_back(std::move(entry));
 }
 
@@ -106,6 +108,7 @@ void EntriesByName::end() {
               [](const session::Entry& a, const session::Entry& b) { return a.name < b.name; });
     for (const session::Entry& entry : entries_) show_(entry);
     entries_.clear();
+    name_bytes_ = 0;
 }
 
 }  // namespace lambda::client

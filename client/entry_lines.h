@@ -17,23 +17,26 @@ namespace lambda::client {
 // at has no size, time and mode.
 void show_entry(const session::Entry& entry, const std::string& shown, Report& report);
 
-// Shows entries by their names, byte for byte. Of more than `most` it shows all, those behind the
-// first so many in the order in which they came.
+// Shows entries by their names, byte for byte. Of more than `most`, or of names of more than
+// kMostNameBytes, it shows all, those behind the first so many in the order in which they came.
 class EntriesByName {
   public:
     static constexpr std::size_t kMostSorted = 1u << 18;
+    static constexpr std::size_t kMostNameBytes = 64u << 20;
     using Show = std::function<void(const session::Entry&)>;
 
     explicit EntriesByName(Show show, std::size_t most = kMostSorted)
         : show_(std::move(show)), most_(most) {}
     void take(session::Entry entry);
     void end();
-    bool sorted() const { return !full_; }  // all of them
+    bool sorted() const { return !full_; }      // all of them
+    std::size_t kept() const { return kept_; }  // so many of the first, if not
 
   private:
     const Show show_;
     const std::size_t most_;
     std::vector<session::Entry> entries_;
+    std::size_t name_bytes_ = 0, kept_ = 0;
     bool full_ = false;  // it keeps no more
 };
 

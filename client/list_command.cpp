@@ -20,8 +20,8 @@ Result<void> list_place(Connection& connection, const std::string& path, Report&
         connection, path, [&](session::Entry entry) { entries.take(std::move(entry)); });
     entries.end();
     if (!entries.sorted()) {
-        report.note("of so many, those behind the first " +
-                    std::to_string(EntriesByName::kMostSorted) + " are not sorted by name");
+        report.note("of so many, those behind the first " + std::to_string(entries.kept()) +
+                    " are not sorted by name");
     }
     if (!last) return last.error();
     if (last->code < 400) return {};

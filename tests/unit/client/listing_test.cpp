@@ -149,4 +149,16 @@ TEST_CASE("entries are shown by name, up to a bound") {
     entries.end();
     CHECK(shown.size() == 5);
     CHECK(!entries.sorted());
+    CHECK(entries.kept() == 3);
+}
+
+TEST_CASE("entries of long names are kept up to a bound of their bytes") {
+    std::size_t shown = 0;
+    EntriesByName entries([&](const Entry&) { ++shown; });
+    const std::size_t kept = EntriesByName::kMostNameBytes / 4096;
+    for (std::size_t i = 0; i < kept; ++i) entries.take(entry(std::string(4096, 'a')));
+    CHECK(shown == 0);
+    entries.take(entry("b"));
+    CHECK(shown == kept + 1);
+    CHECK(entries.kept() == kept);
 }
