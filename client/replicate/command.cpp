@@ -1,7 +1,6 @@
 #include "client/replicate/command.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <tuple>
@@ -13,9 +12,9 @@
 #include "client/replicate/lanes.h"
 #include "client/replicate/postgres.h"
 #include "client/replicate/sql_store.h"
+#include "client/replicate/state_verbs.h"
 #include "client/replicate/words.h"
 #include "client/waiting.h"
-#include "common/io/machine.h"
 #include "common/sabul/congestion/registry.h"
 
 namespace lambda::client {
@@ -23,59 +22,12 @@ namespace {
 
 using namespace replicate;  // the verbs below are its commands
 
-constexpr std::size_t kMostHistory = 100;
-constexpr Duration kWatched = std::chrono::seconds(1);
-
 Error usage(const std::string& path, std::string message, std::string remedy) {
     return Error{.fault = Fault::usage,
                  .message = std::move(message),
                  .path = path,
                  .side = Side::local,
                  .remedy = std::move(remedy)};
-}
-
-std::string fresh_owner() {
-    char host[256] = "";
-    ::gethostname(host, sizeof host - 1);
-    std::array<std::byte, 4> random{};
-    io::fill_random(random);
-    std::string owner = std::string(host) + ":" + std::to_string(::getpid()) + ":";
-    for (const std::byte byte : random) owner += std::to_string(std::to_integer<int>(byte));
-    return owner;
-}
-
-// What servers said may be among the words.
-void show(const Words& words, Report& report) {
-    report.data(words.json, printable(words.text));
-}
-
-// On stdout as JSON, else among the notes.
-void tell(const Words& words, Report& report) {
-    if (report.style().json) return show(words, report);
-    report.note(words.text);
-}
-
-Result<JobStatus> status_of(Store& store) {
-    JobStatus status;
-    auto run = store.last_run();
-    if (!run) return run.error();
-    status.run = *std::move(run);
-    if (!status.run) return status;
-    const auto view = store.view(status.run->id);
-    if (!view) return view.error();
-    status.request = view->request;
-    auto sites = store.sites(status.run->id);
-    if (!sites) return sites.error();
-    status.sites = *std::move(sites);
-    if (status.run->state == RunState::running) {
-        auto movers = store.movers();
-        if (!movers) return movers.error();
-        status.movers = *std::move(movers);
-    }
-    auto tallies = store.tallies(status.run->id);
-    if (!tallies) return tallies.error();
-    status.tallies = *std::move(tallies);
-    return status;
 }
 
 // ---- plan
@@ -343,122 +295,6 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
         conclude(job, {run, owner, *ending, begun->went_on}, **store, arguments.left_over, report);
     if (!ended) return ended.error();
     if (ending->how != Ending::How::interrupted) tell_others(job, **store, *ended, report);
-    return {};
-}
-
-// ---- from another terminal
-
-Result<void> status(const Job& job, Store& store, Report& report) {
-    const auto status = status_of(store);
-    if (!status) return status.error();
-    show(words_of_status(job, *status), report);
-    if (!status->run) return {};
-    for (const SiteStatus& site : status->sites)
-        show(words_of_site(site, {.run = how_it_goes(*status)}), report);
-    const auto failures = store.failures(status->run->id, mover::Outcome::kMaxFailures);
-    if (!failures) return failures.error();
-    for (const Failure& failure : *failures) show(words_of_failure(job, failure), report);
-    return {};
-}
-
-Result<void> watch(const Job& job, Store& store, Report& report) {
-    std::string last;
-    while (true) {
-        const auto status = status_of(store);
-        if (!status) return status.error();
-        const Words words = words_of_status(job, *status);
-        if (report.on_terminal() && !report.style().json) {
-            report.live(words.text);
-        } else if (words.text != last) {
-            show(words, report);
-        }
-        last = words.text;
-        if (status->movers.empty() || interrupted()) break;
-        pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
-        poll_until({&user, 1}, now() + kWatched);
-    }
-    report.live("");
-    return report.on_terminal() ? status(job, store, report) : Result<void>();
-}
-
-// Of a fleet's movers all may be dead, which is known when their leases are over.
-Result<void> await_cancelled(Store& store, std::int64_t number, Report& report) {
-    report.note("waits until a mover has heard it");
-    while (true) {
-        const auto run = store.run(number);
-        if (!run) return run.error();
-        if (!*run || (*run)->state != RunState::running) return {};
-        const auto movers = store.movers();
-        if (!movers) return movers.error();
-        if (movers->empty()) {
-            const auto ended = store.end_run(number, RunState::cancelled, fresh_owner());
-            return ended ? Result<void>() : ended.error();
-        }
-        if (interrupted()) return interruption_error();
-        pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
-        poll_until({&user, 1}, now() + kWatched);
-    }
-}
-
-Result<void> cancel(Store& store, Report& report) {
-    const auto alone = store.conduct();
-    if (!alone) return alone.error();
-    const auto last = store.last_run();
-    if (!last) return last.error();
-    const bool under_way = *last && (*last)->state == RunState::running;
-    const auto movers = store.shared() ? store.movers() : std::vector<Mover>();
-    if (!movers) return movers.error();
-    // Who hears it ends the run, and tells its webhook.
-    if (under_way && (!*alone || !movers->empty())) {
-        if (auto asked = store.set_request(Request::cancel); !asked) return asked.error();
-        if (store.shared()) return await_cancelled(store, (*last)->id, report);
-        report.note("the run ends: what is under way stops");
-        return {};
-    }
-    if (!under_way) {
-        const auto asked = *last ? store.view((*last)->id) : Result<Store::View>(Store::View{});
-        const bool paused = asked && asked->request == Request::pause;
-        report.note(std::string("no run is under way") +
-                    (paused    ? "; the pause of the next one is lifted"
-                     : !*alone ? "; one that is about to begin is not cancelled by this"
-                               : ""));
-    } else if (auto ended = store.end_run((*last)->id, RunState::cancelled, fresh_owner());
-               !ended) {
-        return ended.error();
-    }
-    const auto lifted = store.set_request(Request::none);  // a pause was of what is over
-    return lifted ? Result<void>() : lifted.error();
-}
-
-// Of the run under way, or of the next one: a pause that nobody hears would stand unseen.
-Result<void> ask(const Job& job, Store& store, Request request, Report& report) {
-    const auto status = status_of(store);
-    if (!status) return status.error();
-    const auto asked = store.set_request(request);
-    if (!asked) return asked.error();
-    if (!*asked)
-        return usage(job.file, "its run is being cancelled", "say it again when that has ended");
-    if (request == Request::pause) {
-        if (status->movers.empty()) {
-            report.say("no run is under way; the next one waits for `replicate JOB resume`");
-        } else {
-            report.note("it pauses: what is under way stops, and goes on from there later");
-        }
-    } else if (status->request != Request::pause) {
-        report.note("it was not paused");
-    } else {
-        report.note("the pause is lifted");
-    }
-    return {};
-}
-
-Result<void> history(const Job& job, Store& store, Report& report) {
-    const auto runs = store.runs(kMostHistory);
-    if (!runs) return runs.error();
-    const auto movers = store.movers();
-    if (!movers) return movers.error();
-    for (const Run& run : *runs) show(words_of_run(run, !movers->empty()), report);
-    if (runs->empty()) report.note("no run of " + job.name + " yet");
     return {};
 }
 
