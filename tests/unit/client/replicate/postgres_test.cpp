@@ -2,7 +2,10 @@
 // what is said of its URI.
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
+#include <set>
 #include <thread>
 
 #include "client/waiting.h"
@@ -67,15 +70,38 @@ TEST_CASE("a database that takes no writes for a while is one that is away") {
     if (!to_be_had(true)) return;
     const auto other = good(PostgresDatabase::open(postgres().fresh(), minutes(1)));
     const auto store = good(open_store(postgres().fresh(), "job", minutes(1), minutes(10)));
+    const auto answers_of = [&](const char* sql) {
+        std::set<std::string> answers;
+        good(other->run(sql, {}, [&](const Row& row) { answers.insert(row.text(0)); }));
+        return answers;
+    };
+    const auto until = [](const std::function<bool()>& happened) {
+        const Time limit = now() + seconds(30);
+        while (!happened() && now() < limit) std::this_thread::sleep_for(milliseconds(5));
+        CHECK(happened());
+    };
     const auto set = [&](const char* value) {
         good(other->execute(std::string("ALTER SYSTEM SET default_transaction_read_only = ") +
                             value));
         good(other->execute("SELECT pg_reload_conf()"));
-        std::this_thread::sleep_for(milliseconds(300));  // the sessions hear of it by a signal
+        // Sessions hear of it by a signal.
+        until([&] {
+            return answers_of("SHOW default_transaction_read_only") == std::set<std::string>{value};
+        });
     };
+    const auto sessions = [&] {
+        return answers_of(
+            "SELECT pid::text FROM pg_stat_activity "
+            "WHERE application_name = 'lambda-ftp' AND pid != pg_backend_pid()");
+    };
+    const std::set<std::string> before = sessions();
     set("on");
     std::thread later([&] {
-        std::this_thread::sleep_for(milliseconds(300));
+        until([&] {  // the store has left the one that takes no writes
+            const std::set<std::string> there = sessions();
+            return std::none_of(before.begin(), before.end(),
+                                [&](const std::string& pid) { return there.contains(pid); });
+        });
         set("off");
     });
     const auto kept = store->set_request(Request::pause);
