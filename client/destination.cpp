@@ -6,18 +6,11 @@
 #include <optional>
 
 #include "client/connection.h"
+#include "client/usage.h"
 #include "common/ports/walker.h"
 
 namespace lambda::client {
 namespace {
-
-Error usage(const std::string& path, std::string message, std::string remedy) {
-    return Error{.fault = Fault::usage,
-                 .message = std::move(message),
-                 .path = path,
-                 .side = Side::local,
-                 .remedy = std::move(remedy)};
-}
 
 bool exists(const std::string& path) {
     struct stat status {};

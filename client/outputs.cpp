@@ -5,6 +5,7 @@
 
 #include "client/home.h"
 #include "client/receipt/receipt_reader.h"
+#include "client/usage.h"
 #include "common/transfer/filter.h"
 
 namespace lambda::client {
@@ -12,13 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error refused(const std::string& file, std::string message) {
-    return Error{.fault = Fault::usage,
-                 .message = std::move(message),
-                 .path = file,
-                 .side = Side::local,
-                 .remedy = "give it another name"};
-}
+constexpr const char* kRemedy = "give it another name";
 
 // Whether a put of the tree takes the file, which stands there.
 bool found_in(const Item& tree, const transfer::Filter& filter, const std::string& file) {
@@ -64,14 +59,16 @@ Result<void> check_outputs(const Plan& plan, const Arguments& arguments) {
                                       : target.into_directory ? joined(target.path, item.name)
                                                               : target.path;
             if (one_file(moved, file) || (puts && !earlier && found_in(item, filter, file)))
-                return refused(file,
-                               std::string(what) + " would take the place of a file that is moved");
+                return usage(file,
+                             std::string(what) + " would take the place of a file that is moved",
+                             kRemedy);
         }
     }
     if (one_file(arguments.receipt, arguments.left_over) &&
         output_place(arguments.receipt).replaced)
-        return refused(arguments.left_over,
-                       std::string(outputs[1].what) + " would take the place of the receipt");
+        return usage(arguments.left_over,
+                     std::string(outputs[1].what) + " would take the place of the receipt",
+                     kRemedy);
     return {};
 }
 

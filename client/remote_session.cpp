@@ -1,17 +1,8 @@
 #include "client/remote_session.h"
 
+#include "client/usage.h"
+
 namespace lambda::client {
-namespace {
-
-Error usage(const std::string& path, std::string message, std::string remedy) {
-    return Error{.fault = Fault::usage,
-                 .message = std::move(message),
-                 .path = path,
-                 .side = Side::local,
-                 .remedy = std::move(remedy)};
-}
-
-}  // namespace
 
 Result<RemoteSession> RemoteSession::of_places(const std::vector<std::string>& operands,
                                                std::initializer_list<const char*> verbs) {

@@ -18,6 +18,7 @@
 #include "client/sources.h"
 #include "client/stage.h"
 #include "client/stage_command.h"
+#include "client/usage.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
 #include "common/dialling/agreement.h"
@@ -374,19 +375,11 @@ Result<std::vector<std::string>> all_operands(const Arguments& arguments) {
     const std::vector<std::string> names = names_in(*content);
     operands.insert(operands.end() - 1, names.begin(), names.end());
     if (operands.size() >= 2) return operands;
-    return Error{.fault = Fault::usage,
-                 .message = "names no source",
-                 .path = arguments.from_file,
-                 .side = Side::local,
-                 .remedy = {}};
+    return usage(arguments.from_file, "names no source", {});
 }
 
 Error of_one_file(const Item& item) {
-    return Error{.fault = Fault::usage,
-                 .message = "a range is of one file",
-                 .path = item.argument,
-                 .side = Side::local,
-                 .remedy = "name it by itself"};
+    return usage(item.argument, "a range is of one file", "name it by itself");
 }
 
 void run_plan(Result<Plan> plan, const Arguments& arguments, Report& report) {
@@ -437,37 +430,26 @@ void sync(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
     if (operands->size() != 2)
-        return report.error(Error{.fault = Fault::usage,
-                                  .message = "a sync has one source",
-                                  .path = arguments.from_file,
-                                  .side = Side::local,
-                                  .remedy = "sync the directory that holds them"});
+        return report.error(usage(arguments.from_file, "a sync has one source",
+                                  "sync the directory that holds them"));
     if (between_servers(*operands)) {
         if (!arguments.receipt.empty() || arguments.sha256)
-            return report.error(Error{.fault = Fault::usage,
-                                      .message = "between two servers there is neither a receipt "
-                                                 "nor --digest",
-                                      .path = {},
-                                      .side = Side::local,
-                                      .remedy = "leave them out"});
+            return report.error(usage({},
+                                      "between two servers there is neither a receipt nor --digest",
+                                      "leave them out"));
         if (!arguments.rate_file.empty())
-            return report.error(Error{.fault = Fault::usage,
-                                      .message = "between two servers no --rate-file is looked at",
-                                      .path = arguments.rate_file,
-                                      .side = Side::local,
-                                      .remedy = "say --rate-limit, which may be a timetable"});
+            return report.error(usage(arguments.rate_file,
+                                      "between two servers no --rate-file is looked at",
+                                      "say --rate-limit, which may be a timetable"));
         Arguments there = arguments;
         there.operands = *operands;
         return copy(there, report);
     }
     if (arguments.detach || arguments.connect != Connect::either ||
         !arguments.source_password_file.empty())
-        return report.error(Error{.fault = Fault::usage,
-                                  .message = "--detach, --connect and --source-password-file are "
-                                             "of a sync between two servers",
-                                  .path = {},
-                                  .side = Side::local,
-                                  .remedy = "leave them out"});
+        return report.error(usage(
+            {}, "--detach, --connect and --source-password-file are of a sync between two servers",
+            "leave them out"));
     run_plan(plan_sync(*operands), arguments, report);
 }
 

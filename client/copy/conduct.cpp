@@ -4,6 +4,7 @@
 #include "client/offer.h"
 #include "client/progress.h"
 #include "client/server_names.h"
+#include "client/usage.h"
 #include "client/waiting.h"
 #include "common/dialling/retry.h"
 #include "common/session/facts.h"
@@ -20,14 +21,6 @@ constexpr Duration kSilence = std::chrono::minutes(3);
 // After an interruption it brings what came to the disk, and says what that is.
 constexpr Duration kLastWords = std::chrono::seconds(10);
 constexpr std::size_t kTokenDigits = 32;  // of a grant
-
-Error usage(const std::string& path, std::string message, std::string remedy) {
-    return Error{.fault = Fault::usage,
-                 .message = std::move(message),
-                 .path = path,
-                 .side = Side::local,
-                 .remedy = std::move(remedy)};
-}
 
 Result<CopyPlan::End> end_of(const std::string& operand) {
     auto place = parse_place(operand);

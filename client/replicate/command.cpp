@@ -14,6 +14,7 @@
 #include "client/replicate/sql_store.h"
 #include "client/replicate/state_verbs.h"
 #include "client/replicate/words.h"
+#include "client/usage.h"
 #include "client/waiting.h"
 #include "common/sabul/congestion/registry.h"
 
@@ -21,14 +22,6 @@ namespace lambda::client {
 namespace {
 
 using namespace replicate;  // the verbs below are its commands
-
-Error usage(const std::string& path, std::string message, std::string remedy) {
-    return Error{.fault = Fault::usage,
-                 .message = std::move(message),
-                 .path = path,
-                 .side = Side::local,
-                 .remedy = std::move(remedy)};
-}
 
 // ---- plan
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "client/usage.h"
 #include "client/waiting.h"
 #include "common/io/machine.h"
 
@@ -143,11 +144,7 @@ Result<void> ask(const Job& job, Store& store, Request request, Report& report) 
     const auto asked = store.set_request(request);
     if (!asked) return asked.error();
     if (!*asked)
-        return Error{.fault = Fault::usage,
-                     .message = "its run is being cancelled",
-                     .path = job.file,
-                     .side = Side::local,
-                     .remedy = "say it again when that has ended"};
+        return usage(job.file, "its run is being cancelled", "say it again when that has ended");
     if (request == Request::pause) {
         if (status->movers.empty()) {
             report.say("no run is under way; the next one waits for `replicate JOB resume`");

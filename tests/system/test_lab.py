@@ -277,7 +277,8 @@ class Lab(LabCase):
 
     def test_told_to_stop_while_it_waits(self):
         began = os.path.join(self.logs, "server-1.out")
-        process = self.start_lab("--on", "server", "echo began; exec sleep 100", "--ready", "server", "never", main="true")
+        process = self.start_lab("--on", "server", f"echo began; exec cat {self.fifo('nothing')}",
+                                 "--ready", "server", "never", main="true")
         wait_for(lambda: os.path.exists(began) and os.path.getsize(began) > 0, "the server", alive=process.running)
         process.signal(signal.SIGINT)
         self.assertEqual(process.wait(), 128 + signal.SIGINT)

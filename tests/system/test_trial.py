@@ -183,8 +183,10 @@ class Trials(Case):
     def test_interrupted_beside_another_program(self):
         server = self.server("--allow-null")
         log, programs = os.path.join(self.scratch, "log"), self.folder("programs")
+        nothing = os.path.join(programs, "nothing")
+        os.mkfifo(nothing)
         with open(os.path.join(programs, "iperf3"), "w") as script:
-            script.write(f"#!/bin/sh\necho $$ >> {log}\nexec sleep 60\n")
+            script.write(f"#!/bin/sh\necho $$ >> {log}\nexec cat {nothing}\n")
         os.chmod(script.name, 0o755)
         self.environment["PATH"] = programs + ":" + self.environment["PATH"]
         client = self.start("trial", server.url(), "--directory", self.folder("here"), "--legs", "put-memory-memory",
