@@ -145,7 +145,7 @@ void add_receipt_options(CLI::App& app, Arguments& into) {
     app.add_option("--at", into.at,
                    "What stands for the DESTINATION of the transfer, here or at a server; else "
                    "where it left "
-                   "them.")
+                   "them, if that server is known.")
         ->type_name("PLACE");
     app.add_option_function<std::string>(
            "--signer",
