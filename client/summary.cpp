@@ -1,5 +1,6 @@
 #include "client/summary.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "client/text.h"
@@ -34,7 +35,7 @@ std::string stripes_json(const std::vector<mover::StripeOutcome>& stripes) {
                     .number("bytes", stripe.bytes)
                     .number("packets", stripe.packets)
                     .number("lost", stripe.lost)
-                    .number("rtt_ms", stripe.rtt_ms)
+                    .number("rtt_ms", stripe.rtt_ms > 0 ? stripe.rtt_ms : std::nan(""))
                     .line();
     }
     return "[" + list + "]";

@@ -28,7 +28,7 @@ struct StripeOutcome {
     std::uint64_t bytes = 0;  // file bytes, sent or received by this stripe
     std::uint64_t packets = 0;
     std::uint64_t lost = 0;
-    double rtt_ms = 0;
+    double rtt_ms = 0;  // 0: not known
 };
 
 struct Outcome {

@@ -141,8 +141,7 @@ Progress ReceiveSide::progress() const {
     for (const auto& stripe : stripes_) {
         progress.sent_packets += stripe->flow.packets();
         progress.lost_packets += stripe->flow.said_lost();
-        progress.rtt_ms =
-            std::max(progress.rtt_ms, stripe->heard ? seconds(stripe->flow.rtt()) * 1e3 : 0);
+        progress.rtt_ms = std::max(progress.rtt_ms, seconds(stripe->flow.told_rtt()) * 1e3);
     }
     return progress;
 }
@@ -167,7 +166,7 @@ const Outcome& ReceiveSide::outcome() {
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
         const sabul::ReceiveFlow& flow = stripes_[i]->flow;
         const std::uint64_t lost = flow.said_lost() - std::min(flow.said_lost(), flow.late());
-        outcome_.stripes[i] = {flow.bytes(), flow.packets(), lost, seconds(flow.rtt()) * 1e3};
+        outcome_.stripes[i] = {flow.bytes(), flow.packets(), lost, seconds(flow.told_rtt()) * 1e3};
         outcome_.sent_packets += flow.packets() + lost;
         outcome_.lost_packets += lost;
         outcome_.refused_packets += flow.refused();

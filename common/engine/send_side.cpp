@@ -363,11 +363,13 @@ void SendSide::take_back(SendStripe& stripe) {
 // Probes, pings and heartbeats.
 void SendSide::maintain(SendStripe& stripe) {
     if (links_.ready(stripe.index)) {
-        const auto rtt_us = static_cast<std::uint32_t>(stripe.flow.rtt().smoothed().count() / 1000);
+        const sabul::RttEstimator& rtt = stripe.flow.rtt();
+        const auto rtt_us =
+            rtt.known() ? static_cast<std::uint32_t>(rtt.smoothed().count() / 1000) : 0;
         const std::uint32_t moved =
             rtt_us > stripe.told_rtt_us ? rtt_us - stripe.told_rtt_us : stripe.told_rtt_us - rtt_us;
         const Duration silent = now_ - stripe.last_state;
-        const bool news = stripe.flow.rtt().known() && moved > stripe.told_rtt_us / 8 + 100;
+        const bool news = rtt.known() && moved > stripe.told_rtt_us / 8 + 100;
         if (silent >= kHeartbeat || (news && (silent >= kStatePause || stripe.told_rtt_us == 0))) {
             frame_.clear();
             sabul::append_state(frame_, {rtt_us, stripe.flow.next_number()});

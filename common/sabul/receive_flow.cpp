@@ -112,7 +112,8 @@ void ReceiveFlow::sample(PacketNumber number, Time now) {
 }
 
 void ReceiveFlow::handle_state(const State& state) {
-    rtt_ = std::chrono::microseconds(state.rtt_us);
+    told_rtt_ = state.rtt_us != 0;
+    if (told_rtt_) rtt_ = std::chrono::microseconds(state.rtt_us);
     const Duration least = std::max(kMinTolerance, rtt_ / 8);
     // What once was needed is forgotten over some ten seconds.
     tolerance_ = std::clamp(tolerance_ - tolerance_ / 64, least, std::max(rtt_, kMinTolerance));

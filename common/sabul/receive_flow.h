@@ -63,7 +63,8 @@ class ReceiveFlow {
     std::uint64_t late() const { return late_; }
     std::uint64_t said_lost() const { return said_lost_; }  // numbers
     Duration tolerance() const { return tolerance_; }
-    Duration rtt() const { return rtt_; }
+    Duration rtt() const { return rtt_; }  // a guess, until the sender told it
+    Duration told_rtt() const { return told_rtt_ ? rtt_ : Duration{}; }
 
   private:
     struct Gap {
@@ -79,7 +80,7 @@ class ReceiveFlow {
     ReceiveFlowSettings settings_;
     std::vector<std::uint64_t> bitmap_;  // kReplayWindow bits, by number
     PacketNumber next_;                  // largest seen plus one
-    bool any_ = false;
+    bool any_ = false, told_rtt_ = false;
     std::vector<Gap> gaps_;  // ascending
     std::vector<Range> naks_;
     std::uint64_t packets_ = 0, bytes_ = 0, late_ = 0, refused_ = 0, drops_ = 0, said_lost_ = 0;

@@ -20,6 +20,8 @@ class Sizes(Case):
                 target = os.path.join(self.folder("back"), f"file-{size}")
                 got = self.transfer("get", server.url(f"file-{size}"), target)
                 self.assertEqual(got.summary["bytes"], size)
+                # A receiver's guess before it was told any.
+                self.assertNotIn(100, [stripe["rtt_ms"] for stripe in got.summary["stripes"]])
                 self.assert_same(source, target)
         self.assertEqual(server.parts(), [])
 

@@ -121,7 +121,9 @@ TEST_CASE("a step of the round trip is followed within eight of them") {
 
 TEST_CASE("a gap is said once, after its tolerance, and a late packet widens it") {
     ReceiveFlow flow({.syn = 10ms, .buffer_bytes = 1u << 20});
+    CHECK(flow.told_rtt() == 0ms);
     flow.handle_state({80000, 0});  // 80 ms: a tolerance of 10
+    CHECK(flow.told_rtt() == 80ms);
     Time now = kStart;
     flow.accept(0, 1032, 1000, now);
     flow.accept(4, 1032, 1000, now);
