@@ -11,6 +11,7 @@ namespace {
 constexpr Duration kFirstPause = std::chrono::milliseconds(500);
 constexpr Duration kLongestPause = std::chrono::seconds(8);
 constexpr Duration kLeastPatience = std::chrono::seconds(1);
+constexpr int kReadsInTurn = 4;
 
 }  // namespace
 
@@ -38,6 +39,7 @@ void Links::poll(Time now, Handler& handler) {
         dead_since_ = kNever;
         handler.on_link(joined->stripe, again);
     }
+    more_ = false;
     for (std::uint16_t stripe = 0; stripe < links_.size(); ++stripe) {
         Link& link = links_[stripe];
         const bool stood = link.channel != nullptr;
@@ -52,8 +54,13 @@ void Links::poll(Time now, Handler& handler) {
 void Links::read(std::uint16_t stripe, Time now, Handler& handler) {
     Link& link = links_[stripe];
     bool sound = true;
-    for (ByteView bytes = link.channel->receive(); !bytes.empty() && sound;
-         bytes = link.channel->receive()) {
+    for (int reads = 0; sound; ++reads) {
+        if (reads == kReadsInTurn) {
+            more_ = true;
+            break;
+        }
+        const ByteView bytes = link.channel->receive();
+        if (bytes.empty()) break;
         link.heard = now;
         link.silent = false;
         link.framer.put(bytes);
@@ -110,6 +117,7 @@ void Links::send(std::uint16_t stripe, ByteView frames) {
 }
 
 Time Links::next_time() const {
+    if (more_) return Time{};
     Time next = kNever;
     if (!dials_) return next;
     for (const Link& link : links_) {

@@ -31,7 +31,8 @@ class Links {
 
     Links(ports::FeedbackSource& source, std::uint16_t stripes, bool dials);
 
-    // Dials what is missing or silent, takes what stands, reads what came.
+    // Dials what is missing or silent, takes what stands, reads what came, and no more than a bound
+    // for each stripe: where more waits, next_time() is now.
     void poll(Time now, Handler& handler);
     // How long a connection of this stripe may be silent.
     void set_patience(std::uint16_t stripe, Duration round_trip);
@@ -82,6 +83,7 @@ class Links {
     std::vector<Link> links_;
     Time dead_since_ = kNever;
     bool begun_ = false;
+    bool more_ = false;  // may wait at one that was read up to the bound
 };
 
 }  // namespace lambda::engine

@@ -76,6 +76,21 @@ int no_passphrase(char*, int, int, void*) {
     return -1;
 }
 
+// Nothing of ours sends any. OpenSSL reads on behind each within one call, as long as they come,
+// so that a peer that never stops would hold the caller's thread.
+constexpr int kMostRenewals = 32;
+
+void count_renewals(int sent, int, int content, const void* message, std::size_t bytes, SSL* ssl,
+                    void*) {
+    if (sent != 0 || content != SSL3_RT_HANDSHAKE || bytes == 0) return;
+    const auto type = *static_cast<const unsigned char*>(message);
+    if (type != SSL3_MT_KEY_UPDATE && type != SSL3_MT_NEWSESSION_TICKET) return;
+    auto& peer = *static_cast<TlsPeer*>(SSL_get_app_data(ssl));
+    if (++peer.renewals <= kMostRenewals) return;
+    peer.refusal = "the peer renews its keys without end";
+    SSL_set_shutdown(ssl, SSL_get_shutdown(ssl) | SSL_RECEIVED_SHUTDOWN);  // ends the reading
+}
+
 SSL_CTX* make_context(const SSL_METHOD* method) {
     SSL_CTX* context = SSL_CTX_new(method);
     if (context == nullptr) return nullptr;
@@ -88,6 +103,7 @@ SSL_CTX* make_context(const SSL_METHOD* method) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(context, 0);
     SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+    SSL_CTX_set_msg_callback(context, count_renewals);
     return context;
 }
 

@@ -1,5 +1,5 @@
-// What the verification of a peer's certificate leaves for its TlsStream. The context's verify
-// callback writes it, through the SSL's application data.
+// What the context's callbacks, of verification and of messages, leave for a TlsStream, through the
+// SSL's application data.
 #pragma once
 
 #include <openssl/types.h>
@@ -13,6 +13,7 @@ namespace lambda::io {
 struct TlsPeer {
     Fingerprint fingerprint;  // of the leaf that was shown, also where it was refused
     std::string refusal;      // why it was refused; empty where it was not
+    int renewals = 0;         // messages behind the handshake: new keys and tickets
 };
 
 // Empty where the public key cannot be encoded.

@@ -64,6 +64,7 @@ IoStatus TlsStream::State::fail(std::string why) {
 }
 
 IoStatus TlsStream::State::status_of(int outcome, int error_number) {
+    if (!peer.refusal.empty()) return fail(peer.refusal);
     switch (SSL_get_error(ssl, outcome)) {
         case SSL_ERROR_WANT_READ:
             return IoStatus::want_read;
@@ -83,8 +84,7 @@ IoStatus TlsStream::State::status_of(int outcome, int error_number) {
         ERR_clear_error();
         return fail("the connection ended without close_notify");
     }
-    std::string reason = openssl_reason();
-    return fail(peer.refusal.empty() ? "TLS: " + std::move(reason) : peer.refusal);
+    return fail("TLS: " + openssl_reason());
 }
 
 TlsStream TlsStream::client(const TlsContext& context, int fd, const std::string& host) {

@@ -23,6 +23,7 @@ namespace lambda::mover {
 namespace {
 
 constexpr Duration kProgressEvery = std::chrono::milliseconds(50);
+constexpr Duration kLookEvery = std::chrono::milliseconds(1);
 // Dials that fail, with no stripe ever standing, before the transfer is given up.
 constexpr unsigned kMostFailedDials = 12;
 
@@ -195,7 +196,7 @@ void Mover::State::run() {
     } else {
         end = std::make_unique<engine::ReceiveSide>(engine_setup(), now);
     }
-    Time publish_at = now;
+    Time publish_at = now, look_at = now;
     while (!end->done()) {
         now = clock.now();
         if (stopping.load(std::memory_order_acquire)) {
@@ -210,7 +211,11 @@ void Mover::State::run() {
             publish();
             publish_at = now + kProgressEvery;
         }
-        if (next > now && !end->done()) reactor->wait(std::min(next, publish_at));
+        // An end that always has more to do hears of its connections by this alone, too.
+        if (!end->done() && (next > now || now >= look_at)) {
+            reactor->wait(std::min(next, publish_at));
+            look_at = now + kLookEvery;
+        }
     }
     publish();
     {

@@ -1,11 +1,14 @@
 """Either end is killed or told to stop in mid-transfer."""
 
 import os
+import re
 import signal
 import socket
+import struct
+import threading
 
 from harness import CUT, DONE, FILE_FAILED, MIB, Case, wait_for
-from test_copy import TERMS, Impostor
+from test_copy import TERMS, Impostor, Session
 
 
 class Talker(Impostor):
@@ -118,6 +121,39 @@ class Interruptions(Case):
                 client.signal(signal.SIGTERM)
                 self.assertEqual(client.wait(), CUT, client.stdout[-500:] + client.stderr)
                 self.assertIn("interrupted", client.stderr)
+
+    def test_a_feedback_connection_that_never_stops_talking(self):
+        """It keeps its transfer from hearing neither ABOR nor the server's end."""
+        server = self.server()
+        state = struct.pack("!IIQ", 6 << 24 | 12, 1000, 0)
+        for end in ("ABOR", "SIGTERM"):
+            with self.subTest(end=end):
+                control, link = Session(self, server), Session(self, server, login=False)
+                code, lines = control.ask(f"XFER direction=put;{TERMS}nonce={'00' * 16}; /in".replace(
+                    "stripes=2", "stripes=1"))
+                self.assertEqual(code, 150, lines)
+                token = re.search("token=([0-9a-f]+)", lines[0])[1]
+                self.assertEqual(link.ask(f"JOIN token={token};stripe=0;epoch=1;")[0], 200)
+                said = []
+
+                def flood():
+                    try:
+                        while True:
+                            link.stream.sendall(state * 8000)
+                            said.append(1)
+                    except OSError:  # its end, which the test waits for
+                        pass
+                flooding = threading.Thread(target=flood)
+                flooding.start()
+                wait_for(lambda: len(said) > 100, "a flood")
+                if end == "ABOR":
+                    self.assertEqual(control.ask("ABOR")[0], 426)
+                else:
+                    server.signal(signal.SIGTERM)
+                    self.assertEqual(server.wait(), DONE)
+                    self.assertNotIn("did not end in time", server.stderr)
+                flooding.join(30)
+                self.assertFalse(flooding.is_alive())
 
     def test_a_signal_that_comes_twice_at_once(self):
         server = self.server()

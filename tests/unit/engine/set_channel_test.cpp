@@ -20,6 +20,7 @@ struct Wire {
     std::vector<std::byte> taken;
     bool alive = true;
     std::vector<std::byte> says{};  // with the next poll
+    bool endless = false;           // says it again and again
 };
 
 class WireEnd final : public ports::FeedbackChannel {
@@ -30,7 +31,7 @@ class WireEnd final : public ports::FeedbackChannel {
         return true;
     }
     ByteView receive() override {
-        said_ = std::exchange(wire_.says, {});
+        said_ = wire_.endless ? wire_.says : std::exchange(wire_.says, {});
         return said_;
     }
     bool alive() const override { return wire_.alive; }
@@ -65,6 +66,7 @@ class End final : public ports::FeedbackSource, private Links::Handler {
     }
     void pump() { set.pump(links_, true); }
     void poll(Duration later) { links_.poll(kStart + later, *this); }
+    Time next_time() const { return links_.next_time(); }
 
     SetChannel set;
 
@@ -205,6 +207,19 @@ TEST_CASE(
     from.poll(std::chrono::milliseconds(2500));
     from.pump();
     CHECK(wires[0].taken.size() > before / 2);
+}
+
+TEST_CASE("a connection that never stops talking leaves the turn to others") {
+    End end;
+    Wire wire;
+    end.connect(wire);
+    sabul::append_stream_ack(wire.says, 0);
+    wire.endless = true;
+    end.poll(std::chrono::milliseconds(10));
+    CHECK(end.next_time() <= kStart);
+    wire.endless = false;
+    end.poll(std::chrono::milliseconds(20));
+    CHECK(end.next_time() == kNever);
 }
 
 TEST_CASE("a peer that sends what lies behind a gap for ever floods") {

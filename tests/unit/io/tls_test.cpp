@@ -1,5 +1,7 @@
 #include <sys/stat.h>
 
+#include <openssl/ssl.h>
+
 #include <csignal>
 
 #include "common/io/tls.h"
@@ -265,6 +267,42 @@ TEST_CASE("TLS: a full socket takes a part, and the rest later from another buff
     }
     CHECK(was_full);
     CHECK(received == sent);
+}
+
+TEST_CASE("TLS: a peer that renews its keys without end is not read on") {
+    const Certificate certificate;
+    const TlsContext context = server_context(certificate);
+    const auto [peer, ours] = tcp_pair();
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> strange(
+        SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+    const std::unique_ptr<SSL, decltype(&SSL_free)> client(SSL_new(strange.get()), SSL_free);
+    const io::Descriptor closes(peer);
+    REQUIRE(SSL_set_fd(client.get(), peer) == 1);
+    TlsStream server = TlsStream::server(context, ours);
+    IoStatus status = IoStatus::want_read;
+    int shaken = 0;
+    for (int turns = 0; turns < 100000 && (shaken != 1 || status != IoStatus::ok); ++turns) {
+        if (shaken != 1) shaken = SSL_connect(client.get());
+        if (status != IoStatus::ok) status = server.handshake();
+    }
+    REQUIRE((shaken == 1 && status == IoStatus::ok));
+
+    const auto renew = [&](int times) {
+        for (int i = 0; i < times; ++i) {
+            REQUIRE(SSL_key_update(client.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1);
+            REQUIRE(SSL_do_handshake(client.get()) == 1);
+        }
+    };
+    std::byte buffer[64];
+    std::size_t count = 0;
+    renew(32);
+    REQUIRE(SSL_write(client.get(), "a frame", 7) == 7);
+    REQUIRE(read_when_ready(server, buffer, count) == IoStatus::ok);
+    CHECK(count == 7);
+    renew(1000);
+    REQUIRE(SSL_write(client.get(), "a frame", 7) == 7);
+    CHECK(read_when_ready(server, buffer, count) == IoStatus::failed);
+    CHECK(server.error() == "the peer renews its keys without end");
 }
 
 TEST_CASE("TLS: files that cannot serve are named") {
