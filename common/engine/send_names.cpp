@@ -9,9 +9,10 @@
 namespace lambda::engine {
 namespace {
 
-// Names that a client may ask for and that the walker has not taken, and the memory they take.
+// Names that a client may ask for and that the walker has not taken. They may take as much memory
+// as the ring was granted, and always so much.
 constexpr std::size_t kMostWants = std::size_t{1} << 20;
-constexpr std::size_t kMostWantBytes = std::size_t{256} << 20;
+constexpr std::size_t kLeastWantBytes = std::size_t{16} << 20;
 
 std::size_t memory_of(const transfer::SourceName& name) {
     return sizeof(name) + name.path.size() + name.name.size();
@@ -25,12 +26,13 @@ bool same(const transfer::WantRecord& one, const transfer::WantRecord& other) {
 
 bool SendSide::handle_want(const transfer::WantRecord& want) {
     if (wants_done_) return false;
-    if (names_left_.size() >= kMostWants || names_left_bytes_ >= kMostWantBytes) {
+    const std::size_t most = std::max<std::size_t>(kLeastWantBytes, setup_.terms.memory);
+    if (names_left_.size() >= kMostWants || names_left_bytes_ >= most) {
         cut(Error{.fault = Fault::usage,
                   .message = "more names are asked for than one transfer takes",
                   .path = {},
                   .side = Side::remote,
-                  .remedy = "ask for them in several transfers"});
+                  .remedy = "ask for them in several transfers, or with more --memory"});
         return true;
     }
     const bool covered = setup_.only.empty() ||

@@ -21,6 +21,8 @@ Sink::Sink(ports::Disk& disk, StreamSender& stream, Target target, std::uint32_t
       target_(std::move(target)),
       block_bytes_(block_bytes),
       listener_(std::move(listener)),
+      most_pieces_(2 * kMaxInHand + kMaxRanges +
+                   std::size_t{disk.slot_count()} * (block_bytes / kLeastPacket)),
       tree_(disk, stream, target_, next_tag_, [this](const std::string& name, const Error& error) {
           listener_.on_failure({name, error});
       }) {

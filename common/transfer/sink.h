@@ -40,6 +40,8 @@ class Sink {
     // More than a sender keeps: a file that it gave up may still be at the disk here. A range costs
     // up to 150 bytes.
     static constexpr std::size_t kMaxRanges = 4 * Source::kMostRanges;
+    // Of a file's bytes, in an honest sender's packet that ends no leaf and no range of data.
+    static constexpr std::uint32_t kLeastPacket = 256;
     // How often a leaf with a wrong digest is asked for again before its file fails.
     static constexpr unsigned kMostAgain = 3;
 
@@ -119,8 +121,11 @@ class Sink {
     // disk was asked for something that did not end yet; holes are being digested.
     bool disk_works() const { return next_tag_ != tags_ended_; }
     bool digesting() const { return holes_.working(); }
-    // The finished blocks are in more pieces than kMaxFinishedRanges: nothing more should be taken.
-    bool scattered() const { return finished_blocks_.ranges().size() > kMaxFinishedRanges; }
+    // The finished blocks are in more pieces than kMaxFinishedRanges, or the open ones in more than
+    // what is in hand and packets of kLeastPacket make: nothing more should be taken.
+    bool scattered() const {
+        return finished_blocks_.ranges().size() > kMaxFinishedRanges || pieces_ > most_pieces_;
+    }
     Totals totals() const;
     // From now on, of files that are done.
     void keep_names_done(NamesKept which) { names_kept_ = which; }
@@ -173,6 +178,7 @@ class Sink {
         unsigned writes_left = 0;
         std::optional<FileNumber> last{};  // of small files: once it is made, all of them are
         bool spare = false;                // in a spare slot, and no credit was taken for it
+        std::size_t pieces = 0;            // of pieces_
     };
 
     bool well_placed(const FileRecord& record) const;
@@ -203,6 +209,7 @@ class Sink {
     bool leaves_agree(Block& block);
     void issue_writes();
     void finish_block(std::uint64_t index);
+    void count_pieces(Block& block, std::size_t pieces);
     void write_ended(std::uint64_t index);
     void maybe_commit(FileNumber number);
     void queue(FileNumber number, File& file, const Write& write);
@@ -268,6 +275,8 @@ class Sink {
     std::optional<std::uint64_t> finish_files_;
 
     std::unordered_map<std::uint64_t, Block> blocks_;  // open, by index
+    std::size_t pieces_ = 0;                           // of them: ranges received, and digests
+    const std::size_t most_pieces_;
     IntervalSet finished_blocks_;
     std::vector<std::uint32_t> free_slots_;
     std::uint64_t freed_blocks_ = 0;

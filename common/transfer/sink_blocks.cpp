@@ -62,6 +62,7 @@ void Sink::accept(std::uint64_t place, ByteView bytes, const Digest* digest) {
     }
     totals_.bytes_received += block.received.insert({at, last});
     if (digest != nullptr) block.digests.emplace(last, *digest);
+    count_pieces(block, block.received.ranges().size() + block.digests.size());
     digest_ahead(block, last);
     if (!block.expected || block.received.count() >= block.expected_bytes) evaluate(index);
 }
@@ -230,10 +231,16 @@ void Sink::finish_block(std::uint64_t index) {
     const auto at = blocks_.find(index);
     const bool spare = at->second.spare;
     if (at->second.writing) --blocks_writing_;
+    count_pieces(at->second, 0);
     (spare ? spare_slots_ : free_slots_).push_back(at->second.slot);
     blocks_.erase(at);
     finished_blocks_.insert({index, index + 1});
     if (!spare) ++freed_blocks_;
+}
+
+void Sink::count_pieces(Block& block, std::size_t pieces) {
+    pieces_ = pieces_ - block.pieces + pieces;
+    block.pieces = pieces;
 }
 
 }  // namespace lambda::transfer

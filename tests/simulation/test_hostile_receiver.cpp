@@ -270,7 +270,7 @@ TEST_CASE("hostile receiver: names that are asked for are bounded by their bytes
         hostile.turn();
     }
     CHECK(hostile.cut() == "more names are asked for than one transfer takes");
-    CHECK(bytes <= 257 * kMiB);
+    CHECK(bytes <= session::Terms().memory + kMiB);
 }
 
 TEST_CASE("hostile receiver: what it says that it has counts to what was granted") {

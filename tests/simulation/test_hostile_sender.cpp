@@ -90,6 +90,25 @@ TEST_CASE("hostile sender: finished blocks with gaps between them have a bound")
     CHECK(receiver.sink.scattered());
 }
 
+TEST_CASE("hostile sender: pieces of open blocks have a bound") {
+    const std::vector<std::byte> byte(1);
+    const Digest digest = leaf_digest(byte);
+    constexpr std::size_t kMost = 500'000;  // of some hundred bytes each
+    for (const bool ends_leaves : {true, false}) {
+        INFO(ends_leaves);
+        Receiver receiver;
+        const std::uint64_t step = ends_leaves ? 1 : 2;
+        std::size_t pieces = 0;
+        while (pieces < kMost && !receiver.sink.scattered())
+            receiver.sink.accept(step * pieces++, byte, ends_leaves ? &digest : nullptr);
+        CHECK(pieces < kMost);
+        // What is given up no longer counts.
+        for (std::uint64_t block = 0; block <= step * pieces / kBlock; ++block)
+            REQUIRE(receiver.sink.handle(DropRecord{block}));
+        CHECK_FALSE(receiver.sink.scattered());
+    }
+}
+
 // What is not sent leaves no gaps behind: else honest trees of sparse files would reach the bound.
 TEST_CASE("the blocks of a file's holes are finished with it") {
     constexpr std::uint64_t kStep = 2 * kBlock;
