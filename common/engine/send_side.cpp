@@ -369,8 +369,9 @@ void SendSide::maintain(SendStripe& stripe) {
         const std::uint32_t moved =
             rtt_us > stripe.told_rtt_us ? rtt_us - stripe.told_rtt_us : stripe.told_rtt_us - rtt_us;
         const Duration silent = now_ - stripe.last_state;
+        const bool first = rtt.known() && stripe.told_rtt_us == 0;
         const bool news = rtt.known() && moved > stripe.told_rtt_us / 8 + 100;
-        if (silent >= kHeartbeat || (news && (silent >= kStatePause || stripe.told_rtt_us == 0))) {
+        if (first || silent >= kHeartbeat || (news && silent >= kStatePause)) {
             frame_.clear();
             sabul::append_state(frame_, {rtt_us, stripe.flow.next_number()});
             links_.send(stripe.index, frame_);
