@@ -175,7 +175,8 @@ Result<void> Connection::wait_until(const std::function<Result<bool>()>& ready, 
         if (incoming_.size() != before) {
             // Who never stops talking is left all the same.
             if (interruption_.raised()) return interruption_error();
-            continue;
+            if (now() < deadline) continue;
+            return lost("no answer within " + format_duration(timeout));
         }
         std::vector<pollfd> sockets = {{.fd = fd(), .events = events(), .revents = 0},
                                        {.fd = interruption_.fd(), .events = POLLIN, .revents = 0}};

@@ -12,6 +12,8 @@ namespace {
 
 // A SYN lost three times (1 + 2 + 4 s), and the handshake on a long path.
 constexpr Duration kJoinTimeout = std::chrono::seconds(10);
+// Of 220 and the answer to JOIN, which are a line each.
+constexpr std::size_t kMostAnswer = 8192;
 
 Error cannot_join(Fault fault, std::string message) {
     return Error{.fault = fault,
@@ -195,6 +197,7 @@ Result<Joins::Step> Joins::listen(Attempt& attempt) {
         attempt.events = status == io::IoStatus::want_write ? POLLOUT : POLLIN;
         return Step::waits;
     }
+    if (++attempt.heard > kMostAnswer) return cannot_join(Fault::session, "the answer has no end");
     attempt.parser.feed({reinterpret_cast<const char*>(&byte), 1});
     const auto reply = attempt.parser.next();
     if (!reply) return cannot_join(Fault::session, reply.error().message);

@@ -68,7 +68,8 @@ class Joins {
         short events = POLLOUT;               // what it waits for
         std::string request;                  // what of JOIN is still to be sent
         session::ReplyParser parser;
-        bool greeted = false;  // 220 has come
+        std::size_t heard = 0;  // bytes of the answer
+        bool greeted = false;   // 220 has come
 
         // Made ahead, and TLS stands or may not begin yet.
         bool rests = false;

@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 
-from harness import CUT, DONE, FILE_FAILED, MIB, Case, wait_for
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, wait_for
 from test_copy import TERMS, Impostor, Session
 
 
@@ -27,6 +27,32 @@ class Talker(Impostor):
         while True:
             stream.sendall(self.line.encode() * 1000)
             self.said += 1
+
+
+class EndlessAnswer(Impostor):
+    """A server that agrees to a transfer, and whose answer to JOIN is a line without an end."""
+
+    def __init__(self, case, key_of, agreed):
+        super().__init__(case, key_of, [])
+        self.replies |= {"XFER": [agreed], "ABOR": ["426 Ended", "226 Ended"]}
+
+    def serve(self):
+        try:
+            while True:
+                plain, _ = self.listener.accept()
+                threading.Thread(target=self.speak, args=(plain,), daemon=True).start()
+        except OSError:
+            pass  # the test is over
+
+    def speak(self, plain):
+        try:
+            with self.encrypted(plain) as stream:
+                for line in stream.makefile("rb"):
+                    while line.startswith(b"JOIN"):
+                        stream.sendall(b"x" * 65536)
+                    self.answer(stream, line)
+        except OSError:
+            pass  # the other end has left
 
 
 class Interruptions(Case):
@@ -121,6 +147,13 @@ class Interruptions(Case):
                 client.signal(signal.SIGTERM)
                 self.assertEqual(client.wait(), CUT, client.stdout[-500:] + client.stderr)
                 self.assertIn("interrupted", client.stderr)
+
+    def test_an_answer_to_a_stripe_that_never_ends(self):
+        server = self.server()
+        agreed = (f"150 direction=get;{TERMS}nonce={'0' * 32};transfer=1;token={'0' * 32};ports=1;into=directory;")
+        client = self.client("get", EndlessAnswer(self, server, agreed).url("x"), self.folder("back"))
+        self.assertIn(client.code, (NO_SESSION, CUT), str(client))
+        self.assertIn("the answer has no end", client.stderr)
 
     def test_a_feedback_connection_that_never_stops_talking(self):
         """It keeps its transfer from hearing neither ABOR nor the server's end."""
