@@ -170,7 +170,7 @@ void add_number(CLI::App& app, const char* option, std::optional<std::uint64_t>&
 void add_copy_options(CLI::App& app, Arguments& into) {
     add_path(app, "--source-password-file", into.source_password_file,
              "Between servers: the source's password; else LAMBDA_FTP_SOURCE_PASSWORD, ~/.netrc or "
-             "a prompt. "
+             "a prompt (but of replicate). "
              "--password-file is the destination's.");
     app.add_option_function<std::string>(
            "--connect",
@@ -227,8 +227,10 @@ std::unique_ptr<CLI::App> make_options(Arguments& into) {
         *app, "--rate-file", into.rate_file,
         "Holds a --rate-limit, and is looked at each second: write to it to change the rate of "
         "a running transfer.");
-    add_path(*app, "--password-file", into.password_file,
-             "The password is its first line; else LAMBDA_FTP_PASSWORD, ~/.netrc or a prompt.");
+    add_path(
+        *app, "--password-file", into.password_file,
+        "The password is its first line; else LAMBDA_FTP_PASSWORD, ~/.netrc or a prompt (but of "
+        "replicate).");
     add_path(*app, "--certificate", into.certificate, "Log in by this certificate (PEM).");
     add_path(*app, "--key", into.key, "The key of --certificate (PEM).");
     add_path(*app, "--left-over", into.left_over,

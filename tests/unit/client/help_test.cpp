@@ -146,6 +146,8 @@ TEST_CASE("an option of another command is refused, by name") {
         std::vector<const char*> words;
         const char* said;
     } cases[] = {
+        {{"checksum", "--retry-for", "1h", "h:x"},
+         "--retry-for goes with put, get, sync and copy, not with checksum"},
         {{"rm", "--dry-run", "h:x"}, "--dry-run goes with sync, not with rm"},
         {{"put", "-n", "a", "h:"}, "--dry-run goes with sync, not with put"},
         {{"ls", "--exclude", "x", "h:"},
