@@ -195,7 +195,7 @@ void refuse_empty_values(CLI::App& app) {
 int run(int argc, char** argv) {
     CommandLine line;
     CLI::App app("lambda-ftpd serves files over striped SABUL flows.", "lambda-ftpd");
-    app.set_version_flag("--version", LAMBDA_VERSION);
+    app.set_version_flag("--version", "lambda-ftpd " LAMBDA_VERSION ", protocol 1");
     app.require_subcommand(0, 1);
     add_place(app, line);
     app.add_option("--root", line.root, "Directory that accounts are jailed in")

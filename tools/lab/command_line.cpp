@@ -244,7 +244,7 @@ int run_command_line(int count, char** all) {
 
     CLI::App app("lambda-lab is a WAN on one machine, for whatever runs over TCP or UDP.",
                  "lambda-lab");
-    app.set_version_flag("--version", LAMBDA_VERSION);
+    app.set_version_flag("--version", "lambda-lab " LAMBDA_VERSION);
     app.require_subcommand(1);
     CLI::App* const runs = app.add_subcommand(
         "run", "Run commands in hosts of the path: run [PATH] [options] -- COMMAND...");
