@@ -52,7 +52,7 @@ struct Server::State {
           tls(std::move(context)),
           transfers(settings, first_number,
                     [this](std::function<void()> run) { asio::post(loop, std::move(run)); }),
-          copies(settings, transfers,
+          copies(settings, tls, transfers,
                  [this](std::function<void()> run) { asio::post(loop, std::move(run)); }),
           service{.settings = settings,
                   .tls = tls,

@@ -32,6 +32,8 @@ enum class IoStatus {
 // "SHA256:" and 43 characters of base64, as ssh prints them; over the certificate's public key.
 using Fingerprint = std::string;
 
+class TlsContext;
+
 struct ClientTrust {
     std::string ca_file;  // empty: the system's authorities
     // Set where the server is pinned in known_hosts: nothing but this key is accepted.
@@ -40,6 +42,8 @@ struct ClientTrust {
     // a secret.
     bool accept_unknown = false;
     std::string certificate_file, key_file;  // the client's own, both empty if none
+    // In place of those files: what this server shows. Read while the client's context is made.
+    const TlsContext* identity = nullptr;
 };
 
 class TlsContext {

@@ -123,6 +123,16 @@ Result<void> use_certificate(SSL_CTX* context, const std::string& certificate_fi
     return {};
 }
 
+// The same objects, not copies.
+Result<void> share_certificate(SSL_CTX* context, SSL_CTX* server) {
+    STACK_OF(X509)* chain = nullptr;
+    SSL_CTX_get0_chain_certs(server, &chain);
+    if (SSL_CTX_use_cert_and_key(context, SSL_CTX_get0_certificate(server),
+                                 SSL_CTX_get0_privatekey(server), chain, 1) == 1)
+        return {};
+    return openssl_error(Fault::unsupported, "cannot use the server's certificate", {});
+}
+
 }  // namespace
 
 Result<TlsContext> TlsContext::server(const std::string& certificate_file,
@@ -175,6 +185,10 @@ Result<TlsContext> TlsContext::client(const ClientTrust& trust) {
         if (auto used = use_certificate(state->context, trust.certificate_file, key_file); !used) {
             return used.error();
         }
+    }
+    if (trust.identity != nullptr) {
+        if (auto shared = share_certificate(state->context, trust.identity->get()); !shared)
+            return shared.error();
     }
     auto* policy = new Policy{.pinned = trust.pinned, .accept_unknown = trust.accept_unknown};
     if (SSL_CTX_set_ex_data(state->context, policy_index(), policy) != 1) {

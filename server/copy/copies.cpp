@@ -26,8 +26,10 @@ void log_end(std::uint64_t number, const session::CopyResult& result) {
 
 }  // namespace
 
-Copies::Copies(const config::ServerSettings& settings, Transfers& transfers, Transfers::Post post)
+Copies::Copies(const config::ServerSettings& settings, const io::TlsContext& tls,
+               Transfers& transfers, Transfers::Post post)
     : settings_(settings),
+      tls_(tls),
       transfers_(transfers),
       post_(std::move(post)),
       rules_(*config::HostRules::parse(settings.copy_hosts)) {}
@@ -64,8 +66,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
                  .walk = std::move(wish.walk),
                  .plan = std::move(wish.plan),
                  .may_dial = [this, host](const Address& to) { return rules_.allow(host, to); },
-                 .certificate = settings_.certificate,
-                 .key = settings_.key,
+                 .identity = &tls_,
                  .socket_buffer = settings_.socket_buffer,
                  .allow_uring = settings_.io_uring,
                  .tells_changes = tells_changes,

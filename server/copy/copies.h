@@ -35,9 +35,10 @@ class Copies {
     };
     using Ticket = std::uint64_t;
 
-    // `settings` and `transfers`, of whose share a copy takes, outlive it, and what `post` reaches
-    // outlives the last copy.
-    Copies(const config::ServerSettings& settings, Transfers& transfers, Transfers::Post post);
+    // `settings`, `tls`, whose key a copy shows, and `transfers`, of whose share it takes, outlive
+    // it, and what `post` reaches outlives the last copy.
+    Copies(const config::ServerSettings& settings, const io::TlsContext& tls, Transfers& transfers,
+           Transfers::Post post);
 
     // What a session asks for, once its account's rights and its target were looked at.
     struct Wish {
@@ -92,6 +93,7 @@ class Copies {
     void forget_oldest();
 
     const config::ServerSettings& settings_;
+    const io::TlsContext& tls_;
     Transfers& transfers_;
     Transfers::Post post_;
     const config::HostRules rules_;

@@ -227,8 +227,9 @@ Result<mover::Outcome> Copy::perform() {
                                                   .trust = {.ca_file = {},
                                                             .pinned = request.peer,
                                                             .accept_unknown = false,
-                                                            .certificate_file = task_.certificate,
-                                                            .key_file = task_.key},
+                                                            .certificate_file = {},
+                                                            .key_file = {},
+                                                            .identity = task_.identity},
                                                   .check_key = {},
                                                   .stripes = request.terms.stripes},
                                                  dialling::Interruption(interruption_.get()));

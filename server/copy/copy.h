@@ -30,7 +30,7 @@ struct CopyTask {
     transfer::WalkRecord walk;
     transfer::SyncRecord plan;
     dialling::MayDial may_dial;
-    std::string certificate, key;  // this server's own, which it proves itself by
+    const io::TlsContext* identity = nullptr;  // this server's, which it proves itself by
     std::size_t socket_buffer = 0;
     bool allow_uring = true;
     bool tells_changes = false;     // of a sync: somebody takes them

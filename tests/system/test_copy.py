@@ -299,6 +299,15 @@ class Copies(CopyCase):
         self.assert_failed(late, FILE_FAILED)
         self.assertIn("has ended already", late.stderr)
 
+    def test_a_renewed_certificate_waits_for_the_next_start(self):
+        """The grant is for the key that the client saw, which is the one that the server read when it started."""
+        a, b = self.pair()
+        self.file_with(a.path("one"), b"here it is")
+        for name in ("certificate.pem", "key.pem"):  # in between, they do not belong together
+            shutil.copyfile(os.path.join(a.state, name), os.path.join(b.state, name))
+            self.copy(a.url("one"), b.url(name))
+            self.assert_same(a.path("one"), b.path(name))
+
     def test_a_server_that_dies_is_come_back_to(self):
         a, b = self.pair()
         self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
