@@ -25,6 +25,7 @@ using TcpOption = asio::detail::socket_option::integer<IPPROTO_TCP, name>;
 using KeepIdle = TcpOption<TCP_KEEPIDLE>;       // seconds
 using KeepInterval = TcpOption<TCP_KEEPINTVL>;  // seconds
 using KeepCount = TcpOption<TCP_KEEPCNT>;
+constexpr std::uint32_t kVanished_ms = 120'000;
 
 // What a recv or send that moved nothing means.
 IoStatus status_of(ssize_t moved, IoStatus want) {
@@ -80,6 +81,13 @@ Address Connection::local() const {
 Address Connection::peer() const {
     boost::system::error_code ignored;
     return address_of(socket_.remote_endpoint(ignored));
+}
+
+bool Connection::peer_vanished() {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    return ::getsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           info.tcpi_retransmits > 0 && info.tcpi_last_ack_recv > kVanished_ms;
 }
 
 void Connection::set_deadline(Deadline deadline) {

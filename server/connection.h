@@ -61,6 +61,11 @@ class Connection {
     // False where it failed, at the deadline, and on wake().
     boost::asio::awaitable<bool> handshake();
 
+    // What was sent is repeated for longer than a peer that is there takes to hear of it. The
+    // kernel gives up after a quarter of an hour; its TCP_USER_TIMEOUT would do so sooner, but
+    // takes one that is there and does not read for one that is gone.
+    bool peer_vanished();
+
     // Takes the stream and its socket off the loop.
     io::TlsStream release();
 

@@ -58,7 +58,6 @@ mover::Progress progress_of(const session::CopyStatus& status) {
             .current_name = {}};
 }
 
-// Of a copy that goes on by itself.
 std::optional<std::uint64_t> number_of(const session::Reply& reply) {
     const auto facts = session::Facts::parse(reply.text());
     const std::string* const number = facts ? facts->facts.find("copy") : nullptr;
@@ -84,7 +83,8 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
 std::optional<CopyTry> Conductor::run() {
     error_.reset();
     stood_ = agreed_ = moved_ = unreached_ = false;
-    if (!open(Role::source) || !open(Role::destination) || !look()) return std::nullopt;
+    if (!open(Role::source) || !open(Role::destination) || !look() || !end_lost())
+        return std::nullopt;
     CopyTry done;
     refused_.reset();
     const bool source_first = arguments_.connect == Connect::source;
@@ -203,6 +203,26 @@ bool Conductor::settle(const session::Entry* source) {
     return true;
 }
 
+// It writes what the next one is to write.
+bool Conductor::end_lost() {
+    using What = session::CopyOrder::What;
+    if (!lost_) return true;
+    Connection& connection = *session(lost_->dialler);
+    const auto told = connection.exchange(
+        "COPY", session::format_copy_order(
+                    {.what = What::cancel, .copy = lost_->copy, .grant = lost_->grant}));
+    if (!told) return fail(told.error(), lost_->dialler);
+    if (told->positive()) {
+        const auto queued = connection.send(
+            "COPY", session::format_copy_order({.what = What::wait, .copy = lost_->copy}));
+        LAMBDA_ASSERT(queued.ok());
+        const auto last = hear_copy(connection, report_, [](const auto&) {});
+        if (!last) return fail(last.error(), lost_->dialler);
+    }
+    lost_.reset();
+    return true;
+}
+
 session::GrantRequest Conductor::grant_request(Role granter, Role dialler) {
     const bool puts = granter == Role::destination;
     return {.direction = dialler == Role::destination ? Direction::get : Direction::put,
@@ -309,6 +329,8 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
             marked_ = true;
             plan_.landing->begins();
         }
+        if (const auto number = number_of(*reply))
+            lost_ = Lost{.dialler = dialler, .copy = *number, .grant = *token};
         const Outcome outcome = follow(dialler, done);
         began_ = began_ || outcome != Outcome::unreached;
         return outcome;
@@ -329,6 +351,7 @@ Conductor::Outcome Conductor::follow(Role dialler, CopyTry& done) {
              last.error().side == Side::local ? std::nullopt : std::optional<Role>(dialler));
         return Outcome::failed;
     }
+    lost_.reset();
     if (arguments_.detach && last->code == 250) {
         done.detached = number_of(*last);
         if (done.detached) return Outcome::copied;

@@ -89,6 +89,7 @@ class Conductor {
     }
     bool open(Role role);
     bool look();
+    bool end_lost();
     bool settle(const session::Entry* source);
     bool send_ahead(Role role, const std::string& bytes);
     session::GrantRequest grant_request(Role granter, Role dialler);
@@ -113,6 +114,13 @@ class Conductor {
     bool settled_ = false;               // the three below are what they stay
     bool contents_ = false, several_ = false;
     bool becomes_ = false;  // the source is a tree that becomes the target
+    // A copy whose session was lost: it may run on, until its server hears of that.
+    struct Lost {
+        Role dialler;
+        std::uint64_t copy;
+        std::string grant;
+    };
+    std::optional<Lost> lost_;
     std::optional<CopyError> error_;
     std::optional<CopyError> refused_;  // why the destination does not dial; until it was told
 };

@@ -312,6 +312,7 @@ std::string format_copy_order(const CopyOrder& order) {
         facts.add("part", to_hex(std::as_bytes(std::span(order.part))));
     } else if (order.what != CopyOrder::What::list) {
         facts.add("copy", order.copy);
+        if (!order.grant.empty()) facts.add("grant", order.grant);
     }
     return facts.text();
 }
@@ -329,6 +330,8 @@ Result<std::optional<CopyOrder>> parse_copy_order(std::string_view argument) {
         reader.hex("part", std::as_writable_bytes(std::span(order.part)));
     } else if (order.what != CopyOrder::What::list) {
         order.copy = number(reader, "copy");
+        const bool one = order.what == CopyOrder::What::cancel && parsed->facts.find("grant");
+        if (one) order.grant = read_token(reader, "grant");
     }
     if (reader.error()) return *reader.error();
     return std::optional(order);

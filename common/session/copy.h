@@ -75,12 +75,13 @@ Result<CopyRequest> parse_copy_request(std::string_view argument, std::string_vi
 // Where such a name stands.
 std::string path_in(const std::string& directory, const std::string& name);
 
-// COPY do=list; do=wait;copy=N; do=cancel;copy=N; do=ahead;part=HEX;
+// COPY do=list; do=wait;copy=N; do=cancel;copy=N;[grant=T;] do=ahead;part=HEX;
 struct CopyOrder {
     enum class What { list, wait, cancel, ahead };
     What what = What::list;
     std::uint64_t copy = 0;
-    std::string part{};  // ahead: raw
+    std::string grant{};  // cancel: that it began with; empty: any
+    std::string part{};   // ahead: raw
 
     bool operator==(const CopyOrder&) const = default;
 };

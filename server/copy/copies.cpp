@@ -56,6 +56,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     const bool tells_changes = wish.plan.whole && !wish.request.detach;
     const bool dry_run = wish.plan.dry_run;
     const std::string host = wish.request.host;
+    const std::string grant = wish.request.grant;
     io::log_info(name_of(number) + "begins for " + wish.account + ": " +
                  to_string(wish.request.terms.direction) + " of " + wish.request.path + ", " +
                  host + ":" + std::to_string(wish.request.port) + " " + wish.request.there);
@@ -84,6 +85,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     }
     Entry& entry = entries_[number];
     entry.account = std::move(wish.account);
+    entry.grant = grant;
     entry.account_stands = std::move(wish.account_stands);
     entry.copy = *std::move(copy);
     entry.dry_run = dry_run;
@@ -101,9 +103,10 @@ std::vector<session::CopyStatus> Copies::list(const std::string& account) const 
     return all;
 }
 
-Copies::Cancel Copies::cancel(std::uint64_t number, const std::string& account, const Error& why) {
+Copies::Cancel Copies::cancel(std::uint64_t number, const std::string& account, const Error& why,
+                              const std::string& grant) {
     Entry* const entry = find(number, account);
-    if (entry == nullptr) return Cancel::unknown;
+    if (entry == nullptr || (!grant.empty() && grant != entry->grant)) return Cancel::unknown;
     if (!entry->copy) return Cancel::ended;
     entry->copy->cancel(why);
     return Cancel::told;

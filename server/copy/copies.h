@@ -57,7 +57,10 @@ class Copies {
     // Of this account alone: another's are not there. Nor are dry runs that have ended.
     std::vector<session::CopyStatus> list(const std::string& account) const;
     enum class Cancel { unknown, ended, told };
-    Cancel cancel(std::uint64_t number, const std::string& account, const Error& why);
+    // `grant`: that it began with, by which who lost sight of it knows it from one that has its
+    // number since this server was restarted; empty: any.
+    Cancel cancel(std::uint64_t number, const std::string& account, const Error& why,
+                  const std::string& grant = {});
     // Nothing where there is no such copy. One that has ended tells so soon.
     std::optional<Ticket> watch(std::uint64_t number, const std::string& account, Watcher watcher);
     // What a sync did, the oldest first; nothing once it is over and `ended` was called.
@@ -73,6 +76,7 @@ class Copies {
   private:
     struct Entry {
         std::string account;
+        std::string grant;
         std::function<bool()> account_stands;
         std::unique_ptr<Copy> copy;  // while it runs
         session::Terms wanted;

@@ -264,7 +264,7 @@ void Session::order_copy(const session::CopyOrder& order) {
         return reply(200, "Go on");
     }
     if (order.what == What::cancel) {
-        switch (service_.copies.cancel(order.copy, user_, cancelled())) {
+        switch (service_.copies.cancel(order.copy, user_, cancelled(), order.grant)) {
             case Copies::Cancel::unknown:
                 return reply(550, "There is no such copy");
             case Copies::Cancel::ended:
@@ -282,22 +282,26 @@ bool Session::follow_copy(std::uint64_t number, Follower how) {
     const bool owns = how != Follower::waits;
     const bool leaves = how == Follower::starts;
     const std::weak_ptr<Session> weak = weak_from_this();
-    Copies::Watcher watcher{.moved =
-                                [weak, number, leaves](const session::CopyStatus& status) {
-                                    const auto self = weak.lock();
-                                    if (!self) return true;
-                                    self->tell(112, format_copy_status(status));
-                                    if (leaves) self->finish({250, {name_copy(number)}});
-                                    return !leaves;
-                                },
-                            .ended =
-                                [weak, number, owns](session::CopyResult result) {
-                                    const auto self = weak.lock();
-                                    if (!self) return;
-                                    if (owns) self->tell_changes(number, SIZE_MAX);
-                                    result.unsaid = std::exchange(self->unsaid_, 0);
-                                    self->finish(format_copy_result(result));
-                                }};
+    Copies& copies = service_.copies;
+    const auto end = [&copies, number, user = user_] { copies.cancel(number, user, cancelled()); };
+    Copies::Watcher watcher{
+        .moved =
+            [weak, number, owns, leaves, end](const session::CopyStatus& status) {
+                const auto self = weak.lock();
+                if (!self) return true;
+                if (owns && self->connection_.peer_vanished()) end();
+                self->tell(112, format_copy_status(status));
+                if (leaves) self->finish({250, {name_copy(number)}});
+                return !leaves;
+            },
+        .ended =
+            [weak, number, owns](session::CopyResult result) {
+                const auto self = weak.lock();
+                if (!self) return;
+                if (owns) self->tell_changes(number, SIZE_MAX);
+                result.unsaid = std::exchange(self->unsaid_, 0);
+                self->finish(format_copy_result(result));
+            }};
     if (owns) {
         watcher.changed = [weak] {
             const auto self = weak.lock();
@@ -308,10 +312,9 @@ bool Session::follow_copy(std::uint64_t number, Follower how) {
     }
     const auto ticket = service_.copies.watch(number, user_, std::move(watcher));
     if (!ticket) return false;
-    Copies& copies = service_.copies;
     std::function<void()> cancel;
     if (owns) {
-        cancel = [&copies, number, user = user_] { copies.cancel(number, user, cancelled()); };
+        cancel = end;
     } else {
         cancel = [&copies, number, ticket = *ticket, weak] {
             const auto self = weak.lock();

@@ -28,7 +28,7 @@ class Line:
         self.to = (server.host, server.port)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.whole, self.sockets = True, []
+        self.whole, self.sockets, self.lost = True, [], set()
         case.addCleanup(self.listener.close)
         case.addCleanup(self.cut)
         threading.Thread(target=self._accept, daemon=True).start()
@@ -46,15 +46,15 @@ class Line:
             for one, other in ((near, far), (far, near)):
                 threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
 
-    @staticmethod
-    def _pump(one, other):
+    def _pump(self, one, other):
         try:
             while piece := one.recv(65536):
                 other.sendall(piece)
         except OSError:
             pass
-        for end in (one, other):
-            end.close()
+        if self.lost.isdisjoint((one, other)):
+            for end in (one, other):
+                end.close()
 
     def cut(self):
         self.whole = False
@@ -66,6 +66,13 @@ class Line:
 
     def mend(self):
         self.whole = True
+
+    def lose(self):
+        """The client's ends of what stands are cut, and the server hears nothing of it."""
+        ends = self.sockets[::2]
+        self.lost.update(ends)
+        for end in ends:
+            end.shutdown(socket.SHUT_RDWR)
 
 
 class BetweenCase(CopyCase):
@@ -430,6 +437,20 @@ class Replicated(BetweenCase):
 
 
 class Left(CopyCase):
+    def test_a_client_that_its_server_does_not_miss_comes_back(self):
+        """Its session goes without a word, so that the first copy runs on beside the second try."""
+        a, b = self.pair()
+        line = Line(self, b)
+        self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
+        client = self.start("copy", *self.both(), "--rate-limit", "20Mbit/s", "--retry-for", "1min", a.url("big"),
+                            f"lambda://{USER}@127.0.0.1:{line.port}/big")
+        self.wait_for_part(b.root, client, at_least=1 * MIB)
+        line.lose()
+        self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assertIn("trying again in", client.stderr)
+        self.assertIn("copy 1: cut: the copy was cancelled", b.stderr)
+        self.assert_same(a.path("big"), b.path("big"))
+
     def test_the_servers_come_back_to_each_other(self):
         """Detached with --retry-for: after a cut the one dials the other again, on the same grant."""
         a, b = self.pair()

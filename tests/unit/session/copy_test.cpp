@@ -126,7 +126,8 @@ TEST_CASE("a timetable that makes no sense is refused") {
 TEST_CASE("orders") {
     for (const CopyOrder& order :
          {CopyOrder{}, CopyOrder{.what = CopyOrder::What::wait, .copy = 7},
-          CopyOrder{.what = CopyOrder::What::cancel, .copy = UINT64_MAX}}) {
+          CopyOrder{.what = CopyOrder::What::cancel, .copy = UINT64_MAX},
+          CopyOrder{.what = CopyOrder::What::cancel, .copy = 7, .grant = example().grant}}) {
         const auto parsed = parse_copy_order(format_copy_order(order));
         REQUIRE(parsed);
         CHECK(**parsed == order);
@@ -134,6 +135,7 @@ TEST_CASE("orders") {
     CHECK_FALSE(*parse_copy_order(format_copy_request(example())));
     CHECK_FALSE(parse_copy_order("do=dance;"));
     CHECK_FALSE(parse_copy_order("do=wait;"));
+    CHECK_FALSE(parse_copy_order("do=cancel;copy=7;grant=12;"));
 }
 
 TEST_CASE("a status survives its line") {
