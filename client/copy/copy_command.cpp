@@ -115,8 +115,9 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
             cut = conductor.error();
         }
         if (interrupted()) cut = {interruption_error(), std::nullopt};
-        const auto pause =
-            may_pass(cut.error) && !interrupted() ? retry.pause(now()) : std::nullopt;
+        const bool again =
+            may_pass(cut.error) && !interrupted() && !(done && done->result.cancelled);
+        const auto pause = again ? retry.pause(now()) : std::nullopt;
         if (pause) {
             report.note(passing(cut.error) + "; trying again in " + format_duration(*pause));
             pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};

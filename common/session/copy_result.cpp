@@ -224,6 +224,7 @@ Reply format_copy_result(const CopyResult& result) {
         .add("mended", result.mended)
         .add("deleted", result.deleted)
         .add("unsaid", result.unsaid);
+    if (result.cancelled) facts.add("cancelled", 1);
     const int cut = result.unreached ? kUnreached : kCut;
     Reply reply{.code = result.cut ? cut : kWhole, .lines = {facts.text()}};
     if (result.cut) reply.lines.push_back(error_line("cut", {}, *result.cut));
@@ -274,6 +275,7 @@ Result<CopyResult> parse_copy_result(const Reply& reply) {
     result.mended = number(reader, "mended");
     result.deleted = number(reader, "deleted");
     result.unsaid = number(reader, "unsaid");
+    result.cancelled = reader.flag("cancelled", false);
     if (reader.error()) return *reader.error();
     for (std::size_t i = 1; i + 1 < reply.lines.size(); ++i) {
         if (auto parsed_line = parse_result_line(reply.lines[i], result); !parsed_line) {

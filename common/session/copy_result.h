@@ -32,6 +32,7 @@ struct CopyResult {
     // Errors as that server sees them: Side::local is itself, Side::remote the other.
     std::optional<Error> cut;  // it ended early, and why
     bool unreached = false;    // that was while the other server was dialled
+    bool cancelled = false;    // somebody wanted that, so that no other try is to undo it
     struct Failure {
         std::string name;  // the file's, as the source announced it; empty: not told
         Error error;  // its path may be another's, such as the directory's that could not be made

@@ -108,6 +108,7 @@ Copies::Cancel Copies::cancel(std::uint64_t number, const std::string& account, 
     Entry* const entry = find(number, account);
     if (entry == nullptr || (!grant.empty() && grant != entry->grant)) return Cancel::unknown;
     if (!entry->copy) return Cancel::ended;
+    entry->cancelled = true;
     entry->copy->cancel(why);
     return Cancel::told;
 }
@@ -185,6 +186,7 @@ void Copies::end(std::uint64_t number) {
     Entry& entry = entries_.at(number);
     entry.status = entry.copy->status();
     entry.result = entry.copy->result();
+    entry.result.cancelled = entry.cancelled && entry.result.cut;
     log_end(number, entry.result);
     const std::map<Ticket, Watcher> watchers = std::exchange(entry.watchers, {});
     for (const auto& [ticket, watcher] : watchers) watcher.ended(entry.result);

@@ -81,6 +81,7 @@ class Copies {
         std::unique_ptr<Copy> copy;  // while it runs
         session::Terms wanted;
         bool dry_run = false;
+        bool cancelled = false;
         std::optional<std::uint64_t> memory;  // its share, but while it rests
         std::map<Ticket, Watcher> watchers;
         session::CopyStatus status;  // once it has ended

@@ -299,6 +299,17 @@ class Copies(CopyCase):
         self.assert_failed(late, FILE_FAILED)
         self.assertIn("has ended already", late.stderr)
 
+    def test_one_that_is_cancelled_is_not_begun_again(self):
+        a, b = self.pair()
+        self.file_with(a.path("big"), self.random.randbytes(24 * MIB))
+        client = self.start("copy", *self.both(), "--rate-limit", "20Mbit/s", "--retry-for", "1min", a.url("big"),
+                            b.url("big"))
+        self.wait_for_part(b.root, client)
+        self.assertEqual(self.client("copies", b.url(), "--cancel", "1").code, DONE)
+        self.assertEqual(client.wait(), CUT, client.stderr)
+        self.assertIn("the copy was cancelled", client.stderr)
+        self.assertNotIn("copy 2: begins", b.stderr)
+
     def test_a_renewed_certificate_waits_for_the_next_start(self):
         """The grant is for the key that the client saw, which is the one that the server read when it started."""
         a, b = self.pair()

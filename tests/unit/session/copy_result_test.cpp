@@ -38,6 +38,9 @@ TEST_CASE("a result survives its reply, whatever the errors say") {
     REQUIRE(parsed);
     CHECK(parsed->cut->message == "over");
     CHECK(parsed->unreached);
+    CHECK_FALSE(parsed->cancelled);
+    result.cancelled = true;
+    CHECK(parse_copy_result(format_copy_result(result))->cancelled);
 }
 
 TEST_CASE("a result that was cut says why, and none other") {
