@@ -184,6 +184,7 @@ std::vector<transfer::Change> Copies::take_changes(std::uint64_t number, std::si
 
 void Copies::end(std::uint64_t number) {
     Entry& entry = entries_.at(number);
+    entry.end = next_end_++;
     entry.status = entry.copy->status();
     entry.result = entry.copy->result();
     entry.result.cancelled = entry.cancelled && entry.result.cut;
@@ -192,7 +193,7 @@ void Copies::end(std::uint64_t number) {
     for (const auto& [ticket, watcher] : watchers) watcher.ended(entry.result);
     entry.copy.reset();
     const auto memory = std::exchange(entry.memory, std::nullopt);
-    forget_oldest();
+    forget_oldest(entry.account);
     if (memory) transfers_.release(*memory);
 }
 
@@ -234,13 +235,24 @@ void Copies::tell_end(std::uint64_t number, Ticket ticket) {
     if (!watcher.empty()) watcher.mapped().ended(found->second.result);
 }
 
-void Copies::forget_oldest() {
-    const auto ended = [](const auto& entry) {
-        return !entry.second.copy && entry.second.watchers.empty();
-    };
-    const auto count = std::count_if(entries_.begin(), entries_.end(), ended);
-    if (static_cast<std::size_t>(count) <= kMostEnded) return;
-    entries_.erase(std::find_if(entries_.begin(), entries_.end(), ended));
+void Copies::forget_oldest(const std::string& account) {
+    struct Ended {
+        std::size_t count = 0;
+        std::map<std::uint64_t, Entry>::iterator first;
+    } all, own;
+    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+        const Entry& entry = at->second;
+        if (entry.copy || !entry.watchers.empty()) continue;
+        for (Ended* const ended : {&all, &own}) {
+            if (ended == &own && entry.account != account) continue;
+            if (ended->count++ == 0 || entry.end < ended->first->second.end) ended->first = at;
+        }
+    }
+    if (own.count > kMostEndedOfAccount) {
+        entries_.erase(own.first);
+    } else if (all.count > kMostEnded) {
+        entries_.erase(all.first);
+    }
 }
 
 }  // namespace lambda::server

@@ -19,8 +19,10 @@ namespace lambda::server {
 
 class Copies {
   public:
-    // That ended, and are told to who asks; the oldest are forgotten first.
-    static constexpr std::size_t kMostEnded = 64;
+    // That ended, and are told to who asks. Forgotten first is the one that ended first, of the
+    // account or of all.
+    static constexpr std::size_t kMostEndedOfAccount = 64;
+    static constexpr std::size_t kMostEnded = 256;
     // That have not ended. Between two tries, which may be days, one has no share that would bound
     // them, but a thread.
     static constexpr std::size_t kMost = 512;
@@ -84,7 +86,9 @@ class Copies {
         bool cancelled = false;
         std::optional<std::uint64_t> memory;  // its share, but while it rests
         std::map<Ticket, Watcher> watchers;
-        session::CopyStatus status;  // once it has ended
+        // Once it has ended: as which of all, how far, and what it came to.
+        std::uint64_t end = 0;
+        session::CopyStatus status;
         session::CopyResult result;
     };
     Entry* find(std::uint64_t number, const std::string& account);
@@ -95,7 +99,7 @@ class Copies {
     void wake(std::uint64_t number);
     void end(std::uint64_t number);
     void tell_end(std::uint64_t number, Ticket ticket);
-    void forget_oldest();
+    void forget_oldest(const std::string& account);
 
     const config::ServerSettings& settings_;
     const io::TlsContext& tls_;
@@ -103,6 +107,7 @@ class Copies {
     Transfers::Post post_;
     const config::HostRules rules_;
     std::uint64_t next_number_ = 1;
+    std::uint64_t next_end_ = 1;
     Ticket next_ticket_ = 1;
     std::map<std::uint64_t, Entry> entries_;
 };

@@ -26,7 +26,7 @@ TERMS = ("stripes=2;payload=65475;syn=10000;initial=100000000;highest=0;window=0
 class Session:
     """A control session, spoken by hand. `key_of`: the server whose certificate it shows."""
 
-    def __init__(self, case, server, key_of=None, login=True):
+    def __init__(self, case, server, key_of=None, login=True, user=USER):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -38,7 +38,7 @@ class Session:
         self.file = self.stream.makefile("rb")
         self.hear()
         if login:
-            self.ask("USER " + USER)
+            self.ask("USER " + user)
             case.assertEqual(self.ask("PASS " + PASSWORD)[0], 230)
 
     def hear(self):

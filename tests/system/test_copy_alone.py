@@ -150,6 +150,28 @@ class AfterACut(CopyCase):
 
 
 class Many(CopyCase):
+    def test_the_last_that_ended_are_kept_whenever_they_began(self):
+        need_program("openssl")
+        self.assertEqual(self.daemon_command("user", "add", "other", "--state", self.folder("b-state"), "--root",
+                                             self.folder("b-root"), "--password-file", self.client_password).wait(),
+                         DONE)
+        a, b = self.pair()
+        self.file_with(a.path("one"), self.random.randbytes(4 * MIB))
+        request = (f"COPY direction=get;{TERMS}host=10.0.0.1;port={a.port};peer={fingerprint(a)};grant={'00' * 16};"
+                   "there=/one; /copied")  # of a host that may not be dialled
+        other, session = Session(self, b, user="other"), Session(self, b)
+        self.assertEqual(other.last(request)[0], 425)  # copy 1
+        begun = self.copy(a.url("one"), b.url("one"), "--detach", "--rate-limit", "100kbit/s")
+        self.assertEqual(begun.events[0]["copy"], 2)
+        for _ in range(65):
+            self.assertEqual(session.last(request)[0], 425)
+        self.assertEqual(session.ask("COPY do=cancel;copy=2;")[0], 250)
+        wait_for(lambda: "copy 2: cut: " in b.stderr, "its end", alive=b.running)
+        self.assertEqual(session.last("COPY do=wait;copy=2;")[0], 426)
+        self.assertEqual(session.ask("COPY do=wait;copy=4;")[0], 550)
+        self.assertEqual(len(session.ask("COPY do=list;")[1]), 2 + 64)
+        self.assertEqual(other.last("COPY do=wait;copy=1;")[0], 425)
+
     def test_one_account_has_so_many_under_way(self):
         """Those that wait between two tries take no share of the transfers, but each its thread."""
         need_program("openssl")
