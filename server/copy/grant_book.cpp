@@ -33,14 +33,19 @@ std::size_t bytes_of(const Grant& grant) {
 
 Result<void> GrantBook::add(const std::string& token, Grant grant, Time now) {
     forget_late(now);
-    const auto of_account = std::count_if(pages_.begin(), pages_.end(), [&](const auto& page) {
-        return page.second.grant.account == grant.account;
-    });
-    if (pages_.size() >= kMost || static_cast<std::size_t>(of_account) >= kMostOfAccount ||
-        bytes_ + bytes_of(grant) > kMostBytes) {
+    std::size_t own_pages = 0;
+    std::size_t own_bytes = 0;
+    for (const auto& [its_token, page] : pages_) {
+        if (page.grant.account != grant.account) continue;
+        ++own_pages;
+        own_bytes += bytes_of(page.grant);
+    }
+    const std::size_t bytes = bytes_of(grant);
+    if (pages_.size() >= kMost || own_pages >= kMostOfAccount || bytes_ + bytes > kMostBytes ||
+        own_bytes + bytes > kMostBytesOfAccount) {
         return refused(Fault::cut, "too many grants wait to be presented", "try later");
     }
-    bytes_ += bytes_of(grant);
+    bytes_ += bytes;
     const Time expires = now + grant.request.life;
     const Time last = now + kLongestInAll;
     const bool fresh =

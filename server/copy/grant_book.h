@@ -32,6 +32,7 @@ class GrantBook {
     static constexpr std::size_t kMostOfAccount = 256;
     // Of the records and names that grants hold beside their paths.
     static constexpr std::size_t kMostBytes = 64 * MiB;
+    static constexpr std::size_t kMostBytesOfAccount = kMostBytes / 8;
     // After add(), however often it may be presented again: an account that hands something out
     // need not keep in mind for longer that it did.
     static constexpr Duration kLongestInAll = std::chrono::hours(24 * 7);

@@ -168,4 +168,21 @@ TEST_CASE("the book is bounded, for each account and in all") {
     CHECK(book.size() == 1);
 }
 
+TEST_CASE("the names of one account's grants leave room for others'") {
+    GrantBook book;
+    const auto add = [&](const std::string& account, std::size_t number) {
+        Grant grant = grant_for("peer", std::chrono::seconds(60), account);
+        grant.request.names.assign(1000, std::string(400, 'x'));
+        return book.add(account + std::to_string(number), std::move(grant), kStart).ok();
+    };
+    std::size_t most = 0;
+    while (add("ann", most)) ++most;
+    CHECK(most > 0);
+    CHECK(most < GrantBook::kMostOfAccount);
+    for (std::size_t number = 0; number < most; ++number) CHECK(add("bob", number));
+    CHECK_FALSE(add("bob", most));
+    REQUIRE(book.claim("ann0", "peer", kAccounts, kStart));
+    CHECK(add("ann", most));
+}
+
 }  // namespace lambda::server
