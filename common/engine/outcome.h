@@ -84,7 +84,7 @@ struct Outcome {
 };
 
 struct Progress {
-    std::uint64_t bytes = 0;        // acknowledged at the sender, complete at the receiver
+    std::uint64_t bytes = 0;        // acknowledged at the sender, received at the receiver
     std::uint64_t total_bytes = 0;  // of the files known so far
     std::uint64_t files_done = 0;
     std::uint64_t files_known = 0;

@@ -129,7 +129,9 @@ void ReceiveSide::count_time() {
 
 Progress ReceiveSide::progress() const {
     const auto totals = sink_.totals();
-    Progress progress{.bytes = totals.bytes_complete,
+    // Blocks fill side by side, so that at a low rate there is none for a long time.
+    const std::uint64_t bytes = totals.bytes_complete + sink_.bytes_in_hand();
+    Progress progress{.bytes = std::min(bytes, totals.bytes_known),
                       .total_bytes = totals.bytes_known,
                       .files_done = totals.files_done,
                       .files_known = totals.files_known,

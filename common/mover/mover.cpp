@@ -236,6 +236,7 @@ void Mover::State::run() {
 void Mover::State::publish() {
     Progress now = end->progress();
     const std::lock_guard lock(mutex);
+    now.bytes = std::max(now.bytes, progress.bytes);  // what has to come again came once
     progress = std::move(now);
 }
 

@@ -127,6 +127,8 @@ class Sink {
         return finished_blocks_.ranges().size() > kMaxFinishedRanges || pieces_ > most_pieces_;
     }
     Totals totals() const;
+    // Of blocks that are not complete: what came of them, some of which may have to come again.
+    std::uint64_t bytes_in_hand() const;
     // From now on, of files that are done.
     void keep_names_done(NamesKept which) { names_kept_ = which; }
     const std::vector<std::string>& names_done() const { return names_done_; }

@@ -222,6 +222,14 @@ bool Sink::leaves_agree(Block& block) {
     return agree;
 }
 
+std::uint64_t Sink::bytes_in_hand() const {
+    std::uint64_t bytes = 0;
+    for (const auto& [index, block] : blocks_) {
+        if (!block.writing) bytes += block.received.count();
+    }
+    return bytes;
+}
+
 void Sink::write_ended(std::uint64_t index) {
     Block& block = blocks_.at(index);
     if (--block.writes_left == 0) finish_block(index);

@@ -259,6 +259,20 @@ class Told(BetweenCase):
         self.assertNotIn("nothing to do", "".join(listed[:-1]))
         self.assertIn("no copy of this account", self.client("copies", a.url(), json=False).stderr)
 
+    def test_what_has_come_counts_before_a_block_is_whole(self):
+        a, b = self.pair()
+        self.file_with(a.path("slow"), self.random.randbytes(8 * MIB))
+        number = self.copy(a.url("slow"), b.url("slow"), "--detach", "--rate-limit", "1Mbit/s").events[0]["copy"]
+
+        def moving():
+            copies = [event for event in self.client("copies", b.url()).events if event["event"] == "copy"]
+            return copies[0] if copies[0]["bytes"] > 0 else None
+
+        first = wait_for(moving, "its first bytes", alive=b.running)
+        self.assertLess(first["bytes"], 1 * MIB)
+        self.assertGreater(first["bit_per_s"], 0)
+        self.assertEqual(self.client("copies", b.url(), "--cancel", str(number)).code, DONE)
+
     def test_a_timetable(self):
         """Kept by the server that dials, whichever that is; here it says the same all day."""
         servers = [self.server(root=self.folder(name), state=self.folder(name + "-state"),
