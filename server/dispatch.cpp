@@ -134,7 +134,7 @@ asio::awaitable<void> Session::user(const std::string& name) {
             co_return;
         }
         root_ = *std::move(root);
-        password_ = accounts->at(name).password;
+        account_ = accounts->at(name);
         log("logged in as " + name + " by certificate, from " + config::format_endpoint(peer_));
         reply(232, "Logged in by your certificate");
         co_return;
@@ -167,7 +167,7 @@ asio::awaitable<void> Session::pass(const std::string& password) {
         co_return;
     }
     root_ = *std::move(root);
-    password_ = account->second.password;
+    account_ = account->second;
     log("logged in as " + user_ + ", from " + config::format_endpoint(peer_));
     reply(230, root_->read_only() ? "Logged in; this account may only read" : "Logged in");
 }

@@ -83,6 +83,12 @@ void Listener::stop() {
     }
 }
 
+void Listener::accounts_replaced() {
+    for (const std::weak_ptr<Session>& session : sessions_) {
+        if (const auto alive = session.lock()) alive->accounts_replaced();
+    }
+}
+
 asio::awaitable<void> Listener::accept(tcp::acceptor& acceptor) {
     Time next_word{};
     while (acceptor.is_open()) {

@@ -31,6 +31,7 @@ class Listener {
     void start();
     // Accepts no more, and ends each session as soon as nothing runs in it.
     void stop();
+    void accounts_replaced();
 
   private:
     boost::asio::awaitable<void> accept(boost::asio::ip::tcp::acceptor& acceptor);

@@ -198,6 +198,7 @@ void Server::replace_accounts(Accounts accounts) {
     asio::post(state_->loop, [state = state_.get(), fresh = std::move(fresh)]() mutable {
         state->service.accounts = std::move(fresh);
         state->service.known_logins = KnownLogins();
+        state->listener.accounts_replaced();
     });
 }
 

@@ -25,7 +25,7 @@ class Server {
     // Any thread: takes no more connections; running transfers have a while to end, then they are
     // cut. A second call cuts them now.
     void stop();
-    // Any thread: for the logins from now on.
+    // Any thread: for the logins from now on. Sessions of accounts that are gone or changed end.
     void replace_accounts(Accounts accounts);
     // SIGTERM and SIGINT stop; SIGHUP calls `hangup` on the loop's thread,
     // which must not block. Before run().

@@ -25,7 +25,7 @@ struct Service {
     const io::TlsContext& tls;
     Transfers& transfers;
     Copies& copies;
-    // Replaced whole at a reload; a session looks only while a login is on.
+    // Replaced whole at a reload.
     std::shared_ptr<const Accounts> accounts;
     Admission admission{settings.sessions_max, settings.sessions_per_address};
     GrantBook grants{};

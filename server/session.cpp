@@ -61,6 +61,20 @@ void Session::stop() {
     connection_.wake();
 }
 
+void Session::accounts_replaced() {
+    if (!revoked()) return;
+    if (activity_) activity_->cancel();  // its client may not read, which holds the coroutine up
+    changed_ = true;
+    connection_.wake();
+}
+
+// What was granted to another server runs to its end (docs/copy.md).
+bool Session::revoked() const {
+    if (!root_) return false;
+    const Account* const now = find_account(*service_.accounts, user_, account_.password);
+    return now == nullptr || *now != account_;
+}
+
 // From the first byte to the end of the handshake.
 asio::awaitable<bool> Session::secure() {
     bool greeted = false;
@@ -133,10 +147,15 @@ asio::awaitable<void> Session::serve() {
             quit_ = quit_ || queue_.says_quit();
             co_return;
         }
-        while (std::optional<session::Line> line = queue_.next(activity_.has_value())) {
+        while (!closing_ && !revoked()) {
+            std::optional<session::Line> line = queue_.next(activity_.has_value());
+            if (!line) break;
             co_await answer(std::move(*line));
             renew_idle_time();
-            if (closing_) break;
+        }
+        if (revoked() && !closing_) {
+            reply(421, "This account is no more, or was changed; log in again");
+            closing_ = true;
         }
         if (stopping_ && !activity_ && !closing_) {
             reply(421, "The server stops");

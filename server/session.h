@@ -35,6 +35,9 @@ class Session : public std::enable_shared_from_this<Session> {
     boost::asio::awaitable<void> run();
     // The server stops: ends the session as soon as nothing runs in it.
     void stop();
+    // Service::accounts are others: ends the session, and what runs in it, whose account is gone
+    // or was changed.
+    void accounts_replaced();
 
   private:
     // What runs while commands wait: a transfer, a checksum or a copy.
@@ -62,6 +65,7 @@ class Session : public std::enable_shared_from_this<Session> {
     io::IoStatus read_lines();
     void renew_idle_time();
     void set_deadline();
+    bool revoked() const;
 
     // dispatch.cpp: which command is answered by what.
     boost::asio::awaitable<void> answer(session::Line line);
@@ -134,7 +138,7 @@ class Session : public std::enable_shared_from_this<Session> {
     Connection::Deadline idle_deadline_;
     std::uint32_t failed_tries_ = 0;
     std::string user_;
-    std::string password_;          // of the account, as it was stored at the login
+    Account account_;               // as it was at the login
     std::optional<io::Root> root_;  // logged in
     std::optional<Granted> granted_;
     FilePlace place_;

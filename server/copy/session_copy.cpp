@@ -82,7 +82,7 @@ void Session::grant(const std::string& argument) {
                              " granted to " + request->peer;
     const std::string token = fresh_token();
     const Result<void> added = service_.grants.add(
-        token, {.account = user_, .password = password_, .request = *std::move(request)},
+        token, {.account = user_, .password = account_.password, .request = *std::move(request)},
         dialling::now());
     if (!added) return reply(450, added.error().sentence());
     log(told);
@@ -228,7 +228,7 @@ asio::awaitable<void> Session::begin_copy(const std::string& argument) {
 }
 
 void Session::start_copy(Copies::Wish wish) {
-    const Account* const account = find_account(*service_.accounts, user_, password_);
+    const Account* const account = find_account(*service_.accounts, user_, account_.password);
     if (account == nullptr) {
         return reply(530, "This account is no more, or has another password; log in again");
     }

@@ -40,9 +40,7 @@ class Running {
         settings.root = scratch.path();
         settings.listen = {*config::parse_endpoint("127.0.0.1:0"),
                            *config::parse_endpoint("[::1]:0")};
-        auto made = Server::make(
-            settings,
-            {{"alice", {.password = *hash_password("secret"), .root = "", .read_only = false}}});
+        auto made = Server::make(settings, accounts);
         REQUIRE(made.ok());
         server = std::move(*made);
         thread = std::thread([this] { server->run(); });
@@ -55,6 +53,8 @@ class Running {
     }
 
     TemporaryDirectory scratch;
+    const Accounts accounts{
+        {"alice", {.password = *hash_password("secret"), .root = "", .read_only = false}}};
     std::unique_ptr<Server> server;
     std::thread thread;
 };

@@ -300,19 +300,52 @@ TEST_CASE("who is idle is told and gone") {
     CHECK(client.code() == 0);
 }
 
-TEST_CASE("a stop tells the sessions, and new accounts serve the next login") {
+TEST_CASE("a stop tells the sessions") {
     Running running;
     Client client(running);
     client.log_in();
+    running.server->stop();
+    CHECK(client.code() == 421);
+    CHECK(client.code() == 0);
+}
+
+TEST_CASE(
+    "new accounts end the sessions of those that are gone or changed, and what runs in them") {
+    config::ServerSettings settings;
+    settings.transfers_max = 1;
+    Running running(settings);
+    session::Offer offer;
+    offer.path = "dir/";
+    const std::string begin = "XFER " + session::format_offer(offer);
+    Client client(running);
+    CHECK(client.log_in().code(begin) == 150);
+    Accounts accounts = running.accounts;
+    accounts["bob"] = accounts.at("alice");
+    running.server->replace_accounts(accounts);
+    CHECK(client.code("STAT") == 211);
+    accounts["bob"].root = running.scratch.path();
+    accounts["alice"].read_only = true;
+    running.server->replace_accounts(accounts);
+    int code = client.code();
+    if (code == 426) code = client.code();
+    CHECK(code == 421);
+    CHECK(client.code() == 0);
+    Client bob(running);
+    bob.secure();
+    CHECK(bob.code("USER bob") == 331);
+    CHECK(bob.code("PASS secret") == 230);
+    do code = bob.code(begin);
+    while (code == 450);  // until alice's transfer has ended
+    CHECK(code == 150);
     running.server->replace_accounts({});
-    CHECK(client.code("NOOP") == 200);
+    code = bob.code();
+    if (code == 426) code = bob.code();
+    CHECK(code == 421);
+    CHECK(bob.code() == 0);
     Client other(running);
     other.secure();
     CHECK(other.code("USER alice") == 331);
     CHECK(other.code("PASS secret") == 530);
-    running.server->stop();
-    CHECK(client.code() == 421);
-    CHECK(client.code() == 0);
 }
 
 TEST_CASE("an address in use is an error that names it") {
