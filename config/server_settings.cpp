@@ -114,7 +114,9 @@ void add_transfers(Schema& schema, ServerSettings& into) {
                   "processor, and "
                   "at least one."},
                  into.stripes_max, {1, 64});
-    schema.count({"transfers_max", "The most transfers at once; one more is answered 450."},
+    schema.count({"transfers_max",
+                  "The most transfers at once; one more is answered 450. Where there are several "
+                  "accounts, each leaves the others an eighth of them, one at least."},
                  into.transfers_max, {1, 1024});
     schema.size({"memory",
                  "Memory for the rings of all running transfers together. Each gets at least 4MiB; "

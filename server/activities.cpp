@@ -83,7 +83,8 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
     const bool again = granted_ && granted_->request.again > Duration{0};
     const std::weak_ptr<Session> weak = weak_from_this();
     const std::variant<OpenedTransfer, session::Reply> opened = service_.transfers.open(
-        {.offer = std::move(*offer),
+        {.account = user_,
+         .offer = std::move(*offer),
          .root = root.duplicate(),
          .target = target,
          .into_directory = into_directory,

@@ -75,6 +75,7 @@ struct Server::State {
         service.checksums.join();
     }
 
+    void take(std::shared_ptr<const Accounts> accounts);
     void stop();
     void cut();
     void leave(int looks);
@@ -92,6 +93,12 @@ struct Server::State {
     std::vector<Address> addresses;
     bool stopping = false;
 };
+
+void Server::State::take(std::shared_ptr<const Accounts> accounts) {
+    transfers.share_among(accounts->size());
+    service.accounts = std::move(accounts);
+    service.known_logins = KnownLogins();
+}
 
 void Server::State::stop() {
     if (std::exchange(stopping, true)) return cut();
@@ -160,7 +167,7 @@ Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Ac
     dummy_password_hash();  // made before the first stranger could time it
 
     auto state = std::make_unique<State>(std::move(settings), std::move(*tls), *first);
-    state->service.accounts = std::make_shared<const Accounts>(std::move(accounts));
+    state->take(std::make_shared<const Accounts>(std::move(accounts)));
     std::optional<Error> missing;
     for (const Address& wanted : state->settings.listen) {
         Result<Address> bound = state->listener.listen(wanted);
@@ -196,8 +203,7 @@ void Server::stop() {
 void Server::replace_accounts(Accounts accounts) {
     auto fresh = std::make_shared<const Accounts>(std::move(accounts));
     asio::post(state_->loop, [state = state_.get(), fresh = std::move(fresh)]() mutable {
-        state->service.accounts = std::move(fresh);
-        state->service.known_logins = KnownLogins();
+        state->take(std::move(fresh));
         state->listener.accounts_replaced();
     });
 }

@@ -107,7 +107,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
                              .remedy = {}});
         }
     }
-    auto share = take_share(request.offer.terms, running() - leaving);
+    auto share = take_share(request.account, request.offer.terms, running() - leaving);
     if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
     auto& [terms, memory] = std::get<Share>(share);
 
@@ -117,7 +117,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     const Result<mover::TransferSecret> secret =
         request.export_key(key_context(agreement, request.offer.nonce));
     if (!secret) {
-        memory_.give_back(memory);
+        give_back(request.account, memory);
         return refusal(504, secret.error());
     }
     std::optional<Held> held;
@@ -156,7 +156,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
         if (auto started = (*mover)->start(); !started) mover = started.error();
     }
     if (!mover) {
-        memory_.give_back(memory);
+        give_back(request.account, memory);
         io::log_warning(name_of(number) + mover.error().sentence());
         return refusal(mover.error().fault == Fault::cut ? 450 : 425, mover.error());
     }
@@ -164,16 +164,22 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     agreement.ports = (*mover)->ports();
     book_.add(number, agreement.token, agreement.terms.stripes);
     transfers_[number] = {.mover = std::move(*mover),
+                          .account = std::move(request.account),
                           .memory = memory,
                           .ended = std::move(request.ended),
                           .held = std::move(held)};
     return OpenedTransfer{.number = number, .agreement = std::move(agreement)};
 }
 
-std::variant<Transfers::Share, Reply> Transfers::take_share(const session::Terms& wanted,
+std::variant<Transfers::Share, Reply> Transfers::take_share(const std::string& account,
+                                                            const session::Terms& wanted,
                                                             std::size_t others) {
     if (running() >= settings_.transfers_max) {
         return Reply{.code = 450, .lines = {"Too many transfers run; try later"}};
+    }
+    const auto own = running_of_.find(account);
+    if (own != running_of_.end() && own->second >= most_of_account()) {
+        return Reply{.code = 450, .lines = {"Too many transfers of this account run; try later"}};
     }
     const Result<session::Terms> terms =
         session::agree(wanted, limits_of(settings_, settings_.transfer_memory, others));
@@ -185,19 +191,34 @@ std::variant<Transfers::Share, Reply> Transfers::take_share(const session::Terms
     const Result<session::Terms> bounded =
         session::agree(*terms, limits_of(settings_, memory, others));
     LAMBDA_ASSERT(bounded.ok());
+    ++running_of_[account];
     return Share{.terms = *bounded, .memory = memory};
 }
 
-std::variant<Transfers::Share, Reply> Transfers::reserve(const session::Terms& wanted) {
-    auto share = take_share(wanted, running());
+void Transfers::give_back(const std::string& account, std::uint64_t memory) {
+    memory_.give_back(memory);
+    const auto own = running_of_.find(account);
+    LAMBDA_ASSERT(own != running_of_.end());
+    if (--own->second == 0) running_of_.erase(own);
+}
+
+std::size_t Transfers::most_of_account() const {
+    const std::size_t all = settings_.transfers_max;
+    const std::size_t left = accounts_ > 1 ? std::max<std::size_t>(1, all / 8) : 0;
+    return std::max<std::size_t>(1, all - left);
+}
+
+std::variant<Transfers::Share, Reply> Transfers::reserve(const std::string& account,
+                                                         const session::Terms& wanted) {
+    auto share = take_share(account, wanted, running());
     if (std::holds_alternative<Share>(share)) ++dialled_;
     return share;
 }
 
-void Transfers::release(std::uint64_t memory) {
+void Transfers::release(const std::string& account, std::uint64_t memory) {
     LAMBDA_ASSERT(dialled_ > 0);
     --dialled_;
-    memory_.give_back(memory);
+    give_back(account, memory);
     look_whether_idle();
 }
 
@@ -259,7 +280,7 @@ void Transfers::end(std::uint64_t number) {
     book_.remove(number);
     const mover::Outcome outcome = transfer.mover->outcome();
     transfer.mover.reset();
-    memory_.give_back(transfer.memory);
+    give_back(transfer.account, transfer.memory);
     log_end(number, outcome);
     transfer.ended(outcome);
     look_whether_idle();

@@ -36,6 +36,7 @@ struct TransferBounds {
 
 // What a session asks for, once its account's rights and its target were looked at.
 struct TransferRequest {
+    std::string account;
     session::Offer offer;
     io::Root root;
     std::string target;           // put: the path below the root
@@ -62,6 +63,10 @@ class Transfers {
     // `settings` must outlive it, and so must what `post` reaches outlive the last transfer.
     Transfers(const config::ServerSettings& settings, std::uint64_t first_number, Post post);
 
+    // How many accounts there are. Where they are several, each leaves the others an eighth of the
+    // places, one at least.
+    void share_among(std::size_t accounts) { accounts_ = accounts; }
+
     // Starts a transfer, or the reply that refuses it: 501, 504, 425 or 450.
     std::variant<OpenedTransfer, session::Reply> open(TransferRequest request);
 
@@ -74,8 +79,9 @@ class Transfers {
         session::Terms terms;
         std::uint64_t memory = 0;
     };
-    std::variant<Share, session::Reply> reserve(const session::Terms& wanted);
-    void release(std::uint64_t memory);
+    std::variant<Share, session::Reply> reserve(const std::string& account,
+                                                const session::Terms& wanted);
+    void release(const std::string& account, std::uint64_t memory);
 
     // The transfer that this stripe's connection may join; its epoch is then used.
     std::optional<std::uint64_t> claim(const session::JoinRequest& request) {
@@ -107,13 +113,17 @@ class Transfers {
     };
     struct Transfer {
         std::unique_ptr<mover::Mover> mover;
+        std::string account;
         std::uint64_t memory = 0;
         std::function<void(const mover::Outcome&)> ended;
         std::optional<Held> held{};
     };
     // `others`: how many transfers will run beside it.
-    std::variant<Share, session::Reply> take_share(const session::Terms& wanted,
+    std::variant<Share, session::Reply> take_share(const std::string& account,
+                                                   const session::Terms& wanted,
                                                    std::size_t others);
+    void give_back(const std::string& account, std::uint64_t memory);
+    std::size_t most_of_account() const;
     void end(std::uint64_t number);
     void look_whether_idle();
 
@@ -124,6 +134,8 @@ class Transfers {
     MemoryBudget memory_;
     std::map<std::uint64_t, Transfer> transfers_;
     std::size_t dialled_ = 0;  // shares that are reserved
+    std::size_t accounts_ = 1;
+    std::map<std::string, std::size_t> running_of_;  // account; those that run none are not there
     std::function<void()> when_idle_;
 };
 

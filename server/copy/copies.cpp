@@ -47,7 +47,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
         return Reply{.code = 450, .lines = {"Too many copies are under way; try later"}};
     }
     session::Terms wanted = wish.request.terms;
-    auto share = transfers_.reserve(wanted);
+    auto share = transfers_.reserve(wish.account, wanted);
     if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
     auto& [terms, memory] = std::get<Transfers::Share>(share);
     wish.request.terms = std::move(terms);
@@ -80,7 +80,7 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
         if (auto started = (*copy)->start(); !started) copy = started.error();
     }
     if (!copy) {
-        transfers_.release(memory);
+        transfers_.release(wish.account, memory);
         return Reply{.code = 450, .lines = {copy.error().sentence()}};
     }
     Entry& entry = entries_[number];
@@ -192,15 +192,16 @@ void Copies::end(std::uint64_t number) {
     const std::map<Ticket, Watcher> watchers = std::exchange(entry.watchers, {});
     for (const auto& [ticket, watcher] : watchers) watcher.ended(entry.result);
     entry.copy.reset();
-    const auto memory = std::exchange(entry.memory, std::nullopt);
+    if (const auto memory = std::exchange(entry.memory, std::nullopt))
+        transfers_.release(entry.account, *memory);
     forget_oldest(entry.account);
-    if (memory) transfers_.release(*memory);
 }
 
 // Between two tries, which may be days, others have the use of it.
 void Copies::rest(std::uint64_t number) {
-    if (const auto memory = std::exchange(entries_.at(number).memory, std::nullopt))
-        transfers_.release(*memory);
+    Entry& entry = entries_.at(number);
+    if (const auto memory = std::exchange(entry.memory, std::nullopt))
+        transfers_.release(entry.account, *memory);
 }
 
 void Copies::wake(std::uint64_t number) {
@@ -214,7 +215,7 @@ void Copies::wake(std::uint64_t number) {
                                      .remedy = "run the same command again"});
         return;
     }
-    auto share = transfers_.reserve(entry.wanted);
+    auto share = transfers_.reserve(entry.account, entry.wanted);
     if (const auto* refused = std::get_if<Reply>(&share)) {
         entry.copy->take_share(Error{.fault = Fault::cut,
                                      .message = refused->text(),

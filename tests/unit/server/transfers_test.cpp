@@ -35,7 +35,8 @@ TEST_CASE("a transfer without its threads is refused, with nothing left of it") 
     const auto open = [&] {
         session::Offer offer;
         offer.terms.direction = put ? session::Direction::put : session::Direction::get;
-        return transfers.open({.offer = std::move(offer),
+        return transfers.open({.account = "alice",
+                               .offer = std::move(offer),
                                .root = *io::Root::jail(scratch.path(), false, false),
                                .target = "x",
                                .into_directory = false,
@@ -47,9 +48,9 @@ TEST_CASE("a transfer without its threads is refused, with nothing left of it") 
                                .ended = [](const mover::Outcome&) {}});
     };
     const auto whole_share = [&] {
-        const auto share = transfers.reserve({});
+        const auto share = transfers.reserve("alice", {});
         const std::uint64_t bytes = std::get<Transfers::Share>(share).memory;
-        transfers.release(bytes);
+        transfers.release("alice", bytes);
         return bytes;
     };
     const std::uint64_t before = whole_share();
@@ -75,6 +76,30 @@ TEST_CASE("a transfer without its threads is refused, with nothing left of it") 
         for (const auto& each : taken) each();
     }
     CHECK(whole_share() == before);
+}
+
+TEST_CASE("an account leaves the others some of the places, where there are others") {
+    config::ServerSettings settings;
+    settings.transfers_max = 16;
+    Transfers transfers(settings, 1, [](const std::function<void()>&) {});
+    std::vector<std::uint64_t> taken;
+    const auto take = [&](const char* account) {
+        const auto share = transfers.reserve(account, {});
+        const auto* const given = std::get_if<Transfers::Share>(&share);
+        if (given != nullptr) taken.push_back(given->memory);
+        return given != nullptr;
+    };
+    transfers.share_among(2);
+    while (take("alice")) {
+    }
+    CHECK(taken.size() == 14);
+    CHECK(take("bob"));
+    transfers.release("alice", taken.front());
+    CHECK(take("alice"));
+    CHECK_FALSE(take("alice"));
+    transfers.share_among(1);
+    CHECK(take("alice"));
+    CHECK_FALSE(take("alice"));
 }
 
 }  // namespace lambda::server
