@@ -2,6 +2,7 @@
 // host counts by its /64, since it may choose any address within. Loop's thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +13,9 @@ namespace lambda::server {
 
 class Admission {
   public:
+    using Host = std::array<std::byte, 16>;
+    static Host host_of(const Address& address);
+
     Admission(std::size_t most, std::size_t most_per_host)
         : most_(most), most_per_host_(most_per_host) {}
 
@@ -36,9 +40,6 @@ class Admission {
     std::size_t count() const { return count_; }
 
   private:
-    using Host = std::array<std::byte, 16>;
-    static Host host_of(const Address& address);
-
     const std::size_t most_;
     const std::size_t most_per_host_;
     std::size_t count_ = 0;

@@ -6,7 +6,6 @@
 #include "config/endpoint.h"
 #include "server/listing.h"
 #include "server/login.h"
-#include "server/offload.h"
 #include "server/plain_commands.h"
 #include "server/session.h"
 
@@ -154,7 +153,7 @@ asio::awaitable<void> Session::pass(const std::string& password) {
         service_.known_logins.knows(account->second.password, password, dialling::now());
     if (!known) {
         auto verify = [&] { return proves(*accounts, user_, password); };
-        if (!co_await offload(service_.passwords, verify)) {
+        if (!co_await service_.passwords.run(Admission::host_of(peer_), verify)) {
             failed_try(530, "Wrong user or password");
             co_return;
         }

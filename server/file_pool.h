@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <system_error>
@@ -21,7 +22,8 @@ class FilePool {
     template <typename Work>
     boost::asio::awaitable<std::invoke_result_t<Work>> run(Work work) {
         if (++jobs_ > kFirst + more_.size()) grow();
-        auto answer = co_await offload(pool_, std::move(work));
+        const auto start = [this](auto job) { boost::asio::post(pool_, std::move(job)); };
+        auto answer = co_await offload(start, std::move(work));
         --jobs_;
         co_return answer;
     }

@@ -14,6 +14,7 @@
 #include "server/admission.h"
 #include "server/copy/copies.h"
 #include "server/copy/grant_book.h"
+#include "server/fair_pool.h"
 #include "server/file_pool.h"
 #include "server/known_logins.h"
 #include "server/transfers.h"
@@ -34,8 +35,8 @@ struct Service {
     std::atomic<bool> ending{false};  // nothing goes on any more; the pools look, too
 
     // scrypt takes 32 MiB and a tenth of a second for each: one at a time, so that strangers cannot
-    // take the machine. Jobs in a queue are bounded by the sessions: each has one at most.
-    boost::asio::thread_pool passwords{1};
+    // take the machine, and by hosts in turn.
+    FairPool<Admission::Host> passwords{1};
     FilePool files{};
     boost::asio::thread_pool checksums{2};
 };

@@ -1,6 +1,9 @@
 // A whole server in this process, of which somebody asks much.
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <semaphore>
+#include <vector>
 
 #include "tests/unit/server/running.h"
 
@@ -26,6 +29,24 @@ TEST_CASE("who never stops talking holds nobody up, and is gone after the login 
     CHECK_FALSE(over);
     flood.join();
     CHECK(took < 10);
+}
+
+TEST_CASE("who guesses passwords keeps himself waiting, and no other host") {
+    constexpr int kGuessers = 16;
+    const Running running;
+    Client user(running, 1);
+    user.secure();
+    REQUIRE(user.code("USER alice") == 331);
+    std::vector<std::unique_ptr<Client>> guessers;
+    for (int i = 0; i < kGuessers; ++i) {
+        guessers.push_back(std::make_unique<Client>(running));
+        REQUIRE(guessers.back()->secure().code("USER alice") == 331);
+    }
+    for (const auto& guesser : guessers) guesser->send("PASS guess\r\n");
+    REQUIRE(guessers.front()->code() == 530);  // the others wait
+    CHECK(user.code("PASS secret") == 230);
+    const auto waiting = [](const auto& guesser) { return guesser->left_waiting(); };
+    CHECK(std::count_if(guessers.begin() + 1, guessers.end(), waiting) > kGuessers / 2);
 }
 
 TEST_CASE("a listing may take longer than was left to log in") {

@@ -150,6 +150,12 @@ class Client {
             heard.erase(0, heard.size() - std::min(heard.size(), words.size()));
         }
     }
+    // Whether nothing of a reply has come; else some of it is lost.
+    bool left_waiting() {
+        char byte = 0;
+        std::size_t got = 0;
+        return receive(byte, got) == io::IoStatus::want_read;
+    }
     int code() {
         const auto reply = hear();
         return reply ? reply->code : 0;
