@@ -24,7 +24,6 @@ using asio::ip::tcp;
 
 // After an accept that failed for want of descriptors or memory: time for some to come free.
 constexpr std::chrono::milliseconds kAcceptPause{100};
-constexpr std::chrono::seconds kWordPause{60};  // between two words on it
 
 tcp::endpoint endpoint_of(const Address& address) {
     asio::ip::address_v6::bytes_type bytes;
@@ -45,6 +44,11 @@ Error listen_error(const Address& address, const boost::system::error_code& prob
                  .path = {},
                  .side = Side::local,
                  .remedy = "choose another by --listen ADDRESS:PORT"};
+}
+
+void warn(SparseLog& words, const Admission::Host& host, std::string text) {
+    if (const auto line = words.pick(host, std::move(text), dialling::now()))
+        io::log_warning(*line);
 }
 
 }  // namespace
@@ -90,7 +94,6 @@ void Listener::accounts_replaced() {
 }
 
 asio::awaitable<void> Listener::accept(tcp::acceptor& acceptor) {
-    Time next_word{};
     while (acceptor.is_open()) {
         boost::system::error_code problem;
         tcp::socket socket =
@@ -98,12 +101,9 @@ asio::awaitable<void> Listener::accept(tcp::acceptor& acceptor) {
         if (!problem) {
             admit(std::move(socket));
         } else if (problem != asio::error::operation_aborted) {
-            if (const Time now = dialling::now(); now >= next_word) {
-                next_word = now + kWordPause;
-                io::log_warning(
-                    errno_error(Fault::session, "cannot accept connections", {}, problem.value())
-                        .sentence());
-            }
+            const Error error =
+                errno_error(Fault::session, "cannot accept connections", {}, problem.value());
+            warn(not_accepted_, {}, error.sentence());
             asio::steady_timer pause(loop_, kAcceptPause);
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, problem));
         }
@@ -117,7 +117,8 @@ void Listener::admit(tcp::socket socket) {
     if (problem) return;
     Admission::Slot slot = service_.admission.admit(peer);
     if (!slot) {
-        io::log_warning("too many sessions: refused one from " + config::format_endpoint(peer));
+        warn(too_many_, Admission::host_of(peer),
+             "too many sessions: refused one from " + config::format_endpoint(peer));
         const std::string farewell = session::format_reply(421, "Too many sessions; try later");
         socket.write_some(asio::buffer(farewell), problem);
         return;

@@ -15,6 +15,7 @@
 #include "common/base/address.h"
 #include "common/base/result.h"
 #include "server/service.h"
+#include "server/sparse_log.h"
 
 namespace lambda::server {
 
@@ -42,6 +43,7 @@ class Listener {
     std::list<boost::asio::ip::tcp::acceptor> acceptors_;
     std::vector<std::weak_ptr<Session>> sessions_;
     std::uint64_t next_session_ = 1;
+    SparseLog not_accepted_, too_many_;
 };
 
 }  // namespace lambda::server

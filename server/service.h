@@ -17,6 +17,7 @@
 #include "server/fair_pool.h"
 #include "server/file_pool.h"
 #include "server/known_logins.h"
+#include "server/sparse_log.h"
 #include "server/transfers.h"
 
 namespace lambda::server {
@@ -31,6 +32,7 @@ struct Service {
     Admission admission{settings.sessions_max, settings.sessions_per_address};
     GrantBook grants{};
     KnownLogins known_logins{};
+    SparseLog no_tls{}, refused{};
     bool stopping = false;
     std::atomic<bool> ending{false};  // nothing goes on any more; the pools look, too
 

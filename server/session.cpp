@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/dialling/waiting.h"
 #include "common/io/log.h"
 #include "common/session/facts.h"
 #include "config/endpoint.h"
@@ -106,7 +107,7 @@ asio::awaitable<bool> Session::secure() {
     }
     connection_.start_tls(service_.tls);
     if (!co_await connection_.handshake()) {
-        log("no TLS: " + connection_.tls().error() + ", from " + config::format_endpoint(peer_));
+        log(service_.no_tls, "no TLS: " + connection_.tls().error());
         co_return false;
     }
     if (tls_at_once) reply(220, kGreeting);
@@ -215,6 +216,13 @@ void Session::reply(const session::Reply& reply) {
 
 void Session::log(std::string_view text) const {
     io::log_info(label_ + std::string(text));
+}
+
+void Session::log(SparseLog& words, const std::string& text) const {
+    const auto line =
+        words.pick(Admission::host_of(peer_),
+                   label_ + text + ", from " + config::format_endpoint(peer_), dialling::now());
+    if (line) io::log_info(*line);
 }
 
 }  // namespace lambda::server

@@ -115,6 +115,8 @@ class Session : public std::enable_shared_from_this<Session> {
     void reply(int code, std::string_view text);
     void reply(const session::Reply& reply);
     void log(std::string_view text) const;
+    // Of what a stranger did.
+    void log(SparseLog& words, const std::string& text) const;
 
     Service& service_;
     Connection connection_;

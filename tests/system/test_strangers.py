@@ -128,6 +128,24 @@ class ControlPort(Case):
                 break
         self.assertGreater(len(idle), 60)
         self.assert_serving(self.daemon)
+        self.assertEqual(self.daemon.stderr.count("too many sessions"), 1, self.daemon.stderr)
+
+    def test_many_without_tls_fill_no_log(self):
+        def knock(source):
+            stranger = self.connect(source)
+            stranger.sendall(b"\x16" + bytes(20))
+            try:
+                while stranger.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
+
+        for _ in range(100):
+            knock("127.0.0.66")
+        knock("127.0.0.67")
+        wait_for(lambda: "127.0.0.67" in self.daemon.stderr, "a word of the other")
+        self.assertEqual(self.daemon.stderr.count("no TLS"), 2, self.daemon.stderr)
+        self.assertIn("; 99 more of such were left out", self.daemon.stderr)
 
 
 class Amplification(Case):

@@ -5,6 +5,7 @@
 #include "server/command_queue.h"
 #include "server/join_book.h"
 #include "server/memory_budget.h"
+#include "server/sparse_log.h"
 #include "server/stripe_share.h"
 #include "tests/support/catch.h"
 
@@ -71,6 +72,26 @@ TEST_CASE("an IPv6 host counts by its /64") {
     CHECK(one);
     CHECK_FALSE(admission.admit(ipv6(1, 2)));
     CHECK(admission.admit(ipv6(2, 1)));
+}
+
+TEST_CASE("what strangers cause is told once a minute for each host, with what was left out") {
+    SparseLog words;
+    const Time start{std::chrono::hours(1)};
+    const auto of = [&](std::size_t host, Time now) {
+        Admission::Host name{};
+        name[0] = static_cast<std::byte>(host);
+        return words.pick(name, "refused", now);
+    };
+    CHECK(of(1, start) == "refused");
+    for (int i = 0; i < 7; ++i) CHECK_FALSE(of(1, start + SparseLog::kPause - Duration{1}));
+    CHECK(of(1, start + SparseLog::kPause) == "refused; 7 more of such were left out");
+    CHECK(of(2, start + SparseLog::kPause) == "refused");
+    for (std::size_t i = 3; i <= SparseLog::kMostHosts; ++i) {
+        CHECK(of(i, start + SparseLog::kPause));
+    }
+    CHECK_FALSE(of(SparseLog::kMostHosts + 1, start + SparseLog::kPause));
+    CHECK(of(SparseLog::kMostHosts + 1, start + 2 * SparseLog::kPause) ==
+          "refused; 1 more of such were left out");
 }
 
 TEST_CASE("a token opens its transfer's stripes, each epoch once and upwards") {
