@@ -131,11 +131,17 @@ class Bench(Case):
         wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
 
     def test_told_to_stop_it_leaves_nothing(self):
+        """By whoever ends it, or by a terminal that is closed."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                self.told_to_stop(number)
+
+    def told_to_stop(self, number):
         process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1000000")
         wait_for(lambda: "lambda-ftp" in map(name_of, children(process.pid)), "a client", alive=process.running)
         started = children(process.pid)
-        process.signal(signal.SIGTERM)
-        self.assertEqual(process.wait(), 128 + signal.SIGTERM)
+        process.signal(number)
+        self.assertEqual(process.wait(), 128 + number)
         self.assertEqual(in_memory(process.pid), [])
         wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
 
