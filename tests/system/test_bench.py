@@ -82,14 +82,17 @@ class Bench(Case):
             self.assertGreater(records[way]["gbit_per_s"], 0)
         self.assertIn("put, by raw UDP (single)", records)
 
-    def wrong_curl(self):
-        """A folder with a curl that brings zeros."""
+    def curl(self, script):
+        """A folder with a curl that does this, for which $2 is the target."""
         need_program("nginx")
         folder = self.folder("programs")
         with open(os.path.join(folder, "curl"), "w") as file:
-            file.write('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\nhead -c 4194304 /dev/zero >"$2"\n')
+            file.write(f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n{script}\n')
         os.chmod(file.name, 0o755)
         return folder
+
+    def wrong_curl(self):
+        return self.curl('head -c 4194304 /dev/zero >"$2"')
 
     def test_memory(self):
         records = self.bench("memory", "--size", "4MiB", "--rounds", "1", "--seconds", "0.1")
@@ -116,7 +119,16 @@ class Bench(Case):
     def test_what_arrives_wrong_in_memory_is_no_figure(self):
         process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1", path=self.wrong_curl())
         self.assertEqual(process.wait(), MISSED, process.stderr[-3000:])
-        self.assertIn("FAIL nothing: WRONG", process.stdout)
+        self.assertIn("FAIL nothing: curl HTTPS get: WRONG", process.stdout)
+
+    def test_a_peer_that_fails_is_left_out(self):
+        process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1", path=self.curl("exit 7"))
+        self.assertEqual(process.wait(), MISSED, process.stderr[-3000:])
+        with open(self.records_file) as file:
+            records = {record["what"]: record for record in json.load(file)}
+        self.assertIn("ended with 7", records["nothing: curl HTTPS get"]["error"])
+        for verb in ("put", "get"):
+            self.assertGreater(records[f"nothing: ours {verb}"]["gbit_per_s"], 0)
 
     def test_killed_it_leaves_no_process_of_its_peers(self):
         need_program("nginx")
@@ -151,7 +163,7 @@ class Bench(Case):
         self.assertEqual(process.wait(), MISSED, process.stderr[-3000:])
         if "SKIPPED segments" in process.stdout:
             self.skipTest(process.stdout)
-        self.assertIn("FAIL segments: WRONG", process.stdout)
+        self.assertIn("FAIL segments: curl: WRONG", process.stdout)
 
     def test_killed_it_leaves_no_process(self):
         """Nor, therefore, a namespace: these have no names, and go with the last process in them."""

@@ -50,7 +50,8 @@ def measure(arguments, folder, verdicts):
         try:
             movers = [Ours(mover, "--stripes", str(arguments.stripes)), *peers]
             target = os.path.join(mover.root, "arrived")
-            both = SideBySide(movers, mover.source, target, durable=True, before=lambda: be_cold(mover.source))
+            both = SideBySide("disk", movers, mover.source, target, verdicts, durable=True,
+                              before=lambda: be_cold(mover.source))
             both.check()
             return Judge("disk", both.rounds(arguments.rounds), verdicts)
         finally:

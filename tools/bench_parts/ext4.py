@@ -3,7 +3,8 @@ and what others write to it, is not measured. As mkfs.ext4 makes it, with its jo
 cache of the file that holds it. As root."""
 
 import os
-import subprocess
+
+from bench_parts.hosts import LOOPBACK
 
 
 class Ext4:
@@ -19,9 +20,9 @@ class Ext4:
             file.truncate(self.gib << 30)
         try:
             # No inode tables are written behind our back.
-            run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", self.image)
-            self.device = run("losetup", "--find", "--show", "--direct-io=on", self.image).strip()
-            run("mount", "-o", "noinit_itable", self.device, self.mounted)
+            LOOPBACK.run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", self.image)
+            self.device = LOOPBACK.run("losetup", "--find", "--show", "--direct-io=on", self.image).strip()
+            LOOPBACK.run("mount", "-o", "noinit_itable", self.device, self.mounted)
         except BaseException:
             self.__exit__()
             raise
@@ -29,14 +30,7 @@ class Ext4:
 
     def __exit__(self, *_):
         if os.path.ismount(self.mounted):
-            run("umount", self.mounted)
+            LOOPBACK.run("umount", self.mounted)
         if self.device:
-            run("losetup", "--detach", self.device)
+            LOOPBACK.run("losetup", "--detach", self.device)
         os.unlink(self.image)
-
-
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"bench: {' '.join(command)}: {done.stderr.strip()}")
-    return done.stdout

@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 
+from bench_parts.lab import Failed
+
 CLONE_NEWNET, PR_SET_PDEATHSIG = 0x40000000, 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
@@ -33,6 +35,15 @@ class Loopback:
         """A process in this host, which ends with the bench, however that ends."""
         with self.entered():
             return subprocess.Popen(command, preexec_fn=die_with_parent, **how)
+
+    def run(self, *command):
+        """What it said; it must end well."""
+        done = self.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=dict(os.environ, PATH=PATH))
+        out, errors = done.communicate()
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(command)}: {errors.strip()}")
+        return out
 
     def free_port(self):
         with self.entered(), socket.create_server((self.address, 0)) as listener:
@@ -65,13 +76,6 @@ class Namespace(Loopback):
             yield
         finally:
             checked("setns", LIBC.setns(self.home, CLONE_NEWNET))
-
-    def run(self, *command):
-        done = self.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        out, errors = done.communicate()
-        if done.returncode != 0:
-            raise SystemExit(f"bench: {' '.join(command)}: {errors.strip()}")
-        return out
 
     def cut_nothing(self):
         self.switch_off(OFFLOADS)
@@ -132,4 +136,4 @@ class Pair:
 
 def checked(what, result):
     if result != 0:
-        raise SystemExit(f"bench: {what}: {os.strerror(ctypes.get_errno())}")
+        raise Failed(f"{what}: {os.strerror(ctypes.get_errno())}")

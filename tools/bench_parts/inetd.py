@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 from bench_parts.hosts import LOOPBACK
+from bench_parts.lab import Failed
 
 LONGEST_END_S = 60
 
@@ -44,7 +45,7 @@ class Inetd:
 
     def cost(self):
         if not self.served.wait(LONGEST_END_S):
-            raise SystemExit(f"bench: {self.command[0]} did not end with its client")
+            raise Failed(f"{self.command[0]} did not end with its client")
         return self.spent
 
     def stop(self):

@@ -8,20 +8,21 @@ cipher takes more instructions than it does outside. Needs valgrind and cc, x86-
 """
 
 import collections
-import json
+import functools
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
+from bench_parts.lab import Failed
 from bench_parts.ours import summary
 from bench_parts.place import Folder, make_random, program
+from bench_parts.side_by_side import in_turn
 from bench_parts.table import table
-from bench_parts.verdict import small_bench
+from bench_parts.verdict import Verdicts, small_bench
 
 MEMORY = "/dev/shm"
 LONGEST_RUN_S = 900
@@ -35,25 +36,25 @@ def main(words):
     parser.add_argument("--protections", default="private,clear")
     parser.add_argument("--packets", type=int, default=20_000, help="by which the larger run is larger")
     arguments = parser.parse_args(words)
+    verdicts = Verdicts(arguments.json)
     missing = [name for name in ("valgrind", "cc") if not shutil.which(name)]
     if missing:
-        sys.exit(f"bench: instructions: left out, not installed: {', '.join(missing)}")
-    results = []
+        verdicts.skipped("instructions", f"not installed: {', '.join(missing)}")
+        verdicts.end()
     with Folder(arguments) as folder:
-        for protection in arguments.protections.split(","):
-            for payload in map(int, arguments.payloads.split(",")):
-                results.append({"protection": protection, "payload": payload} | case(arguments, folder, protection, payload))
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump(results, file, indent=1)
+        ways = {f"{protection}, {payload}": functools.partial(case, arguments, folder, protection, payload)
+                for protection in arguments.protections.split(",")
+                for payload in map(int, arguments.payloads.split(","))}
+        found = in_turn("instructions", ways, 1, verdicts)
     rows = []
-    for result in results:
+    for name, (result,) in found.items():
+        verdicts.note(name, **result)
         for end in ("sender", "receiver"):
             counts = result[end]
-            rows.append([f"{result['protection']}, {result['payload']}", end, f"{sum(counts.values()):.0f}"] +
-                        [f"{counts[name]:.0f}" for name, _ in PARTS])
+            rows.append([name, end, f"{sum(counts.values()):.0f}"] + [f"{counts[part]:.0f}" for part, _ in PARTS])
     print(f"instructions in user space for each packet, over {arguments.packets} packets or a little more\n")
-    print(table(["payload", "end", "all"] + [name for name, _ in PARTS], rows))
+    print(table(["payload", "end", "all"] + [name for name, _ in PARTS], rows), flush=True)
+    verdicts.end()
 
 
 def case(arguments, folder, protection, payload):
@@ -87,7 +88,7 @@ class Run:
                                     password, "--payload", str(payload), "--protection", protection, source,
                                     f"lambda://bench@127.0.0.1:{port}/.null")
                 if client.wait(LONGEST_RUN_S) != 0:
-                    sys.exit(f"bench: the put below valgrind failed: {self.said('sender')[-3000:]}")
+                    raise Failed(f"the put below valgrind failed: {self.said('sender')[-3000:]}")
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(60)
@@ -119,7 +120,7 @@ class Run:
             if found := re.search(r"^listening on .*:(\d+)$", self.said("receiver"), re.M):
                 return int(found.group(1))
             time.sleep(0.1)
-        sys.exit(f"bench: no server below valgrind: {self.said('receiver')[-3000:]}")
+        raise Failed(f"no server below valgrind: {self.said('receiver')[-3000:]}")
 
 
 def old_calls(folder):

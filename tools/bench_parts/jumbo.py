@@ -8,6 +8,7 @@ curl by its own time_total. Before, put, get and curl go into memory once, and w
 tells of how many runs the lab says that the path was not what it should have been. Needs root and cc.
 """
 
+import functools
 import os
 import statistics
 
@@ -18,6 +19,7 @@ from bench_parts.ours import Ours
 from bench_parts.path import milliseconds, size
 from bench_parts.place import make_random
 from bench_parts.raw import WAYS, RawUdp, arrived
+from bench_parts.side_by_side import in_turn
 from bench_parts.verdict import Verdicts, positive, small_bench
 
 OVERHEAD = 28  # IPv4 and UDP
@@ -106,32 +108,23 @@ class Jumbo:
         """By way: its runs."""
         print(f"link {rate}, MTU {self.arguments.mtu}, {self.arguments.rtt:g} ms, {self.arguments.size / 1e9:.3f} GB, "
               f"{self.arguments.stripes} stripes, {self.arguments.rounds} rounds, {load()}", flush=True)
-        self.check_identity(rate)
-        ways = {way: lambda way=way: self.raw_udp(rate, way) for way in WAYS}
-        ways |= {"put": lambda: self.transfer(rate, "put", ".null"),
-                 "get": lambda: self.transfer(rate, "get", "/dev/null")}
+        moves = {verb: functools.partial(self.transfer, rate, verb) for verb in ("put", "get")}
         if self.nginx:
-            ways["curl"] = lambda: self.curl(rate, "/dev/null")
-        runs = {name: [] for name in ways}
-        for _ in range(self.arguments.rounds):
-            for name, way in ways.items():
-                runs[name].append(way())
-        return runs
-
-    def check_identity(self, rate):
-        put = os.path.join(self.ours.root, "target")
-        self.transfer(rate, "put", "target")
-        same(self.source, put)
-        os.unlink(put)
-        fetches = [lambda: self.transfer(rate, "get", self.target)]
-        if self.nginx:
-            fetches.append(lambda: self.curl(rate, self.target))
+            moves["curl"] = functools.partial(self.curl, rate)
         else:
             self.verdicts.skipped("curl", f"not installed: {', '.join(Nginx.missing())}")
-        for fetch in fetches:
-            fetch()
-            same(self.source, self.target)
-            os.unlink(self.target)
+        checks = {name: functools.partial(self.compare, move, "target" if name == "put" else self.target)
+                  for name, move in moves.items()}
+        good = in_turn("jumbo", checks, 1, self.verdicts)
+        ways = {way: functools.partial(self.raw_udp, rate, way) for way in WAYS}
+        ways |= {name: functools.partial(moves[name], ".null" if name == "put" else "/dev/null") for name in good}
+        return in_turn("jumbo", ways, self.arguments.rounds, self.verdicts)
+
+    def compare(self, move, target):
+        move(target)
+        arrived_at = os.path.join(self.ours.root, target)
+        same(self.source, arrived_at)
+        os.unlink(arrived_at)
 
     def judge(self, runs):
         ways = {name: figures(done) for name, done in runs.items()}
@@ -139,11 +132,12 @@ class Jumbo:
         print_figures("", ways)
         for name, one in ways.items():
             self.verdicts.note(name, size=self.arguments.size, strained=strained[name], **one)
-        ceiling = max(ways[way]["gbit_per_s"] for way in WAYS)
-        for verb in ("put", "get"):
+        ceiling = max((ways[way]["gbit_per_s"] for way in filter(ways.get, WAYS)), default=None)
+        for verb in filter(ways.get, ("put", "get")):
             ours = ways[verb]["gbit_per_s"]
-            self.verdicts.add(f"{verb}, by raw UDP", ours / ceiling, least=0.6, gbit_per_s=ours, raw=ceiling,
-                              strained=strained[verb])
+            if ceiling:
+                self.verdicts.add(f"{verb}, by raw UDP", ours / ceiling, least=0.6, gbit_per_s=ours, raw=ceiling,
+                                  strained=strained[verb])
             if "curl" in ways:
                 ratio = statistics.median(a / b for a, b in zip(ways[verb]["rates"], ways["curl"]["rates"]))
                 self.verdicts.add(f"{verb}, by curl HTTPS", ratio, least=1, curl=ways["curl"]["gbit_per_s"],

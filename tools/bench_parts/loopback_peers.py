@@ -7,10 +7,10 @@ server, server_cpu and server_peak. With `durable` it is on the disk by then. st
 
 import os
 import shutil
-import subprocess
 
-from bench_parts.hosts import PATH
+from bench_parts.hosts import LOOPBACK, PATH
 from bench_parts.inetd import Inetd
+from bench_parts.lab import Failed
 from bench_parts.nginx import RunningNginx
 from bench_parts.processes import Served, timed
 from bench_parts.rsync import Rsync
@@ -174,8 +174,7 @@ class Scp(Peer):
         self.home = os.path.join(folder, "ssh")
         os.mkdir(self.home)
         for key in ("host", "user"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", os.path.join(self.home, key)],
-                           check=True)
+            LOOPBACK.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", os.path.join(self.home, key))
         with open(os.path.join(self.home, "config"), "w") as file:
             file.write(SSHD.format(folder=self.home))
         os.makedirs("/run/sshd", exist_ok=True)  # where sshd would have its empty folder
@@ -217,14 +216,17 @@ PEERS = {peer.name: peer for peer in (Curl, Aria2, Rclone, Globus1, Globus4, Rsy
 
 
 def make_peers(names, folder, source, verdicts):
-    """Those that are installed; the others are named."""
+    """Those that are installed and start; the others are named."""
     made = []
     try:
         for name in names:
             if missing := PEERS[name].missing():
                 verdicts.skipped(name, f"not installed: {', '.join(missing)}")
-            else:
+                continue
+            try:
                 made.append(PEERS[name](folder, source))
+            except Failed as problem:
+                verdicts.failed(name, problem)
     except BaseException:
         for peer in made:
             peer.stop()

@@ -66,7 +66,7 @@ class Memory:
             peers = make_peers(self.peers(), self.folder, mover.source, self.verdicts)
             try:
                 target = os.path.join(mover.root, "arrived")
-                both = SideBySide([ours, *peers], mover.source, target)
+                both = SideBySide(self.name, [ours, *peers], mover.source, target, self.verdicts)
                 both.check()
                 judge = Judge(self.name, both.rounds(arguments.rounds, target if self.name == "stored" else NOTHING,
                                                      self.ceiling()), self.verdicts)
@@ -109,5 +109,6 @@ class Memory:
         judge.beside("rclone HTTP", 0.9)
         judge.beside("aria2 -x4 HTTPS", 2)
         judge.beside("curl HTTPS", 1)
-        rates = [judge.ways[f"ours {verb}"]["gbit_per_s"] for verb in ("put", "get")]
-        judge.verdicts.add("stored: the slower of put and get by the faster", min(rates) / max(rates), least=0.8)
+        rates = [judge.ways[f"ours {verb}"]["gbit_per_s"] for verb in judge.verbs]
+        if len(rates) == 2:
+            judge.verdicts.add("stored: the slower of put and get by the faster", min(rates) / max(rates), least=0.8)

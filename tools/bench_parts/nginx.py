@@ -58,10 +58,9 @@ class Nginx:
 
     def make_certificate(self):
         self.certificate = f"{self.folder}/certificate.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                        "-keyout", f"{self.folder}/key.pem", "-out", self.certificate, "-days", "2", "-subj",
-                        "/CN=localhost", "-addext", f"subjectAltName=IP:{self.address}"],
-                       check=True, capture_output=True)
+        LOOPBACK.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                     "-keyout", f"{self.folder}/key.pem", "-out", self.certificate, "-days", "2", "-subj", "/CN=localhost",
+                     "-addext", f"subjectAltName=IP:{self.address}")
 
     @staticmethod
     def missing():

@@ -4,11 +4,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
 from bench_parts.hosts import LOOPBACK
+from bench_parts.lab import Failed
 
 TICKS = os.sysconf("SC_CLK_TCK")
 DEADLINE_S = 20.0
@@ -39,8 +39,8 @@ def run_to_end(command, environment, host):
         said = out.read().decode(errors="replace")
         if client.returncode != 0:
             errors.seek(0)
-            sys.exit(f"bench: ended with {client.returncode}: {command}\n{said[-2000:]}"
-                     f"{errors.read().decode(errors='replace')[-2000:]}")
+            raise Failed(f"ended with {client.returncode}: {command}\n{said[-2000:]}"
+                         f"{errors.read().decode(errors='replace')[-2000:]}")
     return {"cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "said": said}
 
 
@@ -82,7 +82,7 @@ def wait_for_port(process, host, port, log):
         time.sleep(0.01)
     stop(process)
     with open(log) as file:
-        sys.exit(f"{process.args[0]} does not listen: {file.read()[-2000:]}")
+        raise Failed(f"{process.args[0]} does not listen: {file.read()[-2000:]}")
 
 
 def stop(process):

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 
+from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
 
 PORT = 5301
@@ -20,7 +21,7 @@ class RawUdp:
     def __init__(self, folder):
         self.program = os.path.join(folder, "raw-udp")
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "raw_udp.c")
-        subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-o", self.program, source], check=True)
+        LOOPBACK.run("cc", "-O2", "-Wall", "-Werror", "-o", self.program, source)
 
     def receiver(self):
         return [self.program, "receive", str(PORT)]

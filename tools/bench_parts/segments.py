@@ -21,6 +21,7 @@ from bench_parts.nginx import RunningNginx
 from bench_parts.path import size
 from bench_parts.processes import Served, timed
 from bench_parts.raw import WAYS, RawUdp
+from bench_parts.side_by_side import in_turn
 from bench_parts.verdict import Verdicts, positive, small_bench
 
 OVERHEAD = 28  # IPv4 and UDP
@@ -71,16 +72,12 @@ def measure(arguments, folder, pair, verdicts):
                 verdicts.skipped("curl", f"not installed: {', '.join(missing)}")
             else:
                 https = RunningNginx(folder, mover.root, pair.server)
-                ways["curl"] = lambda: curl(arguments, https, pair, "/dev/null")
                 target = os.path.join(folder, "fetched")
-                curl(arguments, https, pair, target)
-                same(mover.source, target)
-                os.unlink(target)
+                check = {"curl": lambda: check_curl(arguments, https, pair, mover.source, target)}
+                if in_turn("segments", check, 1, verdicts):
+                    ways["curl"] = lambda: curl(arguments, https, pair, "/dev/null")
             mover.check_identity(*stripes)
-            runs = {name: [] for name in ways}
-            for _ in range(arguments.rounds):
-                for name, way in ways.items():
-                    runs[name].append(way())
+            runs = in_turn("segments", ways, arguments.rounds, verdicts)
         finally:
             if https:
                 https.stop()
@@ -97,13 +94,19 @@ def curl(arguments, https, pair, target):
     return timed(https.fetch(target), os.environ, pair.client) | {"bytes": arguments.size} | served.cost()
 
 
+def check_curl(arguments, https, pair, source, target):
+    curl(arguments, https, pair, target)
+    same(source, target)
+    os.unlink(target)
+
+
 def judge(arguments, ways, verdicts):
     print_figures("", ways)
     for name, one in ways.items():
         verdicts.note(name, size=arguments.size, **one)
-    for verb in ("put", "get"):
+    for verb in filter(ways.get, ("put", "get")):
         ours = ways[verb]["gbit_per_s"]
-        for way in WAYS:
+        for way in filter(ways.get, WAYS):
             verdicts.add(f"{verb}, by raw UDP ({way})", ours / ways[way]["gbit_per_s"], least=0.6, gbit_per_s=ours,
                          raw=ways[way]["gbit_per_s"])
         if "curl" in ways:

@@ -3,10 +3,10 @@
 import os
 import re
 import subprocess
-import sys
 import time
 
 from bench_parts.hosts import LOOPBACK
+from bench_parts.lab import Failed
 from bench_parts.processes import DEADLINE_S, stop
 
 
@@ -38,7 +38,7 @@ class Lambda:
                     return int(found.group(1))
             time.sleep(0.01)
         with open(self.log.name) as log:
-            sys.exit(f"lambda-ftpd does not listen: {log.read()[-2000:]}")
+            raise Failed(f"lambda-ftpd does not listen: {log.read()[-2000:]}")
 
     def stop(self):
         stop(self.server)

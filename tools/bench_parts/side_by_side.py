@@ -1,39 +1,50 @@
 """We and our peers in turn, round after round, and what we must be beside them."""
 
 import contextlib
+import functools
 import os
 import statistics
 
+from bench_parts.lab import Failed
 from bench_parts.loopback_peers import NOTHING
 from bench_parts.measured import figures, print_figures, same
 
 MOST_PEAK_MIB = 320
 
 
+def in_turn(part, ways, rounds, verdicts):
+    """By name: its runs. ways: name to what is run; all of a round follow each other. One that fails is named, and left
+    out from then on."""
+    runs = {name: [] for name in ways}
+    for name in list(ways) * rounds:
+        if name in runs:
+            try:
+                runs[name].append(ways[name]())
+            except Failed as problem:
+                verdicts.failed(f"{part}: {name}", problem)
+                del runs[name]
+    return runs
+
+
 class SideBySide:
     """movers: as loopback_peers tells. `before`: what is done before each run, out of its time."""
 
-    def __init__(self, movers, source, target, durable=False, before=lambda: None):
-        self.movers, self.source, self.target = movers, source, target
+    def __init__(self, part, movers, source, target, verdicts, durable=False, before=lambda: None):
+        self.part, self.source, self.target, self.verdicts = part, source, target, verdicts
         self.durable, self.before = durable, before
+        self.ways = {f"{mover.name} {verb}": functools.partial(self.one_run, mover, verb)
+                     for mover in movers for verb in mover.verbs}
 
     def check(self):
         """Each brings `source` to `target` once, which warms up; what arrived is compared."""
-        for mover in self.movers:
-            for verb in mover.verbs:
-                self.one_run(mover, verb, self.target, compared=True)
+        checks = {name: functools.partial(run, self.target, compared=True) for name, run in self.ways.items()}
+        good = in_turn(self.part, checks, 1, self.verdicts)
+        self.ways = {name: self.ways[name] for name in good}
 
     def rounds(self, count, target=None, besides=()):
-        """By name and verb: its runs. All of a round follow each other. besides: name to what else is run."""
-        runs = {f"{mover.name} {verb}": [] for mover in self.movers for verb in mover.verbs} | {
-            name: [] for name, _ in besides}
-        for _ in range(count):
-            for mover in self.movers:
-                for verb in mover.verbs:
-                    runs[f"{mover.name} {verb}"].append(self.one_run(mover, verb, target or self.target))
-            for name, run in besides:
-                runs[name].append(run())
-        return runs
+        """By name and verb: its runs. besides: name to what else is run."""
+        ways = {name: functools.partial(run, target or self.target) for name, run in self.ways.items()}
+        return in_turn(self.part, ways | dict(besides), count, self.verdicts)
 
     def one_run(self, mover, verb, target, compared=False):
         self.before()
@@ -49,18 +60,19 @@ class SideBySide:
 
 
 class Judge:
-    """Prints what the runs of one part took, and holds ours against the peers' medians."""
+    """Prints what the runs of one part took, and holds ours, those that did not fail, against the peers' medians."""
 
     def __init__(self, part, runs, verdicts):
         self.part, self.runs, self.verdicts = part, runs, verdicts
         self.ways = {name: figures(done) for name, done in runs.items()}
+        self.verbs = [verb for verb in ("put", "get") if f"ours {verb}" in runs]
         print_figures(part, self.ways)
         for name, one in self.ways.items():
             verdicts.note(f"{part}: {name}", **one)
 
     def beside(self, peer, least, among=None):
         """Ours by the best way of the peer, or of several: put by its put, where it has one."""
-        for verb in ("put", "get"):
+        for verb in self.verbs:
             theirs = {way: self.ways[way]["gbit_per_s"] for each in among or (peer,) if (way := self.way_of(each, verb))}
             if not theirs:
                 continue
@@ -75,12 +87,13 @@ class Judge:
         return next((name for name in names if name in self.ways), None)
 
     def cost(self, most):
-        for verb in ("put", "get"):
+        for verb in self.verbs:
             runs = self.runs[f"ours {verb}"]
             self.verdicts.add(f"{self.part}: {verb}, CPU s/GB of both ends", statistics.median(
                 (run["cpu"] + run["server_cpu"]) / (run["bytes"] / 1e9) for run in runs), most=most)
 
     def peak(self):
-        self.verdicts.add(f"{self.part}: peak MiB of an end", max(
-            max(self.ways[f"ours {verb}"][end] for end in ("peak", "server_peak")) for verb in ("put", "get")),
-            most=MOST_PEAK_MIB)
+        if self.verbs:
+            self.verdicts.add(f"{self.part}: peak MiB of an end", max(
+                self.ways[f"ours {verb}"][end] for verb in self.verbs for end in ("peak", "server_peak")),
+                most=MOST_PEAK_MIB)

@@ -14,23 +14,25 @@ makes a target of its own, which is removed, and what is left to be written is f
 with its source by names, sizes, modes, times and content. Needs root.
 """
 
-import json
+import contextlib
+import functools
+import itertools
 import os
 import shutil
 import statistics
 import subprocess
-import sys
 
 from bench_parts.ext4 import Ext4
-from bench_parts.lab import Lab, Path
+from bench_parts.lab import Failed, Lab, Path
 from bench_parts.ours import Ours, summary
 from bench_parts.path import milliseconds
 from bench_parts.place import Folder
 from bench_parts.processes import Served, timed
 from bench_parts.rsync import Rsync
 from bench_parts.server import Lambda
+from bench_parts.side_by_side import in_turn
 from bench_parts.table import shown, table
-from bench_parts.verdict import small_bench
+from bench_parts.verdict import Verdicts, small_bench
 
 LONGEST_RUN_S = 600
 DISK_GIB = 70  # sparse: room for the inodes of some million files
@@ -51,60 +53,59 @@ def main(words):
     parser.add_argument("--rtt", type=milliseconds, help="ours through a path of so many ms, beside loopback")
     arguments = parser.parse_args(words)
     arguments.verbs, arguments.peers = arguments.verbs.split(","), arguments.peers.split(",")
-    with Folder(arguments) as folder, Ext4(folder, DISK_GIB) as disk:
-        runs = Bench(arguments, disk).all_runs()
-    results = summarise(arguments, runs)
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump(results, file, indent=1)
+    verdicts = Verdicts(arguments.json)
+    try:
+        with Folder(arguments) as folder, Ext4(folder, DISK_GIB) as disk:
+            summarise(arguments, Bench(arguments, disk, verdicts).all_runs(), verdicts)
+    except Failed as problem:
+        verdicts.failed("small", problem)
+    verdicts.end()
 
 
 class Bench:
-    def __init__(self, arguments, folder):
-        self.arguments, self.folder = arguments, folder
+    def __init__(self, arguments, folder, verdicts):
+        self.arguments, self.folder, self.verdicts = arguments, folder, verdicts
         self.root = os.path.join(folder, "root")
         self.tree = os.path.join(self.root, "tree")
+        self.numbers = itertools.count()
         os.makedirs(self.root)
         make_tree(self.tree, arguments)
 
     def all_runs(self):
-        """By (peer, verb), the runs of each round but the first."""
-        arguments = self.arguments
-        peers = self.peers()
-        runs = {(peer.name, verb): [] for verb in arguments.verbs for peer in peers}
-        try:
-            for number in range(arguments.rounds + 1):
-                for verb in arguments.verbs:
-                    for peer in peers:
-                        run = self.one_run(peer, verb, f"target-{number}-{peer.name}-{verb}")
-                        if number > 0:
-                            runs[peer.name, verb].append(run)
-        finally:
-            for peer in peers:
-                peer.stop()
-        return runs
+        """By verb, by peer: the runs of each round but the first."""
+        with contextlib.ExitStack() as stack:
+            peers = list(self.peers(stack))
+            ways = {f"{verb} {peer.name}": functools.partial(self.one_run, peer, verb)
+                    for verb in self.arguments.verbs for peer in peers}
+            runs = in_turn("small", ways, self.arguments.rounds + 1, self.verdicts)
+        return {verb: {peer.name: done[1:] for peer in peers if (done := runs.get(f"{verb} {peer.name}"))}
+                for verb in self.arguments.verbs}
 
-    def peers(self):
-        peers = []
+    def peers(self, stack):
         for name in self.arguments.peers:
             if name == "ours":
-                peers.append(OnLoopback(self.arguments, self.folder, self.root))
+                peer = OnLoopback(self.arguments, self.folder, self.root)
             elif Rsync.missing:
-                print(f"{name}: left out, not installed: {Rsync.missing}")
+                self.verdicts.skipped(name, f"not installed: {Rsync.missing}")
+                continue
             else:
-                peers.append(BesideRsync(name, self.folder, self.root))
+                peer = BesideRsync(name, self.folder, self.root)
+            stack.callback(peer.stop)
+            yield peer
         if self.arguments.rtt:
-            peers.append(OnPath(self.arguments, self.folder, self.root))
-        return peers
+            yield OnPath(self.arguments, self.folder, self.root)
 
-    def one_run(self, peer, verb, name):
+    def one_run(self, peer, verb):
+        name = f"target-{next(self.numbers)}-{peer.name}-{verb}"
         target = os.path.join(self.root if verb == "put" else self.folder, name)
-        run = peer.run(verb, self.tree if verb == "put" else "tree", name if verb == "put" else target)
-        os.sync()
-        compare(self.tree, target, f"{peer.name} {verb}")
-        shutil.rmtree(target)
-        os.sync()
-        return run
+        try:
+            run = peer.run(verb, self.tree if verb == "put" else "tree", name if verb == "put" else target)
+            os.sync()
+            compare(self.tree, target)
+            return run
+        finally:
+            shutil.rmtree(target, ignore_errors=True)
+            os.sync()
 
 
 class OnLoopback:
@@ -166,9 +167,6 @@ class OnPath:
         said = summary(done.stdout)
         return {"seconds": said["seconds"], "transfer": said["transfer_seconds"], "strained": done.strained}
 
-    def stop(self):
-        pass
-
 
 def make_tree(top, arguments):
     """Files of random bytes, each of its own, in directories."""
@@ -192,38 +190,41 @@ def entries(top):
     return found
 
 
-def compare(source, target, who):
+def compare(source, target):
     theirs, ours = entries(source), entries(target)
     if theirs != ours:
         wrong = sorted(name for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name))
-        sys.exit(f"bench: {who}: {len(wrong)} of {len(theirs)} files differ, the first is {wrong[0]}")
+        raise Failed(f"WRONG: {len(wrong)} of {len(theirs)} files differ, the first is {wrong[0]}")
     if any(size for size, _, _ in theirs.values()):
         different = subprocess.run(["diff", "-rq", source, target], capture_output=True, text=True)
         if different.returncode != 0:
-            sys.exit(f"bench: {who}: {different.stdout[-500:]}{different.stderr[-500:]}")
+            raise Failed(f"WRONG: {different.stdout[-500:]}{different.stderr[-500:]}")
 
 
-def summarise(arguments, runs):
+def summarise(arguments, runs, verdicts):
     print(f"{arguments.files} files of {arguments.size} bytes, {arguments.in_directory} in a directory; "
           f"{arguments.rounds} rounds, {os.cpu_count()} processors\n")
-    results = {"files": arguments.files, "size": arguments.size, "rounds": arguments.rounds, "verbs": {}}
-    for verb in arguments.verbs:
-        ways = {peer: figures(arguments, done) for (peer, of), done in runs.items() if of == verb}
+    for verb, by_peer in runs.items():
+        ways = {peer: figures(arguments, done) for peer, done in by_peer.items()}
         print(table([verb, *(head for head, _, _ in COLUMNS)],
                     [[peer, *(shown(one.get(what), form) for _, what, form in COLUMNS)] for peer, one in ways.items()]))
-        ratios = {}
         for peer, one in ways.items():
-            if peer != "ours" and "ours" in ways:
-                first, second = (one, ways["ours"]) if peer.startswith("ours") else (ways["ours"], one)
-                label = f"{peer} / ours" if peer.startswith("ours") else f"ours / {peer}"
-                ratios[label] = first["rate"] / second["rate"]
-                if first.get("transfer") and second.get("transfer"):
-                    ratios[label + ", transfer alone"] = second["transfer"] / first["transfer"]
-        for label, ratio in ratios.items():
+            verdicts.note(f"{verb}: {peer}", files=arguments.files, size=arguments.size, **one)
+        for label, ratio in ratios(ways):
             print(f"\n{verb}: files a second of {label}: {ratio:.2f}", end="")
-        print("\n")
-        results["verbs"][verb] = {"ways": ways, "ratios": ratios}
-    return results
+            verdicts.note(f"{verb}: {label}", value=ratio)
+        print("\n", flush=True)
+
+
+def ratios(ways):
+    """Ours by each peer, and each way of ours by that over loopback."""
+    for peer, one in ways.items():
+        if peer != "ours" and "ours" in ways:
+            first, second = (one, ways["ours"]) if peer.startswith("ours") else (ways["ours"], one)
+            label = f"{peer} / ours" if peer.startswith("ours") else f"ours / {peer}"
+            yield label, first["rate"] / second["rate"]
+            if first.get("transfer") and second.get("transfer"):
+                yield label + ", transfer alone", second["transfer"] / first["transfer"]
 
 
 def figures(arguments, done):
