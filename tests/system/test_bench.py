@@ -9,7 +9,13 @@ import sys
 
 from harness import Case, Process, Settings, need, need_isolation, need_program, sanitized, wait_for
 
-BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "bench")
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools")
+BENCH = os.path.join(TOOLS, "bench")
+sys.path.insert(0, TOOLS)
+
+from bench_parts.lab import Failed  # noqa: E402
+from bench_parts.processes import run_to_end  # noqa: E402
+
 MET, MISSED, USAGE = 0, 1, 2
 
 
@@ -218,6 +224,11 @@ class Bench(Case):
         records = self.bench("jumbo", "--size", "4MiB", "--rounds", "1", "--seconds", "0.2", "--rate", "1Gbit/s")
         for way in ("single", "segment", "put", "get"):
             self.assertGreater(records[way]["gbit_per_s"], 0)
+
+    def test_who_hangs_is_ended(self):
+        with self.assertRaisesRegex(Failed, "not within 0.2 s"):
+            run_to_end(["sleep", "1000"], os.environ, 0.2)
+        self.assertEqual(children(os.getpid()), [])
 
     def test_usage(self):
         for words in (["nonsense"], ["huge", "nonsense"], ["memory", "nonsense"], ["disk", "nonsense"], ["memory", "--peers", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],

@@ -12,20 +12,20 @@ import functools
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 
-from bench_parts.lab import Failed
+from bench_parts.hosts import LOOPBACK
 from bench_parts.ours import summary
 from bench_parts.place import Folder, make_random, program
+from bench_parts.processes import run_to_end, stop
+from bench_parts.server import port_of
 from bench_parts.side_by_side import in_turn
 from bench_parts.table import table
 from bench_parts.verdict import Verdicts, small_bench
 
 MEMORY = "/dev/shm"
-LONGEST_RUN_S = 900
+LONGEST_START_S, LONGEST_RUN_S = 120, 900
 # Where the instructions lie: objects by what they do.
 PARTS = (("cipher", "libcrypto"), ("digest", "libxxhash"), ("ours", "lambda-ftp"), ("libc", ""))
 
@@ -76,23 +76,23 @@ class Run:
         password = self.write("password", "only for this run\n")
         settings = self.write("settings.yaml", "io_uring: false\nallow_null: true\n")
         os.mkdir(os.path.join(self.folder, "root"))
-        server = self.start("receiver", program("lambda-ftpd", arguments), "--config", settings, "--root",
-                            os.path.join(self.folder, "root"), "--state", os.path.join(self.folder, "state"), "--user",
-                            "bench", "--password-file", password, "--listen", "127.0.0.1:0")
+        serve = self.counted("receiver", program("lambda-ftpd", arguments), "--config", settings, "--root",
+                             os.path.join(self.folder, "root"), "--state", os.path.join(self.folder, "state"), "--user",
+                             "bench", "--password-file", password, "--listen", "127.0.0.1:0")
+        log = os.path.join(self.folder, "receiver.log")
+        with open(log, "wb") as said:
+            server = LOOPBACK.start(serve, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=self.environment)
         try:
-            port = self.port_of(server)
+            port = port_of(server, log, LONGEST_START_S)
             with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as memory:
                 source = make_random(os.path.join(memory, "source"), size)
-                client = self.start("sender", program("lambda-ftp", arguments), "put", "--no-uring", "--json", "--quiet",
-                                    "--trust-new-host", "--stripes", "1", "--cipher", "aes-128-gcm", "--password-file",
-                                    password, "--payload", str(payload), "--protection", protection, source,
-                                    f"lambda://bench@127.0.0.1:{port}/.null")
-                if client.wait(LONGEST_RUN_S) != 0:
-                    raise Failed(f"the put below valgrind failed: {self.said('sender')[-3000:]}")
+                put = self.counted("sender", program("lambda-ftp", arguments), "put", "--no-uring", "--json", "--quiet",
+                                   "--trust-new-host", "--stripes", "1", "--cipher", "aes-128-gcm", "--password-file",
+                                   password, "--payload", str(payload), "--protection", protection, source,
+                                   f"lambda://bench@127.0.0.1:{port}/.null")
+                self.packets = summary(run_to_end(put, self.environment, LONGEST_RUN_S)["said"])["sent_packets"]
         finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(60)
-        self.packets = summary(self.said("sender"))["sent_packets"]
+            stop(server)
         self.counts = {end: counts_of(os.path.join(self.folder, end + ".callgrind")) for end in ("sender", "receiver")}
 
     def write(self, name, text):
@@ -101,26 +101,8 @@ class Run:
             file.write(text)
         return path
 
-    def start(self, end, *command):
-        out = os.path.join(self.folder, end)
-        with open(out + ".out", "wb") as said, open(out + ".err", "wb") as errors:
-            return subprocess.Popen(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}.callgrind", *command],
-                                    stdin=subprocess.DEVNULL, stdout=said, stderr=errors, env=self.environment)
-
-    def said(self, end):
-        text = ""
-        for name in (".err", ".out"):
-            with open(os.path.join(self.folder, end + name), errors="replace") as file:
-                text += file.read()
-        return text
-
-    def port_of(self, server):
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and server.poll() is None:
-            if found := re.search(r"^listening on .*:(\d+)$", self.said("receiver"), re.M):
-                return int(found.group(1))
-            time.sleep(0.1)
-        raise Failed(f"no server below valgrind: {self.said('receiver')[-3000:]}")
+    def counted(self, end, *command):
+        return ["valgrind", "--tool=callgrind", f"--callgrind-out-file={self.folder}/{end}.callgrind", *command]
 
 
 def old_calls(folder):

@@ -12,7 +12,7 @@ from bench_parts.hosts import LOOPBACK, PATH
 from bench_parts.inetd import Inetd
 from bench_parts.lab import Failed
 from bench_parts.nginx import RunningNginx
-from bench_parts.processes import Served, timed
+from bench_parts.processes import Served, longest, timed
 from bench_parts.rsync import Rsync
 
 NOTHING = "/dev/null"
@@ -63,7 +63,8 @@ class Peer:
     def run(self, verb, target, durable):
         command = self.command(verb, target)
         account = self.begin()
-        done = timed(command, dict(os.environ, PATH=PATH, HOME=self.folder), flushed=target if durable else None)
+        done = timed(command, dict(os.environ, PATH=PATH, HOME=self.folder), longest(self.size),
+                     flushed=target if durable else None)
         return done | {"bytes": self.size} | (account.cost() if account else {})
 
     def begin(self):

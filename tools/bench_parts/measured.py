@@ -9,7 +9,7 @@ from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
 from bench_parts.ours import summary
 from bench_parts.place import make_random
-from bench_parts.processes import Served, timed
+from bench_parts.processes import Served, longest, timed
 from bench_parts.server import Lambda
 from bench_parts.table import shown, table
 
@@ -62,7 +62,7 @@ class Mover:
     def run(self, command, size, files=1):
         """One client, which must have moved so many bytes of so many files."""
         served = Served(self.server.server)
-        done = timed(command, self.environment, self.client_host)
+        done = timed(command, self.environment, longest(size), self.client_host)
         return done | moved(done.pop("said"), size, files) | served.cost()
 
     def check_identity(self, *options):

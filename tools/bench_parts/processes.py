@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 import subprocess
 import tempfile
@@ -12,23 +13,32 @@ from bench_parts.lab import Failed
 
 TICKS = os.sysconf("SC_CLK_TCK")
 DEADLINE_S = 20.0
+# Whoever takes longer than this hangs.
+LONGEST_AROUND_S, SLOWEST_BYTES_S = 60.0, 10e6
 
 
-def timed(command, environment, host=LOOPBACK, flushed=None):
+def longest(size):
+    """The seconds that a run may take which moves so many bytes."""
+    return LONGEST_AROUND_S + size / SLOWEST_BYTES_S
+
+
+def timed(command, environment, seconds, host=LOOPBACK, flushed=None):
     """Runs it to its end, and until nothing of the file system of `flushed` is left to be written: wall clock, CPU, peak
-    memory, and what it said."""
+    memory, and what it said. Either may take so many seconds."""
     began = time.perf_counter()
-    done = run_to_end(command, environment, host)
+    done = run_to_end(command, environment, seconds, host)
     if flushed:
-        sync = run_to_end(["sync", "-f", flushed], environment, host)
+        sync = run_to_end(["sync", "-f", flushed], environment, seconds, host)
         done["cpu"] += sync["cpu"]
     return {"seconds": time.perf_counter() - began} | done
 
 
-def run_to_end(command, environment, host):
+def run_to_end(command, environment, seconds, host=LOOPBACK):
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         client = host.start(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment)
         try:
+            if not ends(client.pid, seconds):
+                raise Failed(f"not within {seconds:g} s: {command}")
             _, status, usage = os.wait4(client.pid, 0)
         except BaseException:
             client.kill()
@@ -42,6 +52,15 @@ def run_to_end(command, environment, host):
             raise Failed(f"ended with {client.returncode}: {command}\n{said[-2000:]}"
                          f"{errors.read().decode(errors='replace')[-2000:]}")
     return {"cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "said": said}
+
+
+def ends(pid, seconds):
+    """Whether a child of ours does within this time; how it did is left to be asked."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        return bool(select.select([descriptor], [], [], seconds)[0])
+    finally:
+        os.close(descriptor)
 
 
 class Served:

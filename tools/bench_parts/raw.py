@@ -40,6 +40,8 @@ class RawUdp:
             if sender.returncode != 0:
                 raise Failed(f"raw UDP, {way}: {errors.strip()}")
             return arrived(receiver.communicate(timeout=AROUND_S)[0])
+        except subprocess.TimeoutExpired as problem:
+            raise Failed(f"raw UDP, {way}: {problem}") from None
         finally:
             receiver.kill()
             receiver.wait()

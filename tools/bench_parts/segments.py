@@ -19,7 +19,7 @@ from bench_parts.lab import Failed
 from bench_parts.measured import Mover, figures, load, memory_folder, print_figures, same
 from bench_parts.nginx import RunningNginx
 from bench_parts.path import size
-from bench_parts.processes import Served, timed
+from bench_parts.processes import Served, longest, timed
 from bench_parts.raw import WAYS, RawUdp
 from bench_parts.side_by_side import in_turn
 from bench_parts.verdict import Verdicts, positive, small_bench
@@ -91,7 +91,8 @@ def raw_run(arguments, raw, pair, way):
 
 def curl(arguments, https, pair, target):
     served = Served(https.server)
-    return timed(https.fetch(target), os.environ, pair.client) | {"bytes": arguments.size} | served.cost()
+    done = timed(https.fetch(target), os.environ, longest(arguments.size), pair.client)
+    return done | {"bytes": arguments.size} | served.cost()
 
 
 def check_curl(arguments, https, pair, source, target):

@@ -25,21 +25,23 @@ class Lambda:
              "bench", "--password-file", self.password, "--state", state, *options], stdin=subprocess.DEVNULL,
             stdout=self.log, stderr=self.log)
         try:
-            self.port = self.wait_for_port()
+            self.port = port_of(self.server, self.log.name, DEADLINE_S)
         except BaseException:
             self.stop()
             raise
 
-    def wait_for_port(self):
-        deadline = time.monotonic() + DEADLINE_S
-        while time.monotonic() < deadline and self.server.poll() is None:
-            with open(self.log.name, "rb") as log:
-                if found := re.search(rb"^listening on .*:(\d+)$", log.read(), re.M):
-                    return int(found.group(1))
-            time.sleep(0.01)
-        with open(self.log.name) as log:
-            raise Failed(f"lambda-ftpd does not listen: {log.read()[-2000:]}")
-
     def stop(self):
         stop(self.server)
         self.log.close()
+
+
+def port_of(server, log, seconds):
+    """Where a lambda-ftpd listens, once it says so in its log."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and server.poll() is None:
+        with open(log, "rb") as file:
+            if found := re.search(rb"^listening on .*:(\d+)$", file.read(), re.M):
+                return int(found.group(1))
+        time.sleep(0.01)
+    with open(log, errors="replace") as file:
+        raise Failed(f"lambda-ftpd does not listen: {file.read()[-2000:]}")

@@ -27,14 +27,14 @@ from bench_parts.lab import Failed, Lab, Path
 from bench_parts.ours import Ours, summary
 from bench_parts.path import milliseconds
 from bench_parts.place import Folder
-from bench_parts.processes import Served, timed
+from bench_parts.processes import Served, longest, timed
 from bench_parts.rsync import Rsync
 from bench_parts.server import Lambda
 from bench_parts.side_by_side import in_turn
 from bench_parts.table import shown, table
 from bench_parts.verdict import Verdicts, small_bench
 
-LONGEST_RUN_S = 600
+FILE_COST = 100_000  # what a file may cost besides its bytes, as bytes
 DISK_GIB = 70  # sparse: room for the inodes of some million files
 COLUMNS = (("files/s", "rate", ".0f"), ("s", "seconds", ".3f"), ("min", "least", ".3f"), ("max", "most", ".3f"),
            ("transfer s", "transfer", ".3f"), ("CPU s", "cpu", ".2f"), ("of server", "server_cpu", ".2f"),
@@ -89,7 +89,7 @@ class Bench:
                 self.verdicts.skipped(name, f"not installed: {Rsync.missing}")
                 continue
             else:
-                peer = BesideRsync(name, self.folder, self.root)
+                peer = BesideRsync(name, self.arguments, self.folder, self.root)
             stack.callback(peer.stop)
             yield peer
         if self.arguments.rtt:
@@ -117,6 +117,7 @@ class OnLoopback:
         self.lambda_ = Lambda(self.home, root, arguments)
         self.options = ["--stripes", str(arguments.stripes), "--json", "--quiet", "--trust-new-host",
                         "--password-file", self.lambda_.password]
+        self.longest = longest_tree(arguments)
 
     def run(self, verb, source, target):
         def far(name):
@@ -124,7 +125,7 @@ class OnLoopback:
         ends = [source + "/", far(target)] if verb == "put" else [far(source) + "/", target]
         served = Served(self.lambda_.server)
         run = timed([os.path.join(self.lambda_.programs, "lambda-ftp"), verb, *self.options, *ends],
-                    dict(os.environ, HOME=self.home))
+                    dict(os.environ, HOME=self.home), self.longest)
         return run | {"transfer": summary(run.pop("said"))["transfer_seconds"]} | served.cost()
 
     def stop(self):
@@ -132,8 +133,8 @@ class OnLoopback:
 
 
 class BesideRsync:
-    def __init__(self, name, folder, root):
-        self.name = name
+    def __init__(self, name, arguments, folder, root):
+        self.name, self.longest = name, longest_tree(arguments)
         self.home = os.path.join(folder, name)
         os.mkdir(self.home)
         self.rsync, self.root = Rsync(self.home, root), root
@@ -143,7 +144,7 @@ class BesideRsync:
         command = self.rsync.command(verb, source + "/", target + "/", *self.options)
         where = os.path.join(self.root, target) if verb == "put" else target
         served = self.rsync.begin()
-        run = timed(command, os.environ, flushed=where if self.name == "rsync-syncfs" else None)
+        run = timed(command, os.environ, self.longest, flushed=where if self.name == "rsync-syncfs" else None)
         run.pop("said")
         return run | served.cost()
 
@@ -160,12 +161,17 @@ class OnPath:
         self.ours.root = root
         self.lab, self.path = Lab(arguments, folder), Path(arguments.rtt)
         self.options = ["--stripes", str(arguments.stripes), "--quiet"]
+        self.longest = longest_tree(arguments)
 
     def run(self, verb, source, target):
         done = self.lab.run(self.path, self.ours.transfer(verb, [source + "/"], target, *self.options),
-                            [self.ours.server()], LONGEST_RUN_S)
+                            [self.ours.server()], self.longest)
         said = summary(done.stdout)
         return {"seconds": said["seconds"], "transfer": said["transfer_seconds"], "strained": done.strained}
+
+
+def longest_tree(arguments):
+    return longest(arguments.files * (arguments.size + FILE_COST))
 
 
 def make_tree(top, arguments):

@@ -19,12 +19,11 @@ from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
 from bench_parts.measured import Mover, figures, load, memory_folder, moved
 from bench_parts.path import several, size
-from bench_parts.processes import Served, stop
+from bench_parts.processes import Served, ends, longest, stop
 from bench_parts.table import table
 from bench_parts.together import jain
 from bench_parts.verdict import Verdicts, positive, small_bench
 
-LONGEST_RUN_S = 600
 MIB = 1 << 20
 DEFAULT_RING = 176 * MIB  # transfer_memory, which `memory` may not be below
 # All clients have one address, and each stripe is a connection.
@@ -96,7 +95,7 @@ class Bench:
         clients = [Client(command, self.mover.environment) for _ in range(count)]
         try:
             for client in clients:
-                client.process.wait(LONGEST_RUN_S)
+                client.wait(longest(self.arguments.size))
             seconds = time.perf_counter() - began
             done = [moved(client.said(), each, files) for client in clients]
         finally:
@@ -111,6 +110,11 @@ class Client:
         self.out = tempfile.TemporaryFile()
         self.process = LOOPBACK.start(command, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.out,
                                       env=environment)
+
+    def wait(self, seconds):
+        if not ends(self.process.pid, seconds):
+            raise Failed(f"not within {seconds:g} s: {self.process.args}")
+        self.process.wait()
 
     def said(self):
         self.out.seek(0)
