@@ -178,7 +178,7 @@ void Session::leave(const Error& why) {
 
 void Session::failed_try(int code, const std::string& text) {
     reply(code, text);
-    log(service_.refused, "refused: " + text);
+    log("refused: " + text + ", from " + config::format_endpoint(peer_));
     if (++failed_tries_ >= service_.settings.login_tries) closing_ = true;
 }
 

@@ -32,7 +32,7 @@ struct Service {
     Admission admission{settings.sessions_max, settings.sessions_per_address};
     GrantBook grants{};
     KnownLogins known_logins{};
-    SparseLog no_tls{}, refused{};
+    SparseLog no_tls{};
     bool stopping = false;
     std::atomic<bool> ending{false};  // nothing goes on any more; the pools look, too
 
