@@ -15,6 +15,7 @@ sys.path.insert(0, TOOLS)
 
 from bench_parts.lab import Failed  # noqa: E402
 from bench_parts.processes import run_to_end  # noqa: E402
+from bench_parts.verdict import Verdicts  # noqa: E402
 
 MET, MISSED, USAGE = 0, 1, 2
 
@@ -229,6 +230,20 @@ class Bench(Case):
         with self.assertRaisesRegex(Failed, "not within 0.2 s"):
             run_to_end(["sleep", "1000"], os.environ, 0.2)
         self.assertEqual(children(os.getpid()), [])
+
+    def test_what_was_said_is_kept(self):
+        """Whatever comes after; and where it can't be, nothing is begun."""
+        verdicts = Verdicts(self.records_file)
+        verdicts.note("a figure", value=1)
+        verdicts.failed("another", "for a reason")
+        with open(self.records_file) as file:
+            self.assertEqual([record["what"] for record in json.load(file)], ["a figure", "another"])
+        self.records_file = os.path.join(self.scratch, "nowhere", "records.json")
+        process = self.start("memory", "--size", "4GiB")
+        self.assertEqual(process.wait(), MISSED)
+        self.assertIn("bench: " + self.records_file, process.stderr)
+        self.assertNotIn("Traceback", process.stderr)
+        self.assertEqual(process.stdout, "")
 
     def test_usage(self):
         for words in (["nonsense"], ["huge", "nonsense"], ["memory", "nonsense"], ["disk", "nonsense"], ["memory", "--peers", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],

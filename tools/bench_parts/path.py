@@ -17,6 +17,7 @@ from bench_parts import table
 from bench_parts.lab import Failed, Lab, Path
 from bench_parts.peers import PEERS, Files, make_peers
 from bench_parts.place import Folder, add_options
+from bench_parts.verdict import opened
 
 UNITS = {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 10**3, "mb": 10**6, "gb": 10**9, "b": 1}
 
@@ -86,10 +87,11 @@ def main(words):
         print(table.tables(read(arguments.table)))
         return
     records = []
-    if arguments.json and os.path.exists(arguments.json):
-        if not arguments.resume:
-            sys.exit(f"bench: {arguments.json} is there already; --resume goes on with it")
-        records = [record for record in read(arguments.json) if not record.get("error")]
+    if arguments.json:
+        if os.path.exists(arguments.json):
+            if not arguments.resume:
+                sys.exit(f"bench: {arguments.json} is there already; --resume goes on with it")
+            records = [record for record in read(arguments.json) if not record.get("error")]
         write(arguments.json, records)
     with Folder(arguments) as folder:
         measure(arguments, folder, records)
@@ -99,7 +101,7 @@ def main(words):
 
 def write(name, records):
     """The file anew, so that what failed is not in it twice."""
-    with open(name + ".new", "w") as file:
+    with opened(name + ".new") as file:
         file.writelines(json.dumps(record) + "\n" for record in records)
     os.replace(name + ".new", name)
 

@@ -23,9 +23,19 @@ def positive(text):
     return number
 
 
+def opened(name):
+    """For what is said later: a file that can't be written is found out before anything is measured."""
+    try:
+        return open(name, "w")
+    except OSError as problem:
+        sys.exit(f"bench: {name}: {problem.strerror}; name another by --json")
+
+
 class Verdicts:
+    """json_file: holds all that was said so far, whatever becomes of the bench."""
+
     def __init__(self, json_file):
-        self.json_file, self.records = json_file, []
+        self.records, self.file = [], json_file and opened(json_file)
 
     def add(self, what, value, least=None, most=None, **more):
         """A figure that should be at least something, or at most; more: what it was made from."""
@@ -35,22 +45,26 @@ class Verdicts:
                             for name, number in more.items())
         print(f"{'ok  ' if good else 'MISS'} {what}: {value:.3f} ({wanted})" + (f"; {details}" if details else ""),
               flush=True)
-        self.records.append({"what": what, "value": value, "least": least, "most": most, "good": good} | more)
+        self.record({"what": what, "value": value, "least": least, "most": most, "good": good} | more)
 
     def note(self, what, **figures):
         """What was measured and is held against nothing: for --json alone."""
-        self.records.append({"what": what, "good": True} | figures)
+        self.record({"what": what, "good": True} | figures)
 
     def skipped(self, what, reason):
         print(f"SKIPPED {what}: {reason}", flush=True)
-        self.records.append({"what": what, "skipped": reason, "good": True})
+        self.record({"what": what, "skipped": reason, "good": True})
 
     def failed(self, what, problem):
         print(f"FAIL {what}: {problem}", flush=True)
-        self.records.append({"what": what, "error": str(problem), "good": False})
+        self.record({"what": what, "error": str(problem), "good": False})
+
+    def record(self, record):
+        self.records.append(record)
+        if self.file:
+            self.file.seek(0)
+            json.dump(self.records, self.file, indent=1)
+            self.file.flush()
 
     def end(self):
-        if self.json_file:
-            with open(self.json_file, "w") as file:
-                json.dump(self.records, file, indent=1)
         sys.exit(0 if all(record["good"] for record in self.records) else 1)
