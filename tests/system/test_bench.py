@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 
-from harness import Case, Process, Settings, need, need_isolation, need_program, sanitized, wait_for
+from harness import Case, Process, Settings, need, need_isolation, need_program, sanitized, status_kib, wait_for
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools")
 BENCH = os.path.join(TOOLS, "bench")
@@ -244,6 +244,9 @@ class Bench(Case):
         self.assertIn("bench: " + self.records_file, process.stderr)
         self.assertNotIn("Traceback", process.stderr)
         self.assertEqual(process.stdout, "")
+
+    def test_a_peak_is_of_the_program_alone(self):
+        self.assertLess(run_to_end(["true"], os.environ, 60)["peak"], status_kib(os.getpid(), "VmHWM") / 1024 / 4)
 
     def test_usage(self):
         for words in (["nonsense"], ["huge", "nonsense"], ["memory", "nonsense"], ["disk", "nonsense"], ["memory", "--peers", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],

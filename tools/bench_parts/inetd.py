@@ -4,11 +4,11 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
 import threading
 
 from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
+from bench_parts.processes import launch, reap
 
 LONGEST_END_S = 60
 
@@ -18,7 +18,7 @@ class Inetd:
 
     def __init__(self, command, log):
         self.command, self.log = command, open(log, "wb")
-        self.spent, self.process = {}, None
+        self.spent, self.process = {}, None  # the number of the one that serves
         self.served = threading.Event()
         self.listener = socket.create_server((LOOPBACK.address, 0))
         self.port = self.listener.getsockname()[1]
@@ -32,10 +32,10 @@ class Inetd:
             except OSError:
                 return
             with connection:
-                self.process = LOOPBACK.start(self.command, stdin=connection, stdout=connection, stderr=self.log)
-            _, status, usage = os.wait4(self.process.pid, 0)
-            self.process.returncode = os.waitstatus_to_exitcode(status)
-            self.spent = {"server_cpu": usage.ru_utime + usage.ru_stime, "server_peak": usage.ru_maxrss / 1024}
+                self.process = launch(self.command, stdin=connection, stdout=connection, stderr=self.log)
+            _, cpu, peak = reap(self.process)
+            self.process = None
+            self.spent = {"server_cpu": cpu, "server_peak": peak}
             self.served.set()
 
     def begin(self):
@@ -51,9 +51,8 @@ class Inetd:
     def stop(self):
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
-        if self.process and self.process.returncode is None:
-            # Not by Popen.kill(), which would look for its end, too.
+        if process := self.process:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.process.pid, signal.SIGKILL)
+                os.kill(process, signal.SIGKILL)
         self.thread.join()
         self.log.close()

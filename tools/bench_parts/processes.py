@@ -1,8 +1,11 @@
 """Processes that are timed, and what servers spend beside them."""
 
+import atexit
+import functools
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -35,23 +38,50 @@ def timed(command, environment, seconds, host=LOOPBACK, flushed=None):
 
 def run_to_end(command, environment, seconds, host=LOOPBACK):
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        client = host.start(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment)
+        client = launch(command, host, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment)
         try:
-            if not ends(client.pid, seconds):
+            if not ends(client, seconds):
                 raise Failed(f"not within {seconds:g} s: {command}")
-            _, status, usage = os.wait4(client.pid, 0)
         except BaseException:
-            client.kill()
-            client.wait()
+            os.kill(client, signal.SIGKILL)
+            reap(client)
             raise
-        client.returncode = os.waitstatus_to_exitcode(status)
+        code, cpu, peak = reap(client)
         out.seek(0)
         said = out.read().decode(errors="replace")
-        if client.returncode != 0:
+        if code != 0:
             errors.seek(0)
-            raise Failed(f"ended with {client.returncode}: {command}\n{said[-2000:]}"
+            raise Failed(f"ended with {code}: {command}\n{said[-2000:]}"
                          f"{errors.read().decode(errors='replace')[-2000:]}")
-    return {"cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "said": said}
+    return {"cpu": cpu, "peak": peak, "said": said}
+
+
+@functools.cache
+def launcher():
+    """launch.c, built when it is first wanted."""
+    folder = tempfile.mkdtemp(prefix="lambda-bench-")
+    atexit.register(shutil.rmtree, folder)
+    program = os.path.join(folder, "launch")
+    LOOPBACK.run("cc", "-O2", "-Wall", "-Werror", "-o", program, os.path.join(os.path.dirname(__file__), "launch.c"))
+    return program
+
+
+def launch(command, host=LOOPBACK, **how):
+    """The number of a process whose peak of memory is its own; it ends with the bench, however that ends."""
+    descriptor, written = os.pipe()
+    with open(descriptor) as told:
+        try:
+            starter = host.start([launcher(), str(written), *command], pass_fds=[written], **how)
+        finally:
+            os.close(written)
+        starter.wait()
+        return int(told.read())
+
+
+def reap(pid):
+    """How it ended, its CPU seconds, and its peak of memory in MiB."""
+    _, status, usage = os.wait4(pid, 0)
+    return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def ends(pid, seconds):
