@@ -90,16 +90,17 @@ class Bench(Case):
         self.assertIn("put, by raw UDP (single)", records)
 
     def curl(self, script):
-        """A folder with a curl that does this, for which $2 is the target."""
+        """A folder with a curl that does this."""
         need_program("nginx")
         folder = self.folder("programs")
         with open(os.path.join(folder, "curl"), "w") as file:
-            file.write(f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n{script}\n')
+            file.write(f'#!/bin/sh\n{script}\n')
         os.chmod(file.name, 0o755)
         return folder
 
     def wrong_curl(self):
-        return self.curl('head -c 4194304 /dev/zero >"$2"')
+        """It brings zeros."""
+        return self.curl('while [ "$1" != -o ]; do shift; done; head -c 4194304 /dev/zero >"$2"')
 
     def test_memory(self):
         records = self.bench("memory", "--size", "4MiB", "--rounds", "1", "--seconds", "0.1")
@@ -127,6 +128,13 @@ class Bench(Case):
         process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1", path=self.wrong_curl())
         self.assertEqual(process.wait(), MISSED, process.stderr[-3000:])
         self.assertIn("FAIL nothing: curl HTTPS get: WRONG", process.stdout)
+
+    def test_what_does_not_arrive_again_is_no_figure(self):
+        """What counts is no less looked at than what is compared before."""
+        folder = self.curl(f'[ -e "$0.once" ] || {{ >"$0.once"; exec {need_program("curl")} "$@"; }}')
+        process = self.start("memory", "stored", "--peers", "curl HTTPS", "--size", "4MiB", "--rounds", "1", path=folder)
+        self.assertEqual(process.wait(), MISSED, process.stderr[-3000:])
+        self.assertRegex(process.stdout, "FAIL stored: curl HTTPS get: WRONG: 0 of 4194304 bytes")
 
     def test_a_peer_that_fails_is_left_out(self):
         process = self.start("memory", "nothing", "--size", "4MiB", "--rounds", "1", path=self.curl("exit 7"))

@@ -52,11 +52,20 @@ class SideBySide:
             run = mover.run(verb, target, self.durable)
             if compared:
                 same(self.source, target)
+            elif target != NOTHING and (arrived := size_of(target)) != run["bytes"]:
+                raise Failed(f"WRONG: {arrived} of {run['bytes']} bytes arrived at {target}")
             return run
         finally:
             if target != NOTHING:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(target)
+
+
+def size_of(path):
+    """0, where there is no such file."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.stat(path).st_size
+    return 0
 
 
 class Judge:
