@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,7 @@ struct Arguments {
     std::vector<std::string> operands;  // raw bytes, as many as the action takes
     config::ClientSettings settings;
     std::string password_file;
+    std::shared_ptr<Logins> logins = std::make_shared<Logins>();  // of all sessions of the run
     std::string certificate, key;
     std::string rate_file;    // empty: none
     std::string left_over;    // empty: in the state directory
@@ -56,6 +58,7 @@ struct Arguments {
         return {.ca = settings.ca,
                 .trust_new_host = settings.trust_new_host,
                 .password_file = password_file,
+                .logins = logins,
                 .certificate = certificate,
                 .key = key};
     }

@@ -13,8 +13,8 @@ Result<void> queue_login(Connection& connection, const Server& server, const Acc
         connection.expect_login(1, "check that the server takes this --certificate for this user");
         return connection.send("USER", find_user(server));
     }
-    const auto login =
-        find_login(server, access.password_file, warn, access.password_names, access.may_ask);
+    const auto login = access.logins->find(server, access.password_file, warn,
+                                           access.password_names, access.may_ask);
     if (!login) return login.error();
     connection.expect_login(2, "check that " + login->user +
                                    " is the user's name, and the password from " + login->from);

@@ -23,6 +23,7 @@ struct Access {
     bool trust_new_host = false;
     std::string password_file;
     PasswordNames password_names = {};
+    std::shared_ptr<Logins> logins = std::make_shared<Logins>();
     std::string certificate, key;  // the user's own, PEM; both empty: a password is used
     bool may_ask = true;           // at the terminal; else what is not known is an error
 };

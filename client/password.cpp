@@ -53,10 +53,18 @@ class NetrcTokens {
     std::string_view rest_;
 };
 
-bool readable_by_others(const std::string& path) {
+using Warn = std::function<void(const std::string&)>;
+
+// Nothing where it is none: a pipe gives what it has but once.
+std::optional<mode_t> mode_of_file(const std::string& path) {
     struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-           (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    return status.st_mode;
+}
+
+void warn_if_readable(const std::string& path, const Warn& warn) {
+    if ((mode_of_file(path).value_or(0) & (S_IRGRP | S_IROTH)) != 0)
+        warn(path + " holds a password and others can read it; chmod 600 it");
 }
 
 std::string first_line(const std::string& content) {
@@ -69,8 +77,6 @@ std::string local_user() {
     const passwd* entry = ::getpwuid(::getuid());
     return entry != nullptr ? entry->pw_name : "anonymous";
 }
-
-using Warn = std::function<void(const std::string&)>;
 
 std::optional<Login> login_in_netrc(const Server& server, std::string& path, const Warn& warn) {
     path = home_directory() + "/.netrc";
@@ -121,44 +127,49 @@ std::string find_user(const Server& server) {
     return entry && !entry->user.empty() ? entry->user : local_user();
 }
 
-Result<Login> find_login(const Server& server, const std::string& password_file,
-                         const std::function<void(const std::string&)>& warn, PasswordNames names,
-                         bool may_ask) {
-    const auto warn_if_readable = [&](const std::string& path) {
-        if (readable_by_others(path)) {
-            warn(path + " holds a password and others can read it; chmod 600 it");
-        }
-    };
+Result<std::string> Logins::read(const std::string& file, const Warn& warn) {
+    if (const auto kept = kept_.find(file); kept != kept_.end()) return kept->second;
+    const auto content = io::read_small_file(file, kPasswordFileLimit);
+    if (!content) {
+        Error error = content.error();
+        error.fault = Fault::usage;
+        return error;
+    }
+    warn_if_readable(file, warn);
+    std::string password = first_line(*content);
+    if (password.empty()) {
+        return Error{.fault = Fault::usage,
+                     .message = "the first line holds no password",
+                     .path = file,
+                     .side = Side::local,
+                     .remedy = "write the password on the first line of the file"};
+    }
+    if (!mode_of_file(file)) kept_[file] = password;
+    return password;
+}
+
+Result<Login> Logins::find(const Server& server, const std::string& password_file, const Warn& warn,
+                           PasswordNames names, bool may_ask) {
+    const std::lock_guard lock(mutex_);
     if (!password_file.empty()) {
-        const auto content = io::read_small_file(password_file, kPasswordFileLimit);
-        if (!content) {
-            Error error = content.error();
-            error.fault = Fault::usage;
-            return error;
-        }
-        warn_if_readable(password_file);
-        std::string password = first_line(*content);
-        if (password.empty()) {
-            return Error{.fault = Fault::usage,
-                         .message = "the first line holds no password",
-                         .path = password_file,
-                         .side = Side::local,
-                         .remedy = "write the password on the first line of the file"};
-        }
-        return Login{find_user(server), std::move(password), password_file};
+        auto password = read(password_file, warn);
+        if (!password) return password.error();
+        return Login{find_user(server), *std::move(password), password_file};
     }
     if (const char* password = std::getenv(names.variable)) {
         return Login{find_user(server), password, names.variable};
     }
     std::string netrc;
     if (auto entry = login_in_netrc(server, netrc, warn)) {
-        warn_if_readable(netrc);
+        warn_if_readable(netrc, warn);
         if (entry->user.empty()) entry->user = local_user();
         entry->from = netrc;
         return *std::move(entry);
     }
     const std::string user = find_user(server);
     const std::string whose = "password of " + user + " at " + server.endpoint();
+    if (const auto kept = kept_.find(whose); kept != kept_.end())
+        return Login{user, kept->second, "the prompt"};
     const std::string instead = std::string("give it by ") + names.option + ", " + names.variable +
                                 " or a line 'machine " + server.host + " login " + user +
                                 " password ...' in ~/.netrc";
@@ -169,6 +180,7 @@ Result<Login> find_login(const Server& server, const std::string& password_file,
                                                      .side = Side::local,
                                                      .remedy = instead});
     if (!typed) return typed.error();
+    kept_[whose] = *typed;
     return Login{user, *std::move(typed), "the prompt"};
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,12 +35,25 @@ struct Login {
 std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host,
                                    std::string_view user);
 
-// The user's name: the server's, else of ~/.netrc, else the one of this machine. `warn` is told of
-// password files that others can read. Errors: Fault::session where no source has a password and
-// nobody may be asked, or there is no terminal; Fault::usage for an unreadable --password-file.
-Result<Login> find_login(const Server& server, const std::string& password_file,
-                         const std::function<void(const std::string&)>& warn,
-                         PasswordNames names = {}, bool may_ask = true);
+// The logins of a run, whose sessions stand side by side and come again: what was typed, or came
+// through a pipe, is not there a second time, and stays. Any thread.
+class Logins {
+  public:
+    // The user's name: the server's, else of ~/.netrc, else the one of this machine. `warn` is told
+    // of password files that others can read. Errors: Fault::session where no source has a password
+    // and nobody may be asked, or there is no terminal; Fault::usage for an unreadable
+    // --password-file.
+    Result<Login> find(const Server& server, const std::string& password_file,
+                       const std::function<void(const std::string&)>& warn,
+                       PasswordNames names = {}, bool may_ask = true);
+
+  private:
+    Result<std::string> read(const std::string& file,
+                             const std::function<void(const std::string&)>& warn);
+
+    std::mutex mutex_;
+    std::map<std::string, std::string> kept_;  // passwords, by their file or the question for them
+};
 // The name alone, for a login by client certificate.
 std::string find_user(const Server& server);
 

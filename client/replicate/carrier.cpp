@@ -150,6 +150,7 @@ class ClientCarrier final : public Carrier {
         arguments.settings.memory = kBesideRings + std::max(kLeastOfLane, rings / job_.lanes);
         arguments.beside = job_.lanes;
         arguments.password_file = access_.password_file;
+        arguments.logins = access_.logins;
         arguments.source_password_file = job_.source_password_file;
         arguments.connect = job_.connect;
         arguments.certificate = access_.certificate;

@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -67,14 +68,14 @@ TEST_CASE("passwords come from the file, the environment, netrc, in this order")
     Warnings warnings;
     const Server server{"ann", "h", 2811};
     ::chmod(scratch.write(".netrc", "machine h login ann password three\n").c_str(), 0600);
-    CHECK(find_login(server, "", warnings.hear())->password == "three");
+    CHECK(Logins().find(server, "", warnings.hear())->password == "three");
     ::setenv("LAMBDA_FTP_PASSWORD", "two", 1);
-    CHECK(find_login(server, "", warnings.hear())->password == "two");
+    CHECK(Logins().find(server, "", warnings.hear())->password == "two");
     const std::string file = scratch.write("password", "one\r\nnot this\n");
     ::chmod(file.c_str(), 0600);
-    CHECK(find_login(server, file, warnings.hear())->password == "one");
+    CHECK(Logins().find(server, file, warnings.hear())->password == "one");
     CHECK(warnings.said.empty());
-    CHECK(find_login(Server{"", "h", 2811}, file, warnings.hear())->user == "ann");
+    CHECK(Logins().find(Server{"", "h", 2811}, file, warnings.hear())->user == "ann");
 }
 
 TEST_CASE("password files that others can read are warned of") {
@@ -83,7 +84,7 @@ TEST_CASE("password files that others can read are warned of") {
     Warnings warnings;
     const std::string file = scratch.write("password", "one");
     ::chmod(file.c_str(), 0644);
-    CHECK(find_login(Server{"ann", "h", 1}, file, warnings.hear())->password == "one");
+    CHECK(Logins().find(Server{"ann", "h", 1}, file, warnings.hear())->password == "one");
     REQUIRE(warnings.said.size() == 1);
     CHECK(warnings.said[0].find(file) != std::string::npos);
     CHECK(warnings.said[0].find("one;") == std::string::npos);
@@ -95,8 +96,28 @@ TEST_CASE("a password file that is missing is a usage error") {
     Warnings warnings;
     const std::string empty = scratch / "empty";
     scratch.write("empty", "\nsecond line\n");
-    CHECK(find_login(Server{"ann", "h", 1}, empty, warnings.hear()).error().path == empty);
-    const auto login = find_login(Server{"ann", "h", 1}, scratch / "none", warnings.hear());
+    CHECK(Logins().find(Server{"ann", "h", 1}, empty, warnings.hear()).error().path == empty);
+    const auto login = Logins().find(Server{"ann", "h", 1}, scratch / "none", warnings.hear());
     REQUIRE(!login.ok());
     CHECK(login.error().fault == Fault::usage);
+}
+
+TEST_CASE("what came through a pipe is kept for the run, what a file has is read again") {
+    const Scratch scratch;
+    const Environment environment(scratch / "");
+    Warnings warnings;
+    Logins logins;
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    REQUIRE(::write(ends[1], "piped\n", 6) == 6);
+    ::close(ends[1]);
+    const std::string pipe = "/dev/fd/" + std::to_string(ends[0]);
+    const std::string file = scratch / "password";
+    for (const char* written : {"old", "new"}) {
+        scratch.write("password", written);
+        CHECK(logins.find(Server{"ann", "h", 1}, pipe, warnings.hear())->password == "piped");
+        CHECK(logins.find(Server{"bob", "other", 1}, file, warnings.hear())->password == written);
+    }
+    CHECK(logins.find(Server{"bob", "other", 1}, pipe, warnings.hear())->user == "bob");
+    ::close(ends[0]);
 }

@@ -1,0 +1,122 @@
+"""Passwords that are typed, or come out of what can be read but once: a run asks and reads but once."""
+
+import os
+import pty
+import select
+import subprocess
+
+from harness import DONE, KIB, MIB, PASSWORD, Result, Settings, patience, wait_for
+from test_copy import CopyCase
+
+ASKED = "password of "
+
+
+class Typist:
+    """A client on a terminal of its own, with somebody before it."""
+
+    def __init__(self, case, *arguments):
+        program = os.path.join(Settings.bin_dir, "lambda-ftp")
+        self.said = ""
+        self.case = case
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.execve(program, [program, *map(os.fsdecode, arguments), "--trust-new-host"], case.environment)
+        case.addCleanup(self.leave)
+
+    def hear(self, seconds=60):
+        """What comes next; nothing at its end."""
+        if not select.select([self.terminal], [], [], patience(seconds))[0]:
+            self.case.fail(f"says nothing more: {self.said}")
+        try:
+            heard = os.read(self.terminal, 4096).decode()
+        except OSError:
+            heard = ""
+        self.said += heard
+        return heard
+
+    def answers(self, count, text=PASSWORD):
+        """At the question of that number."""
+        while self.said.count(ASKED) < count:
+            self.case.assertTrue(self.hear(), self.said)
+        os.write(self.terminal, text.encode() + b"\n")
+
+    def running(self):
+        while select.select([self.terminal], [], [], 0)[0]:
+            if not self.hear():
+                return False
+        return True
+
+    def wait(self):
+        while self.hear():
+            pass
+        self.pid, status = -1, os.waitpid(self.pid, 0)[1]
+        return os.waitstatus_to_exitcode(status)
+
+    def leave(self):
+        os.close(self.terminal)
+        if self.pid > 0:
+            os.kill(self.pid, 9)
+            os.waitpid(self.pid, 0)
+
+
+class Passwords(CopyCase):
+    def again(self, server, **settings):
+        server.kill()
+        return self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}",
+                           settings=settings)
+
+    def start_reading(self, *arguments):
+        """A client whose password comes through a pipe."""
+        client = self.start(*arguments, "--password-file", "/dev/stdin", password=False, stdin=subprocess.PIPE)
+        client.child.stdin.write(PASSWORD.encode() + b"\n")
+        client.child.stdin.close()
+        return client
+
+    def test_a_lost_session_asks_nobody_again(self):
+        server = self.server()
+        source = self.random_file("file", 16 * MIB)
+        client = Typist(self, "put", "--rate-limit", "50Mbit/s", "--retry-for", "1min", source, server.url("typed"))
+        client.answers(1)
+        self.wait_for_part(server.root, client)
+        server = self.again(server)
+        self.assertEqual(client.wait(), DONE, client.said)
+        self.assertEqual(client.said.count(ASKED), 1, client.said)
+        self.assertIn("trying again", client.said)
+        self.assert_same(source, server.path("typed"))
+
+    def test_a_lost_session_reads_no_pipe_again(self):
+        server = self.server()
+        source = self.random_file("file", 16 * MIB)
+        client = self.start_reading("put", "--rate-limit", "50Mbit/s", "--retry-for", "1min", source,
+                                    server.url("read"))
+        self.wait_for_part(server.root, client)
+        server = self.again(server)
+        self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assertIn("trying again", client.stderr)
+        self.assert_same(source, server.path("read"))
+
+    def test_a_copy_keeps_both(self):
+        a, b = self.pair()
+        self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
+        client = Typist(self, "copy", "--rate-limit", "50Mbit/s", "--retry-for", "1min", a.url("big"), b.url("big"))
+        client.answers(1)
+        client.answers(2)
+        self.wait_for_part(b.root, client)
+        self.again(b, copy_hosts='["127.0.0.0/8"]')
+        self.assertEqual(client.wait(), DONE, client.said)
+        self.assertEqual(client.said.count(ASKED), 2, client.said)
+        self.assert_same(a.path("big"), b.path("big"))
+
+    def test_all_sessions_of_a_job_have_what_a_pipe_held(self):
+        """At each server of the job, side by side."""
+        servers = [self.server(), self.server(root=self.folder("other"), state=self.folder("other-state"))]
+        source = self.random_file("file", 100 * KIB)
+        job = self.file_with(os.path.join(self.scratch, "job.yaml"), "\n".join([
+            f"sources: {os.fsdecode(source)}", "state: job.db", "concurrency: 2",
+            f"destinations: [{', '.join(server.url('to/') for server in servers)}]"]).encode())
+        for server in servers:
+            self.client("ping", server.url())
+        client = self.start_reading("replicate", job)
+        self.assertEqual(client.wait(), DONE, str(Result(client)))
+        for server in servers:
+            self.assert_same(source, server.path("to/file"))
