@@ -46,6 +46,10 @@ Result<void> check_pairs(const CLI::App& app, const Arguments& into) {
         return usage("--retry-for is not for a --stage: who hands out the ranges tries again");
     if (!into.signer.empty() && into.any_signer)
         return usage("--signer and --any-signer exclude each other");
+    if (into.detach && !into.left_over.empty())
+        return usage(
+            "--left-over lists what was not done, which nobody knows yet when --detach "
+            "returns");
     if (into.wait && into.cancel) return usage("--wait and --cancel exclude each other");
     return {};
 }

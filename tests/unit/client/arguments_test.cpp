@@ -147,6 +147,7 @@ TEST_CASE("wrong command lines are usage errors that say what is wrong") {
         {{"trial", "h:", "--csv", ""}, "--csv"},
         {{"put", "a", "h:", "--background", "--congestion", "cubic"}, "--background"},
         {{"put", "a", "h:", "--stage", "s", "--range", "0-", "--retry-for", "1s"}, "--retry-for"},
+        {{"copy", "g:a", "h:b", "--detach", "--left-over", "l"}, "--left-over"},
         {{"completion", "zsh"}, "zsh"},
         {{"put", "a", "h:", "--rate-limit", "5 apples"}, "--rate-limit"},
         {{"put", "a", "h:", "--block-size", "1500000"}, "--block-size"},
