@@ -9,12 +9,28 @@
 #include "client/home.h"
 #include "common/io/root.h"
 #include "common/io/small_file.h"
+#include "common/session/facts.h"
 
 namespace lambda::client {
 namespace {
 
 // Some 15,000 servers.
 constexpr std::size_t kFileLimit = 1 << 20;
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+// What a line has behind the key of a server, if it is of that server.
+std::optional<std::string_view> behind(std::string_view line, std::string_view key) {
+    line = trimmed(line);
+    if (session::lower_case(line.substr(0, key.size())) != key) return std::nullopt;
+    line.remove_prefix(key.size());
+    const bool other_port = !line.empty() && line.front() >= '0' && line.front() <= '9';
+    return other_port ? std::nullopt : std::optional(line);
+}
 
 Result<std::string> read(const std::string& file) {
     bool missing = false;
@@ -56,22 +72,19 @@ Result<std::optional<io::Fingerprint>> KnownHosts::find(const Server& server) co
     const std::string key = server.known_hosts_key();
     std::string_view rest = *content;
     for (int number = 1; !rest.empty(); ++number) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
+        const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        if (!line.starts_with(key)) continue;
-        line.remove_prefix(key.size());
-        if (line.starts_with(' ') && is_fingerprint(line.substr(1))) {
-            return std::optional<io::Fingerprint>(line.substr(1));
-        }
-        if (line.empty() || line.starts_with(' ')) {
-            return Error{.fault = Fault::session,
-                         .message = "line " + std::to_string(number) +
-                                    " is damaged, so the key of " + server.endpoint() +
-                                    " cannot be checked",
-                         .path = file_,
-                         .side = Side::local,
-                         .remedy = "remove that line and trust the server anew"};
-        }
+        const auto said = behind(line, key);
+        if (!said) continue;
+        const std::string_view pin = trimmed(*said);
+        if (pin.size() < said->size() && is_fingerprint(pin))
+            return std::optional<io::Fingerprint>(pin);
+        return Error{.fault = Fault::session,
+                     .message = "line " + std::to_string(number) + " is damaged, so the key of " +
+                                server.endpoint() + " cannot be checked",
+                     .path = file_,
+                     .side = Side::local,
+                     .remedy = "remove that line and trust the server anew"};
     }
     return std::optional<io::Fingerprint>();
 }

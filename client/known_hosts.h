@@ -1,5 +1,6 @@
-// Which key a server showed when it was first trusted. A file of lines `[host]:port SHA256:...`;
-// blank lines and lines that start with '#' are kept.
+// Which key a server showed when it was first trusted. A file of lines `[host]:port SHA256:...`,
+// with blanks and tabs as they come and the host in any case; blank lines and lines that start with
+// '#' are kept.
 //
 // The file is read each time it is asked, and replaced atomically under a lock on its directory, so
 // that programs side by side lose no entry.

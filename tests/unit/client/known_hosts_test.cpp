@@ -38,12 +38,25 @@ TEST_CASE("other lines are kept when a server is added") {
     CHECK(*known.find(Server{"", "y", 2}) == kTwo);
 }
 
+TEST_CASE("a pin counts however it is set out") {
+    const Scratch scratch;
+    for (const std::string& line :
+         {"[host]:2811\t" + kOne, " [host]:2811 " + kOne, "\t[host]:2811 \t " + kOne + " \r",
+          "[Host]:2811 " + kOne, "[HOST]:2811  " + kOne + "\t"}) {
+        CAPTURE(line);
+        const KnownHosts known(scratch.write("known_hosts", "[host]:28110 " + kTwo + "\n" + line));
+        REQUIRE(known.find(kServer).ok());
+        CHECK(*known.find(kServer) == kOne);
+        CHECK(*known.find(Server{"", "host", 28110}) == kTwo);
+    }
+}
+
 TEST_CASE("a damaged line of the server itself is an error, of another it is not") {
     const Scratch scratch;
     for (const std::string& line :
          {std::string("[host]:2811"), std::string("[host]:2811 SHA256:short"),
-          "[host]:2811 " + kOne + "x", "[host]:2811 " + kOne + " more",
-          std::string("[host]:2811  ")}) {
+          "[host]:2811 " + kOne + "x", "[host]:2811 " + kOne + " more", "[host]:2811" + kOne,
+          "[host]:2811, " + kOne, std::string("[host]:2811  ")}) {
         CAPTURE(line);
         const KnownHosts known(scratch.write("known_hosts", "\xff\x01\n" + line + "\n"));
         const auto found = known.find(kServer);
