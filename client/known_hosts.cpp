@@ -100,8 +100,7 @@ Result<void> KnownHosts::add(const Server& server, const io::Fingerprint& finger
     if (!content) return content.error();
     if (!content->empty() && content->back() != '\n') *content += '\n';
     *content += server.known_hosts_key() + " " + fingerprint + "\n";
-    if (auto written = write_atomically(file_, *content); !written)
-        return not_kept(written.error());
+    if (auto written = write_output(file_, *content); !written) return not_kept(written.error());
     return {};
 }
 

@@ -2,8 +2,8 @@
 // with blanks and tabs as they come and the host in any case; blank lines and lines that start with
 // '#' are kept.
 //
-// The file is read each time it is asked, and replaced atomically under a lock on its directory, so
-// that programs side by side lose no entry.
+// The file, behind a link where it is one, is read each time it is asked, and replaced atomically
+// under a lock on its directory, so that programs side by side lose no entry.
 #pragma once
 
 #include <optional>

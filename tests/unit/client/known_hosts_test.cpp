@@ -51,6 +51,16 @@ TEST_CASE("a pin counts however it is set out") {
     }
 }
 
+TEST_CASE("a file that is a link to another place stays one") {
+    const Scratch scratch;
+    const std::string dotfile = scratch.write("dotfile", "# mine\n");
+    const KnownHosts known(scratch / "known_hosts");
+    std::filesystem::create_symlink(dotfile, known.file());
+    REQUIRE(known.add(kServer, kOne).ok());
+    CHECK(std::filesystem::is_symlink(known.file()));
+    CHECK(content_of(dotfile) == "# mine\n[host]:2811 " + kOne + "\n");
+}
+
 TEST_CASE("a damaged line of the server itself is an error, of another it is not") {
     const Scratch scratch;
     for (const std::string& line :
