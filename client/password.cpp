@@ -9,6 +9,7 @@
 #include "client/home.h"
 #include "client/terminal.h"
 #include "common/io/small_file.h"
+#include "common/session/facts.h"
 
 namespace lambda::client {
 namespace {
@@ -102,7 +103,7 @@ std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host
     for (std::string token = tokens.next(); !token.empty(); token = tokens.next()) {
         if (token == "machine" || token == "default") {
             if (complete()) return entry;
-            ours = token == "default" || tokens.next() == host;
+            ours = token == "default" || session::lower_case(tokens.next()) == host;
             entry = {};
         } else if (token == "login") {
             entry.user = tokens.next();

@@ -30,8 +30,9 @@ struct Login {
     std::string from{};  // where the password stood, for people
 };
 
-// The entry of ~/.netrc for a host (and a user, where that is not empty): machine, default, login,
-// password, account, macdef, as ftp(1) reads them. Nothing if there is none. Pure.
+// The entry of ~/.netrc for a host, in lower case (and a user, where that is not empty): machine,
+// in any case, default, login, password, account, macdef, as ftp(1) reads them. Nothing if there is
+// none. Pure.
 std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host,
                                    std::string_view user);
 

@@ -43,10 +43,12 @@ TEST_CASE("netrc entries are found by machine and login") {
         "machine h login ann\n\tpassword one account z\n"
         "macdef init\ncd /\nmachine h login no password no\n\n"
         "machine h login bob password \"t w\\\"o\"\n"
+        "machine Store.Example login carl password five\n"
         "default login any password rest\n";
     CHECK(found(netrc, "h") == "ann/one");
     CHECK(found(netrc, "h", "ann") == "ann/one");
     CHECK(found(netrc, "h", "bob") == "bob/t w\"o");
+    CHECK(found(netrc, "store.example") == "carl/five");  // places have hosts in lower case
     CHECK(found(netrc, "elsewhere") == "any/rest");
     CHECK(found(netrc, "h", "any") == "any/rest");
     CHECK(found(netrc, "h", "nobody") == "none");
