@@ -1,6 +1,8 @@
 #include "client/run.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
+
+#include <cerrno>
 
 #include "client/arguments.h"
 #include "client/checksum.h"
@@ -21,11 +23,13 @@
 namespace lambda::client {
 namespace {
 
-// The user's client.yaml, or the defaults where there is none.
+// The user's client.yaml, or the defaults where there is none: one that cannot be read, as a link
+// that leads nowhere, is there.
 Result<config::ClientSettings> load_settings() {
     const std::string file = config_directory() + "/client.yaml";
-    if (::access(file.c_str(), F_OK) != 0) return config::ClientSettings{};
-    return config::load_client_settings(file);
+    struct stat status {};
+    const bool none = ::lstat(file.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    return none ? config::ClientSettings{} : config::load_client_settings(file);
 }
 
 Result<Arguments> understand(std::span<const char* const> words) {

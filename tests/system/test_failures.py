@@ -141,6 +141,15 @@ class Sessions(Case):
         self.client_password = right
         self.assert_serving(server)
 
+    def test_settings_that_cannot_be_read_are_not_passed_over(self):
+        folder = self.folder("home/.config/lambda-ftp")
+        os.symlink(os.path.join(self.scratch, "gone"), os.path.join(folder, "client.yaml"))
+        refused = self.client("version")
+        self.assert_failed(refused, USAGE)
+        self.assertIn("client.yaml", refused.said() + str(refused.errors))
+        os.unlink(os.path.join(folder, "client.yaml"))
+        self.assertEqual(self.client("version").code, DONE)
+
     def test_a_password_file_for_all_to_read_is_warned_of(self):
         server = self.server()
         os.chmod(self.client_password, 0o644)
