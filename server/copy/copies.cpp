@@ -48,7 +48,11 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
     }
     session::Terms wanted = wish.request.terms;
     auto share = transfers_.reserve(wish.account, wanted);
-    if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
+    if (auto* refused = std::get_if<Reply>(&share)) {
+        // By 504 a server tells that it dials nobody: the other one is to.
+        if (refused->code == 504) refused->code = 501;
+        return std::move(*refused);
+    }
     auto& [terms, memory] = std::get<Transfers::Share>(share);
     wish.request.terms = std::move(terms);
 

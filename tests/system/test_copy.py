@@ -407,6 +407,15 @@ class Copies(CopyCase):
         self.copy(a.url("one"), b.url("many"), *patterns)  # longer than a command's line
         self.assert_same(a.path("one"), b.path("many"))
 
+    def test_terms_that_a_server_does_not_support(self):
+        both = {"copy_hosts": '["127.0.0.1"]'}
+        a, b = (self.server(root=self.folder(side), state=self.folder("s" + side), settings=both) for side in "ab")
+        self.file_with(a.path("one"), b"1")
+        refused = self.client("copy", *self.both(), "--congestion", "nolaw", a.url("one"), b.url("one"))
+        self.assert_failed(refused, USAGE)
+        self.assertIn("congestion law 'nolaw' is not known", refused.errors[0]["message"])
+        self.assertNotIn("the same", refused.stderr)
+
     def test_no_server_may_dial(self):
         a = self.server(root=self.folder("a"), state=self.folder("sa"))
         b = self.server(root=self.folder("b"), state=self.folder("sb"), settings={"copy_hosts": '["10.0.0.0/8"]'})
