@@ -31,11 +31,12 @@ constexpr std::chrono::seconds kEndTime{20};
 constexpr int kGoodbyeLooks = 50;
 constexpr std::chrono::milliseconds kGoodbyePause{10};
 
-Error stopping_error() {
+// `side`: this server, seen by who is told.
+Error stopping_error(Side side) {
     return Error{.fault = Fault::cut,
                  .message = "the server stops",
                  .path = {},
-                 .side = Side::remote,
+                 .side = side,
                  .remedy = "try again when it runs"};
 }
 
@@ -66,7 +67,7 @@ struct Server::State {
     // The loop goes before what its sessions use, and after what posts to it: see the destructor.
     ~State() {
         loop.stop();
-        transfers.stop_all(stopping_error());
+        transfers.stop_all(stopping_error(Side::remote));
         transfers.abandon();
         copies.abandon();
         service.ending = true;
@@ -110,16 +111,16 @@ void Server::State::stop() {
         if (!problem) cut();
     });
     transfers.when_idle([this] {
-        copies.stop_all(stopping_error());  // those that rest between two tries
-        service.ending = true;              // checksums, which may read for days
+        copies.stop_all(stopping_error(Side::local));  // those that rest between two tries
+        service.ending = true;                         // checksums, which may read for days
         leave(kGoodbyeLooks);
     });
 }
 
 void Server::State::cut() {
     if (transfers.running() == 0) return;
-    transfers.stop_all(stopping_error());
-    copies.stop_all(stopping_error());
+    transfers.stop_all(stopping_error(Side::remote));
+    copies.stop_all(stopping_error(Side::local));
     clock.expires_after(kEndTime);
     clock.async_wait([this](const boost::system::error_code& problem) {
         if (problem) return;
@@ -180,7 +181,7 @@ Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Ac
             return bound.error();
         }
     }
-    if (state->addresses.empty()) return missing.value_or(stopping_error());
+    if (state->addresses.empty()) return missing.value_or(stopping_error(Side::local));
     state->listener.start();
     return std::unique_ptr<Server>(new Server(std::move(state)));
 }

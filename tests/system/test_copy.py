@@ -15,8 +15,8 @@ import subprocess
 import threading
 import time
 
-from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_program,
-                     wait_for)
+from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Result, Settings,
+                     need_program, wait_for)
 from labs import LabCase
 
 TERMS = ("stripes=2;payload=65475;syn=10000;initial=100000000;highest=0;window=0;block=1048576;memory=16777216;"
@@ -406,6 +406,22 @@ class Copies(CopyCase):
         patterns = [f"--exclude={'x' * 250}{number}" for number in range(8)]
         self.copy(a.url("one"), b.url("many"), *patterns)  # longer than a command's line
         self.assert_same(a.path("one"), b.path("many"))
+
+    def test_a_server_that_stops_is_the_one_that_is_named(self):
+        for stopped in ("source", "destination"):
+            with self.subTest(stopped=stopped):
+                a, b = (self.server(root=self.folder(side + stopped), state=self.folder("s" + side + stopped),
+                                    settings={"copy_hosts": '["127.0.0.1"]'}) for side in "ab")
+                self.file_with(a.path("big"), self.random.randbytes(24 * MIB))
+                client = self.start("copy", *self.both(), "--rate-limit", "50Mbit/s", a.url("big"), b.url("big"))
+                self.wait_for_part(b.root, client)
+                server = a if stopped == "source" else b
+                for _ in range(2):  # the second one waits for no transfer
+                    server.signal(signal.SIGTERM)
+                    wait_for(lambda: "stopping" in server.stderr, "the first of them", alive=server.running)
+                self.assertEqual(client.wait(), CUT, client.stderr)
+                error = Result(client).errors[0]
+                self.assertEqual((error["side"], "the server stops" in error["message"]), (stopped, True), error)
 
     def test_terms_that_a_server_does_not_support(self):
         both = {"copy_hosts": '["127.0.0.1"]'}
