@@ -119,6 +119,7 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
             may_pass(cut.error) && !interrupted() && !(done && done->result.cancelled);
         const auto pause = again ? retry.pause(now()) : std::nullopt;
         if (pause) {
+            if (!done && conductor.agreed()) tries.cut_unseen();
             report.note(passing(cut.error) + "; trying again in " + format_duration(*pause));
             pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
             poll_until({&user, 1}, now() + *pause);

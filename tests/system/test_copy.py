@@ -345,6 +345,7 @@ class Copies(CopyCase):
         b = self.server(root=b.root, state=b.state, listen=f"{b.host}:{b.port}",
                         settings={"copy_hosts": '["127.0.0.0/8"]'})
         self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assertEqual(Result(client).summary["cuts"], 1)
         self.assert_copied(names, a, b, to="new/dir")
         self.assertFalse(os.path.exists(b.path("new/dir/data")))
 

@@ -138,3 +138,18 @@ TEST_CASE("tries are one outcome") {
     CHECK(sum.bytes_kept == 30);
     CHECK(sum.adopted == 2);
 }
+
+TEST_CASE("a try of which nothing is known but its cut counts as one") {
+    mover::Outcome cut, whole;
+    cut.cut.emplace();
+    cut.files = 2;
+    whole.files = 1;
+    Tries tries;
+    tries.cut_unseen();
+    CHECK_FALSE(tries.any());
+    tries.add(cut);
+    tries.cut_unseen();
+    tries.add(whole);
+    CHECK(tries.all().cuts == 3);
+    CHECK(tries.all().files == 3);
+}
