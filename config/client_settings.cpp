@@ -86,7 +86,9 @@ void add_trust(Schema& schema, ClientSettings& into) {
                  "Accept and remember the key of a server that was never seen, without asking. A "
                  "changed key is refused in any case."},
                 into.trust_new_host);
-    schema.path({"ca", "Authorities (PEM) that vouch for servers. Empty: those of the system."},
+    schema.path({"ca",
+                 "Authorities (PEM) that vouch for servers. Empty: none; servers are known by "
+                 "their keys (known_hosts)."},
                 into.ca, true);
 }
 
