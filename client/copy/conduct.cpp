@@ -151,6 +151,8 @@ bool Conductor::open(Role role) {
                                   [&](const std::string& text) { report_.note(text); });
     if (!opened) return fail(opened.error(), role);
     session(role) = *std::move(opened);
+    // A user may be asked for the other's key and password, longer than a login may take.
+    if (auto sent = session(role)->flush(); !sent) return fail(sent.error(), role);
     return true;
 }
 

@@ -36,9 +36,11 @@ class Connection {
     static Result<std::unique_ptr<Connection>> open(const Call& call, Interruption interruption);
     ~Connection();  // says QUIT without waiting for an answer
 
-    // Queues a command; the next receive() or poll() sends it. Fault::usage for an argument that
-    // cannot stand on a line.
+    // Queues a command; the next receive(), poll() or flush() sends it. Fault::usage for an
+    // argument that cannot stand on a line.
     Result<void> send(const std::string& verb, const std::string& argument = {});
+    // What is queued, as far as it goes without waiting; for who lets the server wait.
+    Result<void> flush() { return move_bytes(); }
     // The replies of the commands queued so far are the login's: so many, each positive, the last
     // below 300. `remedy` is what to do where they are not.
     void expect_login(int replies, std::string remedy);

@@ -4,6 +4,7 @@ import os
 import pty
 import select
 import subprocess
+import time
 
 from harness import DONE, KIB, MIB, PASSWORD, Result, Settings, patience, wait_for
 from test_copy import CopyCase
@@ -120,3 +121,16 @@ class Passwords(CopyCase):
         self.assertEqual(client.wait(), DONE, str(Result(client)))
         for server in servers:
             self.assert_same(source, server.path("to/file"))
+
+    def test_the_first_session_of_a_copy_does_not_wait_for_the_second_password(self):
+        settings = {"login_timeout": "5s"}
+        a = self.server(root=self.folder("a"), state=self.folder("sa"), settings=settings)
+        b = self.server(root=self.folder("b"), state=self.folder("sb"), settings={"copy_hosts": '["127.0.0.0/8"]'})
+        self.file_with(a.path("one"), b"one")
+        client = Typist(self, "copy", a.url("one"), b.url("one"))
+        client.answers(1)
+        while client.said.count(ASKED) < 2:
+            self.assertTrue(client.hear(), client.said)
+        time.sleep(7)
+        client.answers(2)
+        self.assertEqual(client.wait(), DONE, client.said)
