@@ -257,9 +257,20 @@ class Bench(Case):
         self.assertLess(run_to_end(["true"], os.environ, 60)["peak"], status_kib(os.getpid(), "VmHWM") / 1024 / 4)
 
     def test_usage(self):
-        for words in (["nonsense"], ["huge", "nonsense"], ["memory", "nonsense"], ["disk", "nonsense"], ["memory", "--peers", "nonsense"], ["buffers", "--size", "much"], ["transfers", "--counts", "0"],
-                      ["transfers", "--counts", "3", "--size", "4MiB"], ["segments", "--rounds", "0"],
-                      ["stripes", "nonsense"]):
-            process = self.start(*words)
-            self.assertEqual(process.wait(), USAGE, (words, process.stderr))
-            self.assertIn("bench", process.stderr)
+        """What a bench does not know it does not take for something else."""
+        for words in (["nonsense"], ["huge", "nonsense"], ["memory", "nonsense"], ["disk", "nonsense"],
+                      ["memory", "--peers", "nonsense"], ["memory", "--size", "0"], ["buffers", "--size", "much"],
+                      ["transfers", "--counts", "0"], ["transfers", "--counts", "3", "--size", "4MiB"],
+                      ["transfers", "--verbs", "putt"], ["segments", "--rounds", "0"], ["stripes", "nonsense"],
+                      ["outage", "nonsense"], ["path", "--rounds", "0"], ["small", "--peers", "rsyncx,ours"]):
+            with self.subTest(words):
+                process = self.start(*words)
+                self.assertEqual(process.wait(), USAGE, process.stderr)
+                self.assertIn("bench", process.stderr)
+
+    def test_programs_that_are_not_there(self):
+        """Nor are others measured in their place."""
+        process = self.start("memory", "--size", "4MiB", "--bin", self.scratch)
+        self.assertEqual(process.wait(), MISSED)
+        self.assertIn(f"bench: there is no {self.scratch}/lambda-ftp", process.stderr)
+        self.assertNotIn("Traceback", process.stderr)

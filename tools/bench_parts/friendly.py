@@ -9,10 +9,10 @@
 """
 
 from bench_parts.lab import Failed, Lab, Path
-from bench_parts.path import milliseconds, several
+from bench_parts.path import milliseconds, one_of, several
 from bench_parts.place import Folder
 from bench_parts.together import OURS_SHARE, Endless, Together
-from bench_parts.verdict import Verdicts, small_bench
+from bench_parts.verdict import Verdicts, seconds, small_bench
 
 LINK_MBIT = 1000 * OURS_SHARE
 NAMES = ("cubic", "bbr", "lan", "background")
@@ -22,14 +22,13 @@ LAN_QUEUE = "1MB"  # a BDP of 50 kB is less than one burst of the kernel's TCP
 
 def main(words):
     parser = small_bench("friendly", __doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", type=one_of(NAMES),
+                        help=f"of {', '.join(NAMES)}; default: all")
     parser.add_argument("--rtt", type=several(milliseconds), default="20ms,100ms")
-    parser.add_argument("--seconds", type=float, default=40)
+    parser.add_argument("--seconds", type=seconds, default=40)
     parser.add_argument("--warm", type=float, default=10)
     parser.add_argument("--law", default="sabul")
     arguments = parser.parse_args(words)
-    if unknown := set(arguments.names) - set(NAMES):
-        parser.error(f"there is no {', '.join(unknown)}")
     verdicts = Verdicts(arguments.json)
     with Folder(arguments) as folder:
         bench = Friendly(arguments, folder, verdicts)

@@ -15,7 +15,7 @@ import statistics
 
 from bench_parts.lab import Failed
 from bench_parts.measured import Mover, figures, load, memory_folder, print_figures
-from bench_parts.path import several, size
+from bench_parts.path import VERBS, one_of, several, size
 from bench_parts.verdict import Verdicts, positive, small_bench
 
 NAMES = ("sparse", "bytes")
@@ -25,16 +25,14 @@ SPARSE_MOST_S = 10  # for nothing at all; three orders below what 1 TiB of bytes
 
 def main(words):
     parser = small_bench("huge", __doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="sparse or bytes; default: both")
+    parser.add_argument("names", nargs="*", metavar="NAME", type=one_of(NAMES), help="sparse or bytes; default: both")
     parser.add_argument("--sparse", type=size, default="1024GiB")
     parser.add_argument("--size", type=size, default="100GB", help="the large one (100GB)")
     parser.add_argument("--small", type=size, default="4GB")
     parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--stripes", type=positive, default=4)
-    parser.add_argument("--verbs", type=several(str), default="put,get")
+    parser.add_argument("--verbs", type=several(one_of(VERBS)), default="put,get")
     arguments = parser.parse_args(words)
-    if unknown := set(arguments.names) - set(NAMES):
-        parser.error(f"there is no {', '.join(unknown)}")
     verdicts = Verdicts(arguments.json)
     print(f"{arguments.stripes} stripes, {arguments.rounds} rounds, {load()}")
     for name in arguments.names or NAMES:

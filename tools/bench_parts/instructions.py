@@ -17,13 +17,15 @@ import tempfile
 
 from bench_parts.hosts import LOOPBACK
 from bench_parts.ours import summary
-from bench_parts.place import Folder, make_random, program
+from bench_parts.path import one_of, several
+from bench_parts.place import Folder, make_random, own
 from bench_parts.processes import run_to_end, stop
 from bench_parts.server import port_of
 from bench_parts.side_by_side import in_turn
 from bench_parts.table import table
-from bench_parts.verdict import Verdicts, small_bench
+from bench_parts.verdict import Verdicts, positive, small_bench
 
+PROTECTIONS = ("private", "clear")
 MEMORY = "/dev/shm"
 LONGEST_START_S, LONGEST_RUN_S = 120, 900
 # Where the instructions lie: objects by what they do.
@@ -32,9 +34,9 @@ PARTS = (("cipher", "libcrypto"), ("digest", "libxxhash"), ("ours", "lambda-ftp"
 
 def main(words):
     parser = small_bench("instructions", __doc__)
-    parser.add_argument("--payloads", default="1440,65475", metavar="BYTES,...")
-    parser.add_argument("--protections", default="private,clear")
-    parser.add_argument("--packets", type=int, default=20_000, help="by which the larger run is larger")
+    parser.add_argument("--payloads", type=several(positive), default="1440,65475", metavar="BYTES,...")
+    parser.add_argument("--protections", type=several(one_of(PROTECTIONS)), default="private,clear")
+    parser.add_argument("--packets", type=positive, default=20_000, help="by which the larger run is larger")
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
     missing = [name for name in ("valgrind", "cc") if not shutil.which(name)]
@@ -43,8 +45,7 @@ def main(words):
         verdicts.end()
     with Folder(arguments) as folder:
         ways = {f"{protection}, {payload}": functools.partial(case, arguments, folder, protection, payload)
-                for protection in arguments.protections.split(",")
-                for payload in map(int, arguments.payloads.split(","))}
+                for protection in arguments.protections for payload in arguments.payloads}
         found = in_turn("instructions", ways, 1, verdicts)
     rows = []
     for name, (result,) in found.items():
@@ -76,7 +77,7 @@ class Run:
         password = self.write("password", "only for this run\n")
         settings = self.write("settings.yaml", "io_uring: false\nallow_null: true\n")
         os.mkdir(os.path.join(self.folder, "root"))
-        serve = self.counted("receiver", program("lambda-ftpd", arguments), "--config", settings, "--root",
+        serve = self.counted("receiver", own("lambda-ftpd", arguments), "--config", settings, "--root",
                              os.path.join(self.folder, "root"), "--state", os.path.join(self.folder, "state"), "--user",
                              "bench", "--password-file", password, "--listen", "127.0.0.1:0")
         log = os.path.join(self.folder, "receiver.log")
@@ -86,7 +87,7 @@ class Run:
             port = port_of(server, log, LONGEST_START_S)
             with tempfile.TemporaryDirectory(prefix="lambda-bench-", dir=MEMORY) as memory:
                 source = make_random(os.path.join(memory, "source"), size)
-                put = self.counted("sender", program("lambda-ftp", arguments), "put", "--no-uring", "--json", "--quiet",
+                put = self.counted("sender", own("lambda-ftp", arguments), "put", "--no-uring", "--json", "--quiet",
                                    "--trust-new-host", "--stripes", "1", "--cipher", "aes-128-gcm", "--password-file",
                                    password, "--payload", str(payload), "--protection", protection, source,
                                    f"lambda://bench@127.0.0.1:{port}/.null")

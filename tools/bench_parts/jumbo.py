@@ -20,7 +20,7 @@ from bench_parts.path import milliseconds, size
 from bench_parts.place import make_random
 from bench_parts.raw import WAYS, RawUdp, arrived
 from bench_parts.side_by_side import in_turn
-from bench_parts.verdict import Verdicts, positive, small_bench
+from bench_parts.verdict import Verdicts, positive, seconds, small_bench
 
 OVERHEAD = 28  # IPv4 and UDP
 BEYOND = "100Gbit/s"
@@ -32,11 +32,11 @@ LONGEST_RUN_S = 300
 def main(words):
     parser = small_bench("jumbo", __doc__)
     parser.add_argument("--rtt", type=milliseconds, default="1ms")
-    parser.add_argument("--mtu", type=int, default=9000)
+    parser.add_argument("--mtu", type=positive, default=9000)
     parser.add_argument("--size", type=size, default="4GiB")
     parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--stripes", type=positive, default=4)
-    parser.add_argument("--seconds", type=float, default=3, help="of raw UDP (3)")
+    parser.add_argument("--seconds", type=seconds, default=3, help="of raw UDP (3)")
     parser.add_argument("--rate", help="of the link, where the highest one is known, as 8Gbit/s")
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)

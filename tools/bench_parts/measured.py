@@ -50,7 +50,7 @@ class Mover:
         self.server.stop()
 
     def command(self, verb, *words):
-        return [os.path.join(self.server.programs, "lambda-ftp"), verb, "--json", "--quiet", "--trust-new-host",
+        return [self.server.client, verb, "--json", "--quiet", "--trust-new-host",
                 "--password-file", self.server.password, "--cipher", "aes-128-gcm", *words]
 
     def put(self, *options):

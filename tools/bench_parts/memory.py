@@ -22,7 +22,7 @@ from bench_parts.measured import Mover, load, memory_folder
 from bench_parts.path import one_of, several, size
 from bench_parts.raw import RawUdp
 from bench_parts.side_by_side import Judge, SideBySide
-from bench_parts.verdict import Verdicts, positive, small_bench
+from bench_parts.verdict import Verdicts, positive, seconds, small_bench
 
 GLOBUS = ("globus 1", "globus 4")
 NAMES = {"nothing": ("curl HTTPS",), "clear": GLOBUS,
@@ -32,15 +32,14 @@ RAW_PAYLOADS = (1440, 8944, 32725)
 
 def main(words):
     parser = small_bench("memory", __doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", type=one_of(NAMES),
+                        help=f"{', '.join(NAMES)}; default: all")
     parser.add_argument("--size", type=size, default="4GiB")
     parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--stripes", type=positive, default=4)
-    parser.add_argument("--seconds", type=float, default=2, help="of raw UDP, by each payload (2)")
+    parser.add_argument("--seconds", type=seconds, default=2, help="of raw UDP, by each payload (2)")
     parser.add_argument("--peers", type=several(one_of(PEERS)), help=f"these alone, of {', '.join(PEERS)}")
     arguments = parser.parse_args(words)
-    if unknown := set(arguments.names) - set(NAMES):
-        parser.error(f"there is no {', '.join(unknown)}")
     verdicts = Verdicts(arguments.json)
     print(f"{arguments.size / 1e9:.3f} GB, {arguments.stripes} stripes, {arguments.rounds} rounds, {load()}", flush=True)
     for name in arguments.names or NAMES:

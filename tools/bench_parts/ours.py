@@ -4,7 +4,7 @@ import json
 import os
 
 from bench_parts.lab import Failed, shell
-from bench_parts.place import program
+from bench_parts.place import own
 
 PORT = 2811
 PASSWORD = "only for this run"
@@ -14,9 +14,7 @@ class Ours:
     """A server's root and state, and the commands of both ends."""
 
     def __init__(self, arguments, folder):
-        self.client, self.daemon = program("lambda-ftp", arguments), program("lambda-ftpd", arguments)
-        if not self.client or not self.daemon:
-            raise SystemExit("bench: lambda-ftp and lambda-ftpd were not built")
+        self.client, self.daemon = own("lambda-ftp", arguments), own("lambda-ftpd", arguments)
         self.root, self.state = os.path.join(folder, "root"), os.path.join(folder, "state")
         # What a client learns of hosts and paths is of this bench alone.
         self.home = os.path.join(folder, "home")

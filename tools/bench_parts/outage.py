@@ -10,28 +10,29 @@ import subprocess
 
 from bench_parts.lab import AROUND_S, Failed, Lab, Path
 from bench_parts.ours import Ours, summary
-from bench_parts.path import milliseconds, size
+from bench_parts.path import milliseconds, one_of, size
 from bench_parts.peers import Files
 from bench_parts.place import Folder
 from bench_parts.together import Endless, Together
-from bench_parts.verdict import Verdicts, small_bench
+from bench_parts.verdict import Verdicts, seconds, small_bench
 
+NAMES = ("dead", "feedback")
 BEGIN_S = 4.0  # when the path dies: the transfer runs at its rate by then
 FLOWING_MBIT = 10.0  # more than probes of a path that is dead
 
 
 def main(words):
     parser = small_bench("outage", __doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="dead or feedback; default: both")
+    parser.add_argument("names", nargs="*", metavar="NAME", type=one_of(NAMES), help="dead or feedback; default: both")
     parser.add_argument("--rtt", type=milliseconds, default="100ms")
-    parser.add_argument("--dead", type=float, default=20)
+    parser.add_argument("--dead", type=seconds, default=20)
     parser.add_argument("--size", type=size, default="1GiB")
-    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seconds", type=seconds, default=120)
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
     with Folder(arguments) as folder:
         lab = Lab(arguments, folder)
-        for name in arguments.names or ("dead", "feedback"):
+        for name in arguments.names or NAMES:
             try:
                 {"dead": dead, "feedback": feedback}[name](arguments, folder, lab, verdicts)
             except Failed as problem:

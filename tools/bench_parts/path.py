@@ -17,16 +17,18 @@ from bench_parts import table
 from bench_parts.lab import Failed, Lab, Path
 from bench_parts.peers import PEERS, Files, make_peers
 from bench_parts.place import Folder, add_options
-from bench_parts.verdict import opened
+from bench_parts.verdict import natural, opened, positive, seconds
 
+VERBS = ("put", "get")
 UNITS = {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 10**3, "mb": 10**6, "gb": 10**9, "b": 1}
 
 
 def size(text):
-    for unit, factor in UNITS.items():
-        if text.lower().endswith(unit):
-            return int(float(text[:-len(unit)]) * factor)
-    return int(text)
+    unit = next((unit for unit in UNITS if text.lower().endswith(unit)), "")
+    number = int(float(text[:len(text) - len(unit)]) * UNITS.get(unit, 1))
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: at least 1 byte")
+    return number
 
 
 def milliseconds(text):
@@ -55,16 +57,17 @@ def parse_arguments(words):
     parser.add_argument("--rtt", type=several(milliseconds), default="10ms,100ms,200ms")
     parser.add_argument("--loss", type=several(float), default="0,1e-4,1e-3,1e-2")
     parser.add_argument("--queue", type=several(str), default="0.2BDP,1BDP")
-    parser.add_argument("--verbs", type=several(one_of(("put", "get"))), default="put,get")
+    parser.add_argument("--verbs", type=several(one_of(VERBS)), default="put,get")
     parser.add_argument("--peers", type=several(one_of(PEERS)), default=",".join(PEERS))
     parser.add_argument("--size", type=size, default="1GiB", help="of the file (1GiB)")
-    parser.add_argument("--seconds", type=float, default=12, help="how long a peer may take, and iperf3 does (12)")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--retries", type=int, default=1, help="again where the lab was strained (1)")
-    parser.add_argument("--stripes", type=int, default=4)
+    parser.add_argument("--seconds", type=seconds, default=12, help="how long a peer may take, and iperf3 does (12)")
+    parser.add_argument("--rounds", type=positive, default=1)
+    parser.add_argument("--retries", type=natural, default=1, help="again where the lab was strained (1)")
+    parser.add_argument("--stripes", type=positive, default=4)
     parser.add_argument("--law", help="--congestion of ours, where not the default")
-    parser.add_argument("--globus-buffer", type=size, metavar="SIZE", help="-tcp-bs of globus-url-copy; 0: as the "
-                        "kernel tunes it; default: what was found best for each congestion control")
+    parser.add_argument("--globus-buffer", type=lambda text: 0 if text == "0" else size(text), metavar="SIZE",
+                        help="-tcp-bs of globus-url-copy; 0: as the kernel tunes it; default: what was found best for "
+                        "each congestion control")
     parser.add_argument("--json", metavar="FILE", help="a line for each run, written at its end")
     parser.add_argument("--resume", action="store_true", help="leave out what the file of --json has")
     parser.add_argument("--table", metavar="FILE", help="measure nothing: print the tables of such a file")

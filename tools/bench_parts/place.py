@@ -31,6 +31,14 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
+def own(name, arguments):
+    """What is measured: of --bin alone."""
+    path = os.path.abspath(os.path.join(arguments.bin, name))
+    if not os.access(path, os.X_OK):
+        raise SystemExit(f"bench: there is no {path}: build it, or name another folder by --bin")
+    return path
+
+
 def program(name, arguments):
     """One of ours, or one of the system's; None: there is none."""
     own = os.path.abspath(os.path.join(arguments.bin, name))

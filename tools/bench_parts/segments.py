@@ -22,7 +22,7 @@ from bench_parts.path import size
 from bench_parts.processes import Served, longest, timed
 from bench_parts.raw import WAYS, RawUdp
 from bench_parts.side_by_side import in_turn
-from bench_parts.verdict import Verdicts, positive, small_bench
+from bench_parts.verdict import Verdicts, positive, seconds, small_bench
 
 OVERHEAD = 28  # IPv4 and UDP
 
@@ -32,8 +32,8 @@ def main(words):
     parser.add_argument("--size", type=size, default="1GiB")
     parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--stripes", type=positive, default=4)
-    parser.add_argument("--mtu", type=int, default=1500)
-    parser.add_argument("--seconds", type=float, default=3, help="of raw UDP (3)")
+    parser.add_argument("--mtu", type=positive, default=1500)
+    parser.add_argument("--seconds", type=seconds, default=3, help="of raw UDP (3)")
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
     if reason := Pair.missing() or RawUdp.missing:

@@ -7,6 +7,7 @@ import time
 
 from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
+from bench_parts.place import own
 from bench_parts.processes import DEADLINE_S, stop
 
 
@@ -14,14 +15,14 @@ class Lambda:
     """Of the root, with its password and state in `folder`; it listens once it is made."""
 
     def __init__(self, folder, root, arguments, options=(), host=LOOPBACK):
-        self.programs = os.path.abspath(arguments.bin)
+        self.client = own("lambda-ftp", arguments)
         self.password = os.path.join(folder, "password")
         with open(self.password, "w", opener=lambda p, f: os.open(p, f, 0o600)) as file:
             file.write("only for this run\n")
         state = os.path.join(folder, "state")
         self.log = open(os.path.join(folder, "server.log"), "w+b")
         self.server = host.start(
-            [os.path.join(self.programs, "lambda-ftpd"), "--root", root, "--listen", f"{host.address}:0", "--user",
+            [own("lambda-ftpd", arguments), "--root", root, "--listen", f"{host.address}:0", "--user",
              "bench", "--password-file", self.password, "--state", state, *options], stdin=subprocess.DEVNULL,
             stdout=self.log, stderr=self.log)
         try:

@@ -25,15 +25,16 @@ import subprocess
 from bench_parts.ext4 import Ext4
 from bench_parts.lab import Failed, Lab, Path
 from bench_parts.ours import Ours, summary
-from bench_parts.path import milliseconds
+from bench_parts.path import VERBS, milliseconds, one_of, several
 from bench_parts.place import Folder
 from bench_parts.processes import Served, longest, timed
 from bench_parts.rsync import Rsync
 from bench_parts.server import Lambda
 from bench_parts.side_by_side import in_turn
 from bench_parts.table import shown, table
-from bench_parts.verdict import Verdicts, small_bench
+from bench_parts.verdict import Verdicts, natural, positive, small_bench
 
+PEERS = ("ours", "rsync-archive", "rsync", "rsync-syncfs", "rsync-fsync")
 FILE_COST = 100_000  # what a file may cost besides its bytes, as bytes
 DISK_GIB = 70  # sparse: room for the inodes of some million files
 COLUMNS = (("files/s", "rate", ".0f"), ("s", "seconds", ".3f"), ("min", "least", ".3f"), ("max", "most", ".3f"),
@@ -43,16 +44,15 @@ COLUMNS = (("files/s", "rate", ".0f"), ("s", "seconds", ".3f"), ("min", "least",
 
 def main(words):
     parser = small_bench("small", __doc__)
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--size", type=int, default=10 << 10, metavar="BYTES", help="of each file; default: 10 KiB")
-    parser.add_argument("--in-directory", type=int, default=100, metavar="N", help="files in each directory")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--stripes", type=int, default=4)
-    parser.add_argument("--verbs", default="put,get")
-    parser.add_argument("--peers", default="ours,rsync-archive,rsync,rsync-syncfs,rsync-fsync")
+    parser.add_argument("--files", type=positive, default=10_000)
+    parser.add_argument("--size", type=natural, default=10 << 10, metavar="BYTES", help="of each file; default: 10 KiB")
+    parser.add_argument("--in-directory", type=positive, default=100, metavar="N", help="files in each directory")
+    parser.add_argument("--rounds", type=positive, default=5)
+    parser.add_argument("--stripes", type=positive, default=4)
+    parser.add_argument("--verbs", type=several(one_of(VERBS)), default="put,get")
+    parser.add_argument("--peers", type=several(one_of(PEERS)), default=",".join(PEERS))
     parser.add_argument("--rtt", type=milliseconds, help="ours through a path of so many ms, beside loopback")
     arguments = parser.parse_args(words)
-    arguments.verbs, arguments.peers = arguments.verbs.split(","), arguments.peers.split(",")
     verdicts = Verdicts(arguments.json)
     try:
         with Folder(arguments) as folder, Ext4(folder, DISK_GIB) as disk:
@@ -124,7 +124,7 @@ class OnLoopback:
             return f"lambda://bench@127.0.0.1:{self.lambda_.port}/{name}"
         ends = [source + "/", far(target)] if verb == "put" else [far(source) + "/", target]
         served = Served(self.lambda_.server)
-        run = timed([os.path.join(self.lambda_.programs, "lambda-ftp"), verb, *self.options, *ends],
+        run = timed([self.lambda_.client, verb, *self.options, *ends],
                     dict(os.environ, HOME=self.home), self.longest)
         return run | {"transfer": summary(run.pop("said"))["transfer_seconds"]} | served.cost()
 

@@ -7,11 +7,11 @@
 """
 
 from bench_parts.lab import Failed, Lab, Path
-from bench_parts.path import milliseconds, several, size
+from bench_parts.path import milliseconds, one_of, several, size
 from bench_parts.place import Folder
 from bench_parts.stripe_counts import stripe_counts
 from bench_parts.together import Endless, Together, jain
-from bench_parts.verdict import Verdicts, positive, small_bench
+from bench_parts.verdict import Verdicts, positive, seconds, small_bench
 
 LAWS = ("sabul", "sabul2003")
 
@@ -21,15 +21,14 @@ NAMES = ("jain", "mimd", "count")
 
 def main(words):
     parser = small_bench("stripes", __doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", type=one_of(NAMES),
+                        help=f"of {', '.join(NAMES)}; default: all")
     parser.add_argument("--rtt", type=milliseconds, default="20ms")
-    parser.add_argument("--seconds", type=float, default=40)
+    parser.add_argument("--seconds", type=seconds, default=40)
     parser.add_argument("--counts", "--stripes", type=several(positive), default="1,2,4,8,16,32", help="of count")
     parser.add_argument("--size", type=size, default="8GiB", help="of count's file (8GiB): set-up is no part of what is asked")
     parser.add_argument("--rounds", type=positive, default=3, help="of count (3)")
     arguments = parser.parse_args(words)
-    if unknown := set(arguments.names) - set(NAMES):
-        parser.error(f"there is no {', '.join(unknown)}")
     verdicts = Verdicts(arguments.json)
     for name in arguments.names or NAMES:
         try:

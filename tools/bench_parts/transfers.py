@@ -18,7 +18,7 @@ import time
 from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
 from bench_parts.measured import Mover, figures, load, memory_folder, moved
-from bench_parts.path import several, size
+from bench_parts.path import VERBS, one_of, several, size
 from bench_parts.processes import Served, ends, longest, stop
 from bench_parts.table import table
 from bench_parts.together import jain
@@ -34,7 +34,7 @@ def main(words):
     parser = small_bench("transfers", __doc__)
     parser.add_argument("--counts", type=several(positive), default="1,8,64", help="of transfers at once")
     parser.add_argument("--size", type=size, default="8GiB", help="of what all transfers move together")
-    parser.add_argument("--verbs", type=several(str), default="put,get")
+    parser.add_argument("--verbs", type=several(one_of(VERBS)), default="put,get")
     parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--stripes", type=positive, default=4)
     parser.add_argument("--memory", type=size, default="1GiB", help="the server's setting (1GiB, its default)")

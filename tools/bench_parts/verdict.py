@@ -23,6 +23,20 @@ def positive(text):
     return number
 
 
+def seconds(text):
+    """An argument: a time above 0."""
+    if not (number := float(text)) > 0:
+        raise argparse.ArgumentTypeError(f"{text}: above 0")
+    return number
+
+
+def natural(text):
+    """An argument: a number from 0 on."""
+    if (number := int(text)) < 0:
+        raise argparse.ArgumentTypeError(f"{text}: at least 0")
+    return number
+
+
 def opened(name):
     """For what is said later: a file that can't be written is found out before anything is measured."""
     try:
