@@ -49,9 +49,10 @@ int remove(const Entry& entry, const char* name) {
                                  : ::removexattr(path.c_str(), name);
 }
 
-// Of "system." only ACLs are attributes; the rest are interfaces of file systems. What only root
-// may read, root alone keeps.
+// Of "system." only ACLs are attributes; the rest are interfaces of file systems. XFS shows root
+// each ACL a second time, in a form of its own. What only root may read, root alone keeps.
 bool kept(std::string_view name) {
+    if (name.starts_with("trusted.SGI_ACL_")) return false;
     if (name.starts_with("system.")) return name.starts_with("system.posix_acl_");
     if (::geteuid() == 0) return true;
     return name.starts_with("user.");

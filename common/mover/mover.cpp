@@ -248,9 +248,7 @@ void Mover::join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream
 void Mover::failed_dial(std::uint16_t, std::uint32_t, Error error) {
     // Once a stripe stood, the engine waits for it to come back, and the control session knows of a
     // server that is gone.
-    if (state_->joined) return;
-    const bool refused = error.fault == Fault::session;  // again, too
-    if (refused || ++state_->failed_dials >= kMostFailedDials) stop(std::move(error));
+    if (!state_->joined && ++state_->failed_dials >= kMostFailedDials) stop(std::move(error));
 }
 
 void Mover::peer_ended() {

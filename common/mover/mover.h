@@ -99,7 +99,8 @@ class Mover {
     Result<void> start();  // likewise
     // A feedback connection stands: TLS done, JOIN answered, nothing read behind it.
     void join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream);
-    // Client: the dial of a stripe failed; a refusal that repeating cannot mend ends the transfer.
+    // Client: the dial of a stripe failed; so many while none stands end the transfer. A refusal is
+    // no more than that: of an epoch that comes behind a later one it is the rule.
     void failed_dial(std::uint16_t stripe, std::uint32_t epoch, Error error);
     // Client: the server's last reply says that nothing is left to do.
     void peer_ended();

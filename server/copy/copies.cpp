@@ -117,6 +117,11 @@ Copies::Cancel Copies::cancel(std::uint64_t number, const std::string& account, 
     return Cancel::told;
 }
 
+void Copies::leave(std::uint64_t number, const std::string& account, const Error& why) {
+    Entry* const entry = find(number, account);
+    if (entry != nullptr && entry->copy) entry->copy->cancel(why);
+}
+
 std::optional<Copies::Ticket> Copies::watch(std::uint64_t number, const std::string& account,
                                             Watcher watcher) {
     Entry* const entry = find(number, account);

@@ -63,6 +63,8 @@ class Copies {
     // number since this server was restarted; empty: any.
     Cancel cancel(std::uint64_t number, const std::string& account, const Error& why,
                   const std::string& grant = {});
+    // Its session is over: a cut as any other.
+    void leave(std::uint64_t number, const std::string& account, const Error& why);
     // Nothing where there is no such copy. One that has ended tells so soon.
     std::optional<Ticket> watch(std::uint64_t number, const std::string& account, Watcher watcher);
     // What a sync did, the oldest first; nothing once it is over and `ended` was called.

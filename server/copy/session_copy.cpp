@@ -25,6 +25,14 @@ Error cancelled() {
                  .remedy = "run the same command again to go on with it"};
 }
 
+Error vanished() {
+    return Error{.fault = Fault::cut,
+                 .message = "its client has answered nothing for two minutes",
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "run the same command again to go on with it"};
+}
+
 Error presented_again() {
     return Error{.fault = Fault::cut,
                  .message = "its grant was presented again, by another session",
@@ -283,13 +291,15 @@ bool Session::follow_copy(std::uint64_t number, Follower how) {
     const bool leaves = how == Follower::starts;
     const std::weak_ptr<Session> weak = weak_from_this();
     Copies& copies = service_.copies;
-    const auto end = [&copies, number, user = user_] { copies.cancel(number, user, cancelled()); };
+    const auto end = [&copies, number, user = user_](const Error& why) {
+        copies.leave(number, user, why);
+    };
     Copies::Watcher watcher{
         .moved =
             [weak, number, owns, leaves, end](const session::CopyStatus& status) {
                 const auto self = weak.lock();
                 if (!self) return true;
-                if (owns && self->connection_.peer_vanished()) end();
+                if (owns && self->connection_.peer_vanished()) end(vanished());
                 self->tell(112, format_copy_status(status));
                 if (leaves) self->finish({250, {name_copy(number)}});
                 return !leaves;
@@ -314,7 +324,7 @@ bool Session::follow_copy(std::uint64_t number, Follower how) {
     if (!ticket) return false;
     std::function<void()> cancel;
     if (owns) {
-        cancel = end;
+        cancel = [end] { end(cancelled()); };
     } else {
         cancel = [&copies, number, ticket = *ticket, weak] {
             const auto self = weak.lock();

@@ -6,7 +6,7 @@ import shutil
 import stat
 import subprocess
 
-from disks import Image
+from disks import Image, small_xfs
 from harness import DONE, FILE_FAILED, MIB, USAGE, Case, Settings, need, need_isolation, need_program, wait_for
 from labs import LabCase
 from test_trees import nasty
@@ -96,6 +96,21 @@ class Sync(Case):
             os.makedirs(os.path.dirname(os.path.join(self.folder(name), inner)), exist_ok=True)
             self.random_file(inner, size, name)
         return self.folder(name)
+
+    def test_an_acl_on_xfs_comes_to_rest(self):
+        """XFS shows it a second time, as a trusted attribute of its own."""
+        setfacl = need_program("setfacl")
+        server = self.server(root=small_xfs(self).folder)
+        source = os.path.join(self.folder("local"), "tree")
+        os.mkdir(source)
+        self.file_with(os.path.join(source, "file"), b"content")
+        subprocess.run([setfacl, "-m", "u:1234:r", os.path.join(source, "file")], check=True)
+        self.assertEqual(self.client("sync", "--archive", source, server.url("tree")).code, DONE)
+        again = self.client("sync", "--archive", source, server.url("tree"))
+        self.assertEqual((again.code, again.summary["mended"]), (DONE, 0), str(again))
+        back = os.path.join(self.folder("back"), "tree")
+        self.assertEqual(self.client("get", "--archive", server.url("tree"), os.path.dirname(back)).code, DONE)
+        self.assertEqual(os.listxattr(os.path.join(back, "file")), ["system.posix_acl_access"])
 
     def test_as_rsync_would_leave_it(self):
         rsync = need_program("rsync")
