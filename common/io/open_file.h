@@ -122,5 +122,7 @@ Descriptor open_direct(int directory, const std::string& name, const Descriptor&
 // Whether direct I/O may pay on this file system: not where files live in memory.
 bool direct_pays(const Descriptor& file);
 bool same_file(const struct stat& a, const struct stat& b);
+// Names beside one; some file systems count none at all.
+std::uint64_t further_names(const struct stat& status);
 
 }  // namespace lambda::io

@@ -243,6 +243,10 @@ bool same_file(const struct stat& a, const struct stat& b) {
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+std::uint64_t further_names(const struct stat& status) {
+    return status.st_nlink > 1 ? status.st_nlink - 1 : 0;
+}
+
 Error file_error(const std::string& what, const std::string& path, int error_number) {
     return errno_error(Fault::file, what, path, error_number);
 }

@@ -76,6 +76,13 @@ bool holds(int directory, IsIt is_it) {
     return some;
 }
 
+void note_names(Standing& standing, const struct stat& status) {
+    if (!S_ISREG(status.st_mode)) return;
+    standing.further = further_names(status);
+    constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // of the few devices of a tree
+    standing.file = status.st_ino ^ status.st_dev * kSpread;
+}
+
 bool holds_something(int directory) {
     return holds(directory, [](std::string_view) { return true; });
 }
@@ -241,7 +248,7 @@ Standing TargetTree::look_at(const Look& look, int directory, const std::string&
         return standing;
     }
     standing.kind = kind_of(status.st_mode);
-    standing.shared = standing.kind == Standing::Kind::file && status.st_nlink > 1;
+    note_names(standing, status);
     standing.recent = nanoseconds_of(status.st_ctim) >= written_back_ns_;
     auto metadata = metadata_of({.descriptor = directory, .name = leaf.c_str()}, status,
                                 look.archive, look.name);
@@ -272,6 +279,7 @@ Standing TargetTree::look_at_base(const Look& look) {
         return standing;
     }
     standing.kind = kind_of(status->st_mode);
+    note_names(standing, *status);
     standing.recent = nanoseconds_of(status->st_ctim) >= written_back_ns_;
     standing.metadata = *metadata_of({}, *status, false, look.name);
     if (!look.archive) return standing;

@@ -243,7 +243,7 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
     Found found{.kind = Kind::file, .path = path, .name = name};
     found.follow = followed;
     if (outer != nullptr && options_.links != ports::Links::follow) found.named = named_;
-    found.shared = !followed && status.st_nlink > 1;
+    if (!followed) found.further = further_names(status);
     describe(found, outer, status);
     emit(std::move(found));
 }
@@ -405,7 +405,7 @@ void TreeWalker::visit_link(const Level& level, const std::string& leaf, const s
                                 options_.archive, path);
     if (!metadata) return fail(path, name, metadata.error());
     Found found{.kind = Kind::link, .path = path, .name = name};
-    found.shared = status.st_nlink > 1;
+    found.further = further_names(status);
     found.text.assign(text.data(), static_cast<std::size_t>(length));
     found.metadata = *std::move(metadata);
     emit(std::move(found));

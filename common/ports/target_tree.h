@@ -31,10 +31,11 @@ struct Standing {
     Kind kind = Kind::nothing;
     bool beneath = false;  // nothing, and can't be: what it would lie in stands and is no directory
     FileMetadata metadata{};
-    std::string text{};     // what a link shows
-    bool is_first = false;  // it is the file that `first` is
-    bool shared = false;    // a file that has further names
-    bool recent = false;    // it, or its name, may not be durable: it changed a moment ago
+    std::string text{};         // what a link shows
+    bool is_first = false;      // it is the file that `first` is
+    std::uint64_t further = 0;  // names of a file beside it
+    std::uint64_t file = 0;     // of one that has such: which it is; rarely, that of another, too
+    bool recent = false;        // it, or its name, may not be durable: it changed a moment ago
     // It could not be looked at, or what it lies in could not; the rest then means nothing.
     std::optional<Error> error{};
 };

@@ -57,9 +57,9 @@ struct Found {
     std::string path{};  // where it is read
     std::string name{};  // for the receiver: relative, '/'-separated; ".": the target itself
     std::string text{};
-    FileMetadata metadata{};  // directory, link: all of it; file, same: what it had then
-    bool shared = false;      // file, link: it has further names
-    bool follow = true;       // file: a link at its end is followed
+    FileMetadata metadata{};    // directory, link: all of it; file, same: what it had then
+    std::uint64_t further = 0;  // file, link: names beside it
+    bool follow = true;         // file: a link at its end is followed
     std::size_t named = std::string::npos;  // file: as in SourceFile
     Error error{};
 };

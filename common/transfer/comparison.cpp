@@ -98,7 +98,7 @@ bool Comparison::handle_offer(const OfferRecord& record) {
     look.skipped = record.kind == OfferKind::skipped;
     if (record.kind == OfferKind::same) look.first = target_.of(record.text);
     Asked asked{.offer = 0,
-                .offered = {record.kind, record.shared, record.metadata, name, record.text},
+                .offered = {record.kind, record.further, record.metadata, name, record.text},
                 .target = look.target,
                 .bytes = offer_bytes(name, record.text, record.metadata),
                 .alone = entered_.empty()};
@@ -198,7 +198,7 @@ void Comparison::compare(Asked&& asked, const ports::Standing& standing) {
         similar_.at(similar_shared_.at(asked.offered.text)).further.push_back(std::move(asked));
         return;
     }
-    if (asked.offered.shared) similar_shared_.emplace(asked.offered.name, offer);
+    if (asked.offered.further > 0) similar_shared_.emplace(asked.offered.name, offer);
     digests_.want(offer, asked.target, asked.offered.metadata.size);
     similar_.emplace(offer, Similar{std::move(asked), standing, {}, {}, {}});
 }
@@ -230,7 +230,9 @@ void Comparison::maybe_settle(std::uint32_t offer) {
     Offered& offered = similar.asked.offered;
     similar_shared_.erase(offered.name);
     const bool same = *similar.here && *similar.there && **similar.here == **similar.there;
-    const Verdict verdict = judge_content(offered, similar.standing, same, tree_->privileged());
+    const Verdict verdict =
+        adopt(offered, similar.standing,
+              judge_content(offered, similar.standing, same, tree_->privileged()));
     note_shared(offered, verdict);
     stream_.put(SettledRecord{offer, static_cast<std::uint8_t>(verdict)});
     held_bytes_ -= similar.asked.bytes;
@@ -251,6 +253,7 @@ Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     Verdict verdict = judge(offered, standing, plan_, tree_->privileged());
     if (offered.kind == OfferKind::same) verdict = judge_further(asked, verdict);
     if (moves_anyway(asked) && !wanted(verdict)) verdict = Verdict::changed;
+    verdict = adopt(offered, standing, verdict);
     if (verdict == Verdict::left && standing.error) miss(offered.name, *standing.error);
     if (plan_.dry_run && !plan_.erase && verdict == Verdict::changed &&
         offered.kind != OfferKind::directory && standing.kind == ports::Standing::Kind::directory) {
@@ -272,6 +275,19 @@ Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
 bool Comparison::moves_anyway(const Asked& asked) const {
     return plan_.tells && !plan_.whole && asked.alone && asked.offered.kind == OfferKind::file &&
            !done_before_.contains(asked.offered.name);
+}
+
+// One that stands under several names stands for several files only where it agrees with each.
+Verdict Comparison::adopt(const Offered& offered, const ports::Standing& standing,
+                          Verdict verdict) {
+    const bool mends = verdict == Verdict::attributes;
+    const bool adopts = offered.kind == OfferKind::file && (mends || verdict == Verdict::stands);
+    if (!adopts || standing.further == 0) return verdict;
+    const auto before = adopted_.find(standing.file);
+    if (before != adopted_.end()) return mends || before->second ? Verdict::changed : verdict;
+    if (adopted_.size() == kMostShared) return mends ? Verdict::changed : verdict;
+    adopted_.emplace(standing.file, mends);
+    return verdict;
 }
 
 // It goes the way of the first name.
@@ -299,7 +315,7 @@ Verdict Comparison::judge_further(Asked& asked, Verdict verdict) {
 }
 
 void Comparison::note_shared(const Offered& offered, Verdict verdict) {
-    if (!offered.shared) return;
+    if (offered.further == 0) return;
     if (wanted(verdict) && replaced_.size() < kMostShared) replaced_.insert(hash_of(offered.name));
     if (verdict == Verdict::blocked) blocked_shared_.insert(hash_of(offered.name));
     if (verdict == Verdict::left)

@@ -29,7 +29,8 @@ class Comparison {
     static constexpr std::size_t kMostLooks = 1024;      // in one call of the port
     static constexpr std::size_t kMostArchives = 64;     // of those
     static constexpr unsigned kMostCalls = 4;            // not answered
-    static constexpr std::size_t kMostShared = 1 << 16;  // wanted files that have further names
+    static constexpr std::size_t kMostShared = 1 << 16;  // files that have further names: wanted
+                                                         // ones, and adopted ones
 
     struct Totals {
         std::uint64_t adopted = 0, adopted_bytes = 0, mended = 0, removed = 0, failed = 0,
@@ -121,6 +122,7 @@ class Comparison {
     void handle_extraneous(const ports::TargetEvent& event);
     Verdict judge_one(Asked& asked, const ports::Standing& standing);
     bool moves_anyway(const Asked& asked) const;
+    Verdict adopt(const Offered& offered, const ports::Standing& standing, Verdict verdict);
     Verdict judge_further(Asked& asked, Verdict verdict);
     void note_shared(const Offered& offered, Verdict verdict);
     bool to_come(const Offered& offered, Verdict verdict) const;
@@ -167,6 +169,8 @@ class Comparison {
     // Hashes of names that have further ones: of what is wanted, and of what is blocked.
     std::unordered_set<std::size_t> replaced_, blocked_shared_;
     LeftNames left_files_, left_links_;
+    // Files that have further names and stand for one that was offered: whether they are mended.
+    std::unordered_map<std::uint64_t, bool> adopted_;
     unsigned calls_ = 0;  // of the port, not answered
     struct Mending {
         std::string name;

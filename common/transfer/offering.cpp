@@ -140,7 +140,11 @@ void Offering::admit(ports::Found found) {
 void Offering::offer(Item& item) {
     const ports::Found& found = item.found;
     OfferRecord record{
-        .kind = kind_of(found), .shared = found.shared, .metadata = {}, .leaf = {}, .text = {}};
+        .kind = kind_of(found),
+        .further = static_cast<std::uint8_t>(std::min<std::uint64_t>(found.further, UINT8_MAX)),
+        .metadata = {},
+        .leaf = {},
+        .text = {}};
     if (record.kind != OfferKind::leave) {
         record.leaf = found.name.substr(found.name.rfind('/') + 1);
         if (record.kind == OfferKind::skipped && !acceptable_name(found.name)) return;
@@ -181,7 +185,7 @@ void Offering::note_verdict(Item& item, Verdict verdict) {
     ports::Found& found = item.found;
     item.verdict = verdict;
     if (found.kind == Kind::directory) item.directory->verdict = verdict;
-    if (found.kind == Kind::file && found.shared && verdict == Verdict::left)
+    if (found.kind == Kind::file && found.further > 0 && verdict == Verdict::left)
         left_files_.add(found.name);
     if (found.kind != Kind::same || !left_files_.may_hold(found.text)) return;
     found.kind = Kind::file;

@@ -202,7 +202,7 @@ struct Writer {
     RecordType operator()(const OfferRecord& r) const {
         out.u8(static_cast<std::uint8_t>(r.kind));
         if (r.kind == OfferRecord::Kind::leave) return RecordType::offer;
-        out.u8(r.shared ? 1 : 0);
+        out.u8(r.further);
         out.u64(r.metadata.size);
         write_metadata(out, r.metadata);
         out.string16(r.leaf);

@@ -165,7 +165,7 @@ struct OfferRecord {
         skipped = 5,  // stands at the source, and is not sent
     };
     Kind kind = Kind::file;
-    bool shared = false;  // a file that has further names
+    std::uint8_t further = 0;  // names of a file or link beside it; the most: or more
     ports::FileMetadata metadata;
     std::string leaf;  // the last component of the name; ".": the target itself
     std::string text;  // what a link shows; the first name

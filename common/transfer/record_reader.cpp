@@ -172,7 +172,7 @@ std::optional<Record> parse_offer(ByteReader& reader) {
     if (kind > static_cast<std::uint8_t>(Kind::skipped)) return std::nullopt;
     r.kind = static_cast<Kind>(kind);
     if (r.kind == Kind::leave) return r;
-    r.shared = reader.u8() != 0;
+    r.further = reader.u8();
     r.metadata.size = reader.u64();
     if (!read_metadata(reader, r.metadata)) return std::nullopt;
     r.leaf = reader.string16();

@@ -83,8 +83,9 @@ Verdict judge_content(const Offered& offered, const ports::Standing& standing, b
     if (!same) return Verdict::changed;
     if (attributes_agree(offered.metadata, standing.metadata, false, privileged))
         return Verdict::stands;
-    // They are those of its other names, too, which may be another file's here.
-    return standing.shared && !offered.shared ? Verdict::changed : Verdict::attributes;
+    // They are those of its other names, too: one that the source does not have may be another
+    // file's here.
+    return standing.further > offered.further ? Verdict::changed : Verdict::attributes;
 }
 
 Verdict judge(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,

@@ -44,7 +44,7 @@ std::size_t offer_bytes(const std::string& name, const std::string& text,
 
 struct Offered {
     OfferRecord::Kind kind = OfferRecord::Kind::file;
-    bool shared = false;  // it has further names
+    std::uint8_t further = 0;  // as of OfferRecord
     ports::FileMetadata metadata{};
     std::string name{};  // all of it
     std::string text{};  // what a link shows; the first name

@@ -344,6 +344,37 @@ class Sync(Case):
             self.assertEqual(set(self.changes(result)) - {("attributes", ".")}, changes)
             self.assertEqual([os.stat(os.path.join(target, name)).st_mode & 0o777 for name in ("a", "b")], [0o644, 0o600])
 
+    def test_names_of_two_files_that_are_one_there(self):
+        """As many as each has at the source, or more."""
+        source = self.folder("tree")
+        for names, mode in (("ax", 0o600), ("by", 0o644)):
+            path = self.file_with(os.path.join(source, names[0]), b"the same")
+            os.utime(path, ns=(10**18, 10**18))
+            os.chmod(path, mode)
+            os.link(path, os.path.join(source, names[1]))
+        for place, there in (("one", ("abxy",)), ("two", ("ab", "xy")), ("crossed", ("ay", "bx"))):
+            with self.subTest(place):
+                target = os.fsdecode(self.daemon.path(place))
+                os.makedirs(target)
+                for names in there:
+                    first = os.path.join(target, names[0])
+                    shutil.copy2(os.path.join(source, "b"), first)
+                    for name in names[1:]:
+                        os.link(first, os.path.join(target, name))
+                self.sync(source, self.daemon.url(place))
+                self.assertEqual(self.differences(source, target), b"")
+                self.assertEqual(self.changes(self.sync(source, self.daemon.url(place))), [])
+
+    def test_a_named_file_that_has_further_names_there(self):
+        source, target = self.file_with("a", b"the same"), self.daemon.path("to")
+        shutil.copy2(source, target)
+        os.link(target, self.daemon.path("another"))
+        os.chmod(source, 0o600)
+        before = os.stat(self.daemon.path("another")).st_mode
+        self.assertEqual(self.changes(self.sync(source, self.daemon.url("to"))), [("replace", "to")])
+        self.assertEqual(os.stat(self.daemon.path("another")).st_mode, before)
+        self.assertEqual(stat.S_IMODE(os.stat(target).st_mode), 0o600)
+
     def test_what_is_ignored_is_neither_replaced_nor_deleted(self):
         source = self.small_tree()
         target = self.daemon.path("to").decode()

@@ -190,9 +190,35 @@ TEST_CASE("comparison: a further name is judged before it is settled with the fi
     CHECK(ends.comparison.totals().adopted == 1);
 }
 
+TEST_CASE("comparison: one file that stands for two is mended for neither of both") {
+    const bool by_digest = GENERATE(false, true);
+    std::vector<ports::Found> entries = {shared_file("a"), shared_file("b"),
+                                         found(FoundKind::same, "x", "a"),
+                                         found(FoundKind::same, "y", "b")};
+    Ends ends({.whole = true, .checksum = by_digest}, entries);
+    // "a" and "b" are one file there, "x" and "y" another: as many names as at the source.
+    for (const std::string name : {"a", "b", "x", "y"}) {
+        ends.tree.standing[name] = file_of(0, 5);
+        ends.tree.standing[name].further = 1;
+        ends.tree.standing[name].file = name < "x" ? 1 : 2;
+    }
+    SECTION("both agree") {
+        ends.run();
+        CHECK(ends.sent(FoundKind::file).empty());
+        CHECK(ends.sent(FoundKind::same) == Names{"x", "y"});
+    }
+    SECTION("one does not") {
+        const std::string differs = GENERATE("a", "b");
+        ends.tree.standing[differs].metadata.mode = 0600;
+        ends.run();
+        CHECK(ends.sent(FoundKind::file) == Names{"b"});
+        CHECK(ends.sent(FoundKind::same) == Names{"x", "y"});
+    }
+}
+
 TEST_CASE("comparison: a further name of a link that was left is said to be missed") {
     ports::Found link = found(FoundKind::link, "l", "x");
-    link.shared = true;
+    link.further = 1;
     Ends ends({.whole = true, .ignore_existing = true}, {link, found(FoundKind::same, "m", "l")});
     ends.tree.standing["l"] = {.kind = StandingKind::link, .text = "y"};
     ends.run();

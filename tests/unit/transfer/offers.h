@@ -113,7 +113,7 @@ inline ports::Found found(FoundKind kind, const std::string& name, const std::st
 }
 inline ports::Found shared_file(const std::string& name) {
     ports::Found made = found(FoundKind::file, name);
-    made.shared = true;
+    made.further = 1;
     return made;
 }
 inline const ports::Found kLeave{.kind = FoundKind::leave};

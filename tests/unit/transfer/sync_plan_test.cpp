@@ -25,11 +25,13 @@ TEST_CASE("attributes of a file that has further names are another file's, too")
     offered.metadata = {5, 7, 0600};
     const auto verdict = [&] { return judge(offered, standing, {}, false); };
     CHECK(verdict() == Verdict::attributes);
-    standing.shared = true;
+    standing.further = 1;
     CHECK(verdict() == Verdict::changed);
-    offered.shared = true;
+    offered.further = 1;
     CHECK(verdict() == Verdict::attributes);
-    offered.shared = false;
+    standing.further = 2;
+    CHECK(verdict() == Verdict::changed);
+    offered.further = 0;
     offered.metadata.mode = 0644;
     CHECK(verdict() == Verdict::stands);
 }

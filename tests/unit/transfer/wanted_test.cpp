@@ -25,8 +25,7 @@ bool same(Wanted& wanted, const std::string& name, const std::string& first) {
 }
 bool offer(Wanted& wanted, const std::string& leaf, OfferKind kind, bool at_top = true) {
     return wanted.covers(
-        OfferRecord{.kind = kind, .shared = false, .metadata = {}, .leaf = leaf, .text = {}},
-        at_top);
+        OfferRecord{.kind = kind, .further = 0, .metadata = {}, .leaf = leaf, .text = {}}, at_top);
 }
 
 }  // namespace
