@@ -244,7 +244,9 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
     found.follow = followed;
     if (outer != nullptr && options_.links != ports::Links::follow) found.named = named_;
     if (!followed) found.further = further_names(status);
-    describe(found, outer, status);
+    auto metadata = describe(found, outer, status);
+    if (!metadata) return fail(path, name, metadata.error());
+    found.metadata = *std::move(metadata);
     emit(std::move(found));
 }
 
@@ -300,21 +302,19 @@ bool TreeWalker::same_link(const std::string& path, const std::string& other) co
     return texts[0] == texts[1];
 }
 
-// What can't be read now is not said, and is an error once the file is opened.
-void TreeWalker::describe(Found& found, const Level* outer, const struct stat& status) const {
-    const char* const leaf = found.path.c_str() + found.path.rfind('/') + 1;
+// An error even of a file that will perhaps not be opened: what stands at the receiver would be
+// held against less than the archive asks for.
+Result<ports::FileMetadata> TreeWalker::describe(const Found& found, const Level* outer,
+                                                 const struct stat& status) const {
     const bool archive = options_.archive && options_.file_metadata;
-    Descriptor opened;
-    if (archive && found.follow) {
-        auto followed = root_.open(found.path, O_RDONLY | O_NONBLOCK);
-        if (followed) opened = *std::move(followed);
+    if (!archive || !found.follow) {
+        const char* const leaf = found.path.c_str() + found.path.rfind('/') + 1;
+        const int directory = outer == nullptr ? -1 : outer->directory;
+        return metadata_of({.descriptor = directory, .name = leaf}, status, archive, found.path);
     }
-    const Entry entry = found.follow ? Entry{.descriptor = opened.get()}
-                                     : Entry{.descriptor = outer->directory, .name = leaf};
-    const bool readable = !found.follow || opened;
-    auto metadata = metadata_of(entry, status, archive && readable, found.path);
-    if (!metadata) metadata = metadata_of(entry, status, false, found.path);
-    found.metadata = *std::move(metadata);
+    const auto opened = root_.open(found.path, O_RDONLY | O_NONBLOCK);
+    if (!opened) return opened.error();
+    return metadata_of({.descriptor = opened->get()}, status, true, found.path);
 }
 
 void TreeWalker::enter(const Level* outer, const std::string& path, const std::string& name,

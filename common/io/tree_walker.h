@@ -75,7 +75,8 @@ class TreeWalker final : public ports::Walker {
     bool same_link(const std::string& path, const std::string& other) const;
     void visit_link(const Level& level, const std::string& leaf, const std::string& path,
                     const std::string& name, const struct stat& status);
-    void describe(ports::Found& found, const Level* outer, const struct stat& status) const;
+    Result<ports::FileMetadata> describe(const ports::Found& found, const Level* outer,
+                                         const struct stat& status) const;
     void enter(const Level* outer, const std::string& path, const std::string& name, bool followed,
                std::vector<std::string> earlier);
     bool says_same(const std::string& path, const std::string& name, const struct stat& status);

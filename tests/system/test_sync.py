@@ -268,6 +268,26 @@ class Sync(Case):
         self.assertEqual(result.summary["files"], 1)
         self.assertFalse(os.path.exists(self.daemon.path("to/gone")))
 
+    def test_an_archive_of_what_stands_there_says_which_attributes_it_cannot_read(self):
+        need_isolation()
+        nobody = 65534
+        os.chown(self.home, nobody, nobody)
+        os.chown(self.client_password, nobody, nobody)
+        source = self.small_tree()
+        kept = os.path.join(source, "sub/c")
+        os.setxattr(kept, "user.key", b"value")
+        os.chmod(kept, 0o4711)
+        self.sync("--archive", source, self.daemon.url("to"))
+        there = self.daemon.path("to/sub/c")
+        os.setxattr(there, "user.key", b"another")
+        self.file_with(self.daemon.path("to/gone"), b"x")
+        for verb, from_source in (("sync", source), ("put", source + "/")):
+            result = self.client(verb, "--archive", *["--delete"] * (verb == "sync"), from_source, self.daemon.url("to"), user=nobody)
+            self.assertEqual(result.code, FILE_FAILED, str(result))
+            self.assertEqual([error["path"] for error in result.errors if "c" in error["path"]], [kept], str(result))
+            self.assertEqual(stat.S_IMODE(os.stat(there).st_mode), 0o4711)
+            self.assertTrue(os.path.exists(self.daemon.path("to/gone")))
+
     def test_what_cannot_be_read_at_the_destination_stays_alone(self):
         need_isolation()
         nobody = 65534

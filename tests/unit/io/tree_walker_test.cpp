@@ -1,7 +1,9 @@
 #include "common/io/tree_walker.h"
 
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -133,6 +135,24 @@ TEST_CASE("walk: links followed or left out, and circles found") {
     Root jail = std::move(Root::jail(folder / "src/d", false, false).value());
     CHECK(words(walk(std::move(jail), {.path = "/", .name = "."}, options)) ==
           Words{"d .", "! absolute", "f f", "! out", "! up", "."});
+}
+
+TEST_CASE("walk: a file whose attributes cannot be read fails, where all of them are asked for") {
+    const Folder folder;
+    write_file(folder / "f", "x");
+    write_file(folder / "plain", "x");
+    if (::setxattr((folder / "f").c_str(), "user.key", "v", 1, 0) != 0) return;
+    std::filesystem::permissions(folder / "", std::filesystem::perms(0755));
+    std::filesystem::permissions(folder / "f", std::filesystem::perms(0));
+    // The walk's thread is nobody, for root may read everything.
+    const bool root = ::geteuid() == 0;
+    for (const bool archive : {true, false}) {
+        if (root) ::setfsuid(65534);
+        const auto found = walk(Root::machine(), {.path = folder / "", .name = "."},
+                                {.archive = archive, .file_metadata = true});
+        if (root) ::setfsuid(0);
+        CHECK(words(found) == Words{"d .", archive ? "! f" : "f f", "f plain", "."});
+    }
 }
 
 TEST_CASE("walk: what is left out is not entered") {
