@@ -1,12 +1,24 @@
 #include "common/transfer/filter.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cctype>
+#include <cstdint>
+#include <optional>
 
 namespace lambda::transfer {
 namespace {
 
-bool in_class(std::string_view name, unsigned char c) {
+using Words = std::vector<std::uint64_t>;
+using Characters = std::bitset<256>;
+
+constexpr std::size_t kWord = 64;
+
+unsigned char byte_of(char c) {
+    return static_cast<unsigned char>(c);
+}
+
+void add_class(Characters& set, std::string_view name) {
     static constexpr struct {
         std::string_view name;
         int (*is)(int);
@@ -15,105 +27,164 @@ bool in_class(std::string_view name, unsigned char c) {
                    {"lower", std::islower}, {"print", std::isprint}, {"punct", std::ispunct},
                    {"space", std::isspace}, {"upper", std::isupper}, {"xdigit", std::isxdigit}};
     for (const auto& each : classes) {
-        if (each.name == name) return each.is(c) != 0;
+        for (int c = 0; each.name == name && c < 256; ++c) {
+            if (each.is(c) != 0) set.set(static_cast<std::size_t>(c));
+        }
     }
-    return false;
 }
 
-struct Set {
-    bool sound = false;  // the bracket was closed
-    bool holds = false;
-    std::size_t end = 0;  // behind it
-};
-
-// A bracket expression at pattern[at] == '['.
-Set match_set(std::string_view pattern, std::size_t at, unsigned char c) {
-    Set set;
+// The bracket expression at pattern[at] == '[', and moves `at` behind it; nothing where it is not
+// closed.
+std::optional<Characters> take_set(std::string_view pattern, std::size_t& at) {
     std::size_t i = at + 1;
     const bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
     if (negated) ++i;
-    bool holds = false;
+    Characters set;
     for (bool first = true; i < pattern.size() && (first || pattern[i] != ']'); first = false) {
         if (pattern[i] == '[' && i + 1 < pattern.size() && pattern[i + 1] == ':') {
             const std::size_t end = pattern.find(":]", i + 2);
             if (end != pattern.npos) {
-                holds = holds || in_class(pattern.substr(i + 2, end - i - 2), c);
+                add_class(set, pattern.substr(i + 2, end - i - 2));
                 i = end + 2;
                 continue;
             }
         }
-        const auto one = [&]() -> unsigned char {
+        const auto one = [&] {
             if (pattern[i] == '\\' && i + 1 < pattern.size()) ++i;
-            return static_cast<unsigned char>(pattern[i++]);
+            return byte_of(pattern[i++]);
         };
-        const unsigned char low = one();
-        unsigned char high = low;
+        const unsigned low = one();
+        unsigned high = low;
         if (i + 1 < pattern.size() && pattern[i] == '-' && pattern[i + 1] != ']') {
             ++i;
             high = one();
         }
-        holds = holds || (low <= c && c <= high);
+        for (unsigned c = low; c <= high; ++c) set.set(c);
     }
-    if (i >= pattern.size()) return set;
-    return {.sound = true, .holds = holds != negated && c != '/', .end = i + 1};
+    if (i >= pattern.size()) return std::nullopt;
+    at = i + 1;
+    if (negated) set.flip();
+    return set.reset('/');
 }
 
 }  // namespace
 
-// Greedy, with the last star of each kind to come back to: a '*' that cannot grow over a '/' gives
-// way to the '**' before it. Linear in practice, the product of both lengths at worst.
-bool wild_match(std::string_view pattern, std::string_view text) {
-    constexpr std::size_t kNone = std::string_view::npos;
-    std::size_t p = 0, t = 0;
-    std::size_t star_p = kNone, star_t = 0;    // behind the last '*', and where its match ends
-    std::size_t stars_p = kNone, stars_t = 0;  // of the last "**"
-    while (true) {
-        bool fits = false;
-        if (p < pattern.size() && pattern[p] == '*') {
-            const std::size_t end = std::min(pattern.find_first_not_of('*', p), pattern.size());
-            if (end - p > 1) {
-                stars_p = end;
-                stars_t = t;
-                star_p = kNone;
-            } else {
-                star_p = end;
-                star_t = t;
+// A name between two slashes, and where each character stands in that: a bit for each place.
+class Filter::Text {
+  public:
+    static constexpr std::size_t kBegin = 1;  // of the name
+
+    explicit Text(std::string_view name)
+        : text_("/" + std::string(name) + "/"),
+          words_(text_.size() / kWord + 1),
+          where_(words_ * Characters().size()) {
+        for (std::size_t i = 0; i < text_.size(); ++i)
+            where_[byte_of(text_[i]) * words_ + i / kWord] |= std::uint64_t{1} << i % kWord;
+    }
+
+    std::string_view name() const { return std::string_view(text_).substr(kBegin, end() - kBegin); }
+    std::size_t end() const { return text_.size() - 1; }
+    std::size_t words() const { return words_; }
+    const std::uint64_t* where(char c) const { return &where_[byte_of(c) * words_]; }
+    // Of a word; of those behind all of `among` nothing is said.
+    std::uint64_t where(const Characters& set, std::size_t word, std::uint64_t among) const {
+        const std::string_view part = std::string_view(text_).substr(word * kWord, kWord);
+        std::uint64_t in = 0;
+        for (std::size_t i = 0; i < part.size() && among >> i != 0; ++i)
+            in |= std::uint64_t{set[byte_of(part[i])]} << i;
+        return in;
+    }
+
+  private:
+    std::string text_;
+    std::size_t words_;
+    Words where_;
+};
+
+// Where what was matched of a pattern so far may end: all such places at once.
+class Filter::Places {
+  public:
+    explicit Places(const Text& text) : text_(text), bits_(text.words()) {}
+
+    void add(std::size_t place) { bits_[place / kWord] |= std::uint64_t{1} << place % kWord; }
+    bool has(std::size_t place) const { return (bits_[place / kWord] >> place % kWord & 1) != 0; }
+
+    // To behind all of the pattern: no slower than its length, times the words of the text.
+    bool pass(std::string_view pattern) {
+        for (std::size_t p = 0; p < pattern.size();) {
+            const char c = pattern[p];
+            if (c == '*') {
+                const std::size_t end = std::min(pattern.find_first_not_of('*', p), pattern.size());
+                end - p > 1 ? spread_all() : spread();
+                p = end;
+                continue;
             }
-            p = end;
-            continue;
-        }
-        if (t == text.size()) {
-            if (p == pattern.size()) return true;
-        } else if (p < pattern.size()) {
-            const auto c = static_cast<unsigned char>(text[t]);
-            if (pattern[p] == '?') {
-                fits = c != '/';
-                p += fits ? 1 : 0;
-            } else if (pattern[p] == '[') {
-                const Set set = match_set(pattern, p, c);
-                fits = set.sound && set.holds;
-                if (fits) p = set.end;
+            bool any = false;
+            if (c == '[') {
+                const auto set = take_set(pattern, p);
+                any = set && pass_one(*set);
+            } else if (c == '?') {
+                any = pass_any();
+                ++p;
             } else {
-                const std::size_t literal =
-                    pattern[p] == '\\' && p + 1 < pattern.size() ? p + 1 : p;
-                fits = static_cast<unsigned char>(pattern[literal]) == c;
-                if (fits) p = literal + 1;
+                if (c == '\\' && p + 1 < pattern.size()) ++p;
+                any = pass_one(pattern[p++]);
             }
+            if (!any) return false;
         }
-        if (fits) {
-            ++t;
-        } else if (star_p != kNone && star_t < text.size() && text[star_t] != '/') {
-            p = star_p;
-            t = ++star_t;
-        } else if (stars_p != kNone && stars_t < text.size()) {
-            p = stars_p;
-            t = ++stars_t;
-            star_p = kNone;
-        } else {
-            return false;
+        return true;
+    }
+
+  private:
+    // Each of these: whether there are any yet.
+    bool pass_one(char c) {
+        const std::uint64_t* at = text_.where(c);
+        return pass_where([&](std::size_t i) { return at[i]; });
+    }
+    bool pass_any() {
+        const std::uint64_t* slashes = text_.where('/');
+        return pass_where([&](std::size_t i) { return ~slashes[i]; });
+    }
+    bool pass_one(const Characters& set) {
+        return pass_where([&](std::size_t i) { return text_.where(set, i, bits_[i]); });
+    }
+    // '*': from each place on to the next slash. Added to the run of characters that it is in, a
+    // place carries to that end.
+    void spread() {
+        const std::uint64_t* slashes = text_.where('/');
+        std::uint64_t carry = 0;
+        for (std::size_t i = 0; i < bits_.size(); ++i) {
+            const std::uint64_t runs = ~slashes[i];
+            std::uint64_t sum = 0;
+            const bool over = __builtin_add_overflow(bits_[i] & runs, carry, &sum);
+            carry = __builtin_add_overflow(sum, runs, &sum) || over ? 1 : 0;
+            bits_[i] |= sum ^ runs;
         }
     }
-}
+    // "**": from the first on.
+    void spread_all() {
+        std::size_t i = 0;
+        while (i < bits_.size() && bits_[i] == 0) ++i;
+        if (i == bits_.size()) return;
+        bits_[i] |= ~(bits_[i] - 1);
+        std::fill(bits_.begin() + static_cast<std::ptrdiff_t>(i) + 1, bits_.end(),
+                  ~std::uint64_t{});
+    }
+
+    template <typename Fitting>
+    bool pass_where(Fitting fitting) {
+        std::uint64_t carry = 0, any = 0;
+        for (std::size_t i = 0; i < bits_.size(); ++i) {
+            const std::uint64_t passed = bits_[i] & fitting(i);
+            bits_[i] = passed << 1 | carry;
+            carry = passed >> (kWord - 1);
+            any |= bits_[i];
+        }
+        return any != 0;
+    }
+    const Text& text_;
+    Words bits_;
+};
 
 bool has_wildcards(std::string_view text) {
     return text.find_first_of("*?[") != text.npos;
@@ -142,42 +213,52 @@ Filter::Filter(const std::vector<Rule>& rules) {
 }
 
 bool Filter::excludes(std::string_view name, bool directory) const {
+    if (rules_.empty()) return false;
+    const Text text(name);
     for (const Compiled& rule : rules_) {
-        if (matches(rule, name, directory)) return !rule.include;
+        if (matches(rule, text, directory)) return !rule.include;
     }
     return false;
 }
 
 // rsync's rule_matches(): where a match may begin.
-bool Filter::matches(const Compiled& rule, std::string_view name, bool directory) {
-    if (rule.slashes == 0 && !rule.wild2) {
-        name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
-    }
+bool Filter::matches(const Compiled& rule, const Text& text, bool directory) {
     if (rule.directory && !directory && !rule.wild3_suffix) return false;
-    std::string whole(name);
-    // "**" and a '/' behind it may match nothing at the start; a trailing "/***" the directory.
-    if (rule.wild2_prefix) whole.insert(whole.begin(), '/');
-    if (rule.wild3_suffix && directory) whole.push_back('/');
-    const std::string_view text = whole;
-    const auto fits = [&](std::string_view part) {
-        return rule.wild ? wild_match(rule.pattern, part) : rule.pattern == part;
-    };
-    if (rule.anchored || rule.wild2_prefix) return fits(text);
-    if (!rule.wild2) {
-        // As many components from the end as the pattern has.
-        std::size_t start = text.size();
-        for (std::size_t i = 0; i <= rule.slashes && start != text.npos; ++i) {
-            start = start == 0 ? text.npos : text.rfind('/', start - 1);
+    const std::string_view name = text.name();
+    if (!rule.wild) {
+        if (rule.anchored || name.size() <= rule.pattern.size()) return name == rule.pattern;
+        return name.ends_with(rule.pattern) && name[name.size() - rule.pattern.size() - 1] == '/';
+    }
+    Places places(text);
+    if (rule.wild2_prefix) {
+        // "**" and a '/' behind it may match nothing at the start.
+        places.add(Text::kBegin - 1);
+    } else if (rule.anchored) {
+        places.add(Text::kBegin);
+    } else if (rule.wild2) {
+        // From behind any slash on.
+        places.add(Text::kBegin);
+        for (std::size_t i = 0; i < name.size(); ++i) {
+            if (name[i] == '/') places.add(Text::kBegin + i + 1);
         }
-        return fits(start == text.npos ? text : text.substr(start + 1));
+    } else {
+        // As many components from the end as the pattern has.
+        std::size_t start = name.size();
+        for (std::size_t i = 0; i <= rule.slashes && start != name.npos; ++i) {
+            start = start == 0 ? name.npos : name.rfind('/', start - 1);
+        }
+        places.add(start == name.npos ? Text::kBegin : Text::kBegin + start + 1);
     }
-    // From behind any slash on.
-    for (std::size_t start = 0;;) {
-        if (fits(text.substr(start))) return true;
-        const std::size_t slash = text.find('/', start);
-        if (slash == text.npos) return false;
-        start = slash + 1;
-    }
+    if (!places.pass(rule.pattern)) return false;
+    // A trailing "/***" matches the directory, too.
+    return places.has(text.end() + (rule.wild3_suffix && directory ? 1 : 0));
+}
+
+bool wild_match(std::string_view pattern, std::string_view text) {
+    const Filter::Text whole(text);
+    Filter::Places places(whole);
+    places.add(Filter::Text::kBegin);
+    return places.pass(pattern) && places.has(whole.end());
 }
 
 void add_rule(std::vector<Rule>& rules, std::string_view text, bool include) {
