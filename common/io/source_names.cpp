@@ -46,6 +46,21 @@ Result<int> SourceNames::open_below(const ports::SourceFile& file, int flags) co
 }
 
 Result<Descriptor> SourceNames::open(const ports::SourceFile& file, int flags) const {
+    auto opened = open_named(file, flags);
+    if (!opened || !file.id) return opened;
+    struct stat status {};
+    if (::fstat(opened->get(), &status) != 0) return file_error("cannot look at", file.path, errno);
+    if (status.st_ino == *file.id) return opened;
+    return Error{.fault = Fault::file,
+                 .message =
+                     "cannot be sent: another file took its place, and not that of its "
+                     "further names",
+                 .path = file.path,
+                 .side = Side::local,
+                 .remedy = "run the transfer again"};
+}
+
+Result<Descriptor> SourceNames::open_named(const ports::SourceFile& file, int flags) const {
     if (followed(file)) return root_.open(file.path, flags | (file.follow ? 0 : O_NOFOLLOW));
     const int terminal = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;  // openat2 takes no two
     auto fd = open_below(file, flags | terminal | O_NOFOLLOW);

@@ -27,6 +27,7 @@ class SourceNames {
   private:
     using Base = std::shared_ptr<const Descriptor>;
     Result<Base> base(const std::string& name) const;
+    Result<Descriptor> open_named(const ports::SourceFile& file, int flags) const;
     // A descriptor, or -errno.
     Result<int> open_below(const ports::SourceFile& file, int flags) const;
 

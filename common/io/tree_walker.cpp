@@ -244,6 +244,7 @@ void TreeWalker::visit(const Level* outer, const std::string& path, const std::s
     found.follow = followed;
     if (outer != nullptr && options_.links != ports::Links::follow) found.named = named_;
     if (!followed) found.further = further_names(status);
+    if (found.further > 0) found.id = status.st_ino;
     auto metadata = describe(found, outer, status);
     if (!metadata) return fail(path, name, metadata.error());
     found.metadata = *std::move(metadata);

@@ -82,6 +82,9 @@ struct SourceFile {
     // So many bytes of the path were named by the user. A walk found the rest: no link in that is
     // followed, whoever put it there since.
     std::size_t named = std::string::npos;
+    // Of one that was found under several names, as DiskEvent::id: another file is an error, since
+    // it would get all of them.
+    std::optional<std::uint64_t> id{};
 };
 
 // Where something lands: `base` was named by the user, and links in it are followed; no component

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ struct Found {
     std::uint64_t further = 0;  // file, link: names beside it
     bool follow = true;         // file: a link at its end is followed
     std::size_t named = std::string::npos;  // file: as in SourceFile
+    std::optional<std::uint64_t> id{};      // likewise
     Error error{};
 };
 

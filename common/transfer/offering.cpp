@@ -173,7 +173,8 @@ bool Offering::handle_verdicts(const VerdictsRecord& record) {
             digests_.want(next_verdict_,
                           ports::SourceFile{.path = item.found.path,
                                             .follow = item.found.follow,
-                                            .named = item.found.named},
+                                            .named = item.found.named,
+                                            .id = item.found.id},
                           item.found.metadata.size);
         }
         ++next_verdict_;
@@ -256,9 +257,10 @@ void Offering::keep_blocked(Item item, std::vector<ports::Found>& out) {
     if (blocked_.size() < kMostBlocked && blocked_bytes_ + bytes <= kMostOfferedBytes) {
         blocked_bytes_ += bytes;
         if (item.found.kind == Kind::file && digests_.possible()) {
-            digests_.try_open(
-                offer,
-                {.path = item.found.path, .follow = item.found.follow, .named = item.found.named});
+            digests_.try_open(offer, {.path = item.found.path,
+                                      .follow = item.found.follow,
+                                      .named = item.found.named,
+                                      .id = item.found.id});
             trying_.insert(offer);
         }
         blocked_.emplace(offer, std::move(item));

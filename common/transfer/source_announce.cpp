@@ -64,7 +64,8 @@ void Source::look_ahead() {
                           {.path = ahead.found.path,
                            .follow = ahead.found.follow,
                            .archive = archive_,
-                           .named = ahead.found.named},
+                           .named = ahead.found.named,
+                           .id = ahead.found.id},
                           kLeafBytes);
     }
 }

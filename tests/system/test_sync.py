@@ -7,7 +7,7 @@ import stat
 import subprocess
 
 from disks import Image, small_xfs
-from harness import DONE, FILE_FAILED, MIB, USAGE, Case, Settings, need, need_isolation, need_program, wait_for
+from harness import DONE, FILE_FAILED, MIB, USAGE, Case, Result, Settings, need, need_isolation, need_program, wait_for
 from labs import LabCase
 from test_trees import nasty
 
@@ -384,6 +384,25 @@ class Sync(Case):
                 self.sync(source, self.daemon.url(place))
                 self.assertEqual(self.differences(source, target), b"")
                 self.assertEqual(self.changes(self.sync(source, self.daemon.url(place))), [])
+
+    def test_a_file_with_further_names_that_is_replaced_on_the_way(self):
+        """The others would get another file's content with it."""
+        source = self.folder("tree")
+        os.makedirs(os.path.join(source, "a"))
+        for number in range(1000):
+            self.random_file(f"a/{number}", 66_000, "tree")
+        one, other = (os.path.join(source, name) for name in ("one", "other"))
+        self.file_with(one, b"the old one")
+        os.link(one, other)
+        process = self.start("sync", "--memory", "64MiB", "--rate-limit", "150Mbit/s", source, self.daemon.url("to"))
+        wait_for(lambda: os.path.exists(self.daemon.path("to/a/1")), "one of the first files")
+        os.rename(self.file_with(os.path.join(self.home, "new"), b"another"), one)
+        process.wait()
+        result = Result(process)
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        for name in ("one", "other"):
+            self.assertFalse(os.path.exists(self.daemon.path("to/" + name)), name)
+            self.assertIn(name, [os.path.basename(error["path"]) for error in result.errors])
 
     def test_a_named_file_that_has_further_names_there(self):
         source, target = self.file_with("a", b"the same"), self.daemon.path("to")

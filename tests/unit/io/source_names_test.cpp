@@ -45,7 +45,8 @@ std::vector<ports::SourceFile> walk(Root root, const std::string& path, ports::L
     std::vector<ports::SourceFile> files;
     for (const ports::Found& each : all) {
         if (each.kind == ports::Found::Kind::file)
-            files.push_back({.path = each.path, .follow = each.follow, .named = each.named});
+            files.push_back(
+                {.path = each.path, .follow = each.follow, .named = each.named, .id = each.id});
     }
     return files;
 }
@@ -98,6 +99,27 @@ TEST_CASE("source: a directory that became a link since the walk is not followed
     }
     REQUIRE(ended.size() == 1);
     CHECK(ended[0].error);
+}
+
+TEST_CASE("source: what took the place of a file with further names is not sent for it") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "tree");
+    write_file(folder / "tree/alone", "old");
+    write_file(folder / "tree/one", "old");
+    std::filesystem::create_hard_link(folder / "tree/one", folder / "tree/other");
+    const auto files = walk(Root::machine(), folder / "tree", ports::Links::keep);
+    REQUIRE(files.size() == 2);
+    const Root root = Root::machine();
+    const SourceNames names(root);
+    CHECK(names.open(files[1], O_RDONLY));
+    for (const ports::SourceFile& file : files) {
+        write_file(folder / "new", "another");
+        std::filesystem::rename(folder / "new", file.path);
+    }
+    CHECK(names.open(files[0], O_RDONLY));
+    const auto opened = names.open(files[1], O_RDONLY);
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().path == folder / "tree/one");
 }
 
 TEST_CASE("source: where links are followed, they are") {
