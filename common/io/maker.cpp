@@ -228,9 +228,11 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
     std::string leaf;
     Root::Place named;
     TargetDirectories::Place below;
+    std::optional<Error> unopened;
     if (making.name.below.empty()) {
         const auto found = root_.open(path.empty() ? "." : path, O_PATH | O_DIRECTORY);
         if (found) return open_up(*found, path);
+        unopened = found.error();
         auto place = root_.place(path, true);
         if (!place) return place.error();
         named = std::move(*place);
@@ -253,6 +255,8 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
         return file_error("cannot look at", path, errno);
     if (!S_ISDIR(status.st_mode)) {
         if (!making.replaces) return in_the_way(path);
+        // A link that the user named is meant to be followed, to a disk that may not be there now.
+        if (unopened && S_ISLNK(status.st_mode)) return *unopened;
         if (::unlinkat(parent, leaf.c_str(), 0) == 0 && ::mkdirat(parent, leaf.c_str(), mode) == 0)
             return {};
         return file_error("cannot make the directory", path, errno);

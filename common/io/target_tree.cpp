@@ -76,6 +76,15 @@ bool holds(int directory, IsIt is_it) {
     return some;
 }
 
+bool is_link(const Root& root, const std::string& path) {
+    const auto place = root.place(path, false);
+    struct stat status {};
+    return place &&
+           ::fstatat(place->directory.get(), place->leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
+               0 &&
+           S_ISLNK(status.st_mode);
+}
+
 void note_names(Standing& standing, const struct stat& status) {
     if (!S_ISREG(status.st_mode)) return;
     standing.further = further_names(status);
@@ -275,7 +284,10 @@ Standing TargetTree::look_at_base(const Look& look) {
     const std::string path = base_of(look);
     const auto status = root_.stat(path, true);
     if (!status) {
-        if (!root_.absent(path)) standing.error = status.error();
+        // A file is made behind a link that shows nothing, a directory is not.
+        const bool link = look.step == Look::Step::enter && is_link(root_, path);
+        if (link) standing.kind = Standing::Kind::link;
+        if (link || !root_.absent(path)) standing.error = status.error();
         return standing;
     }
     standing.kind = kind_of(status->st_mode);

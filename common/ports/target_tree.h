@@ -36,7 +36,8 @@ struct Standing {
     std::uint64_t further = 0;  // names of a file beside it
     std::uint64_t file = 0;     // of one that has such: which it is; rarely, that of another, too
     bool recent = false;        // it, or its name, may not be durable: it changed a moment ago
-    // It could not be looked at, or what it lies in could not; the rest then means nothing.
+    // It could not be looked at, or what it lies in could not; the rest then means nothing, but for
+    // the kind of a link that the user named, and that shows no directory which can be opened.
     std::optional<Error> error{};
 };
 

@@ -255,20 +255,31 @@ Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     if (moves_anyway(asked) && !wanted(verdict)) verdict = Verdict::changed;
     verdict = adopt(offered, standing, verdict);
     if (verdict == Verdict::left && standing.error) miss(offered.name, *standing.error);
-    if (plan_.dry_run && !plan_.erase && verdict == Verdict::changed &&
-        offered.kind != OfferKind::directory && standing.kind == ports::Standing::Kind::directory) {
-        // As it fails where it is announced.
-        miss(offered.name, Error{.fault = Fault::file,
-                                 .message = "cannot write: it is a directory",
-                                 .path = offered.name,
-                                 .side = Side::local,
-                                 .remedy = "remove it, or sync with --delete"});
-        verdict = Verdict::left;
+    if (plan_.dry_run && verdict == Verdict::changed) {
+        if (const auto error = foreseen(asked, standing)) {
+            miss(offered.name, *error);
+            verdict = Verdict::left;
+        }
     }
     // It is announced then, and fails.
     if (verdict == Verdict::blocked && blocked_.size() >= kMostOffered) verdict = asked.once_clear;
     note_shared(offered, verdict);
     return verdict;
+}
+
+// As it fails where it is announced.
+std::optional<Error> Comparison::foreseen(const Asked& asked,
+                                          const ports::Standing& standing) const {
+    const bool directory = asked.offered.kind == OfferKind::directory;
+    if (directory && asked.target.below.empty() && standing.kind == ports::Standing::Kind::link)
+        return standing.error;
+    if (plan_.erase || directory || standing.kind != ports::Standing::Kind::directory)
+        return std::nullopt;
+    return Error{.fault = Fault::file,
+                 .message = "cannot write: it is a directory",
+                 .path = asked.offered.name,
+                 .side = Side::local,
+                 .remedy = "remove it, or sync with --delete"};
 }
 
 // What was named by itself is not taken over by size and time, unless an earlier try did it.

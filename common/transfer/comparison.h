@@ -121,6 +121,7 @@ class Comparison {
     void handle_looked(const ports::TargetEvent& event);
     void handle_extraneous(const ports::TargetEvent& event);
     Verdict judge_one(Asked& asked, const ports::Standing& standing);
+    std::optional<Error> foreseen(const Asked& asked, const ports::Standing& standing) const;
     bool moves_anyway(const Asked& asked) const;
     Verdict adopt(const Offered& offered, const ports::Standing& standing, Verdict verdict);
     Verdict judge_further(Asked& asked, Verdict verdict);

@@ -385,6 +385,29 @@ class Sync(Case):
                 self.assertEqual(self.differences(source, target), b"")
                 self.assertEqual(self.changes(self.sync(source, self.daemon.url(place))), [])
 
+    def test_a_destination_that_is_a_link_is_never_replaced(self):
+        source = self.small_tree()
+        shown = os.path.join(self.home, "unmounted")
+        outside = self.folder("outside")
+        for name, to in (("gone", "nowhere"), ("out", outside), ("circle", "circle")):
+            with self.subTest(name):
+                link = self.daemon.path(name)
+                os.symlink(to, link)
+                for place in (name, name + "/"):
+                    for options in (("--dry-run",), ()):
+                        result = self.sync(*options, source, self.daemon.url(place), code=FILE_FAILED)
+                        self.assertNotIn("create", [what for what, path in self.changes(result) if path in (".", "")])
+                        self.assertEqual(os.readlink(link), os.fsencode(to))
+        self.assertEqual(os.listdir(outside), [])
+        link = os.path.join(self.home, "backup")
+        os.symlink(shown, link)
+        self.sync(source, self.daemon.url("copy"))
+        self.sync(self.daemon.url("copy"), link, code=FILE_FAILED)
+        self.assertEqual(os.readlink(link), shown)
+        os.mkdir(shown)
+        self.sync(self.daemon.url("copy"), link)
+        self.assertEqual(self.differences(source, shown), b"")
+
     def test_a_file_with_further_names_that_is_replaced_on_the_way(self):
         """The others would get another file's content with it."""
         source = self.folder("tree")

@@ -123,6 +123,28 @@ TEST_CASE(
     CHECK(names_in(folder.path()) == std::vector<std::string>{"f", "g"});
 }
 
+TEST_CASE("entries: a directory goes in the place of a file that was named, and of no link") {
+    const Folder folder;
+    const auto replaced = [&](const std::string& name) {
+        Entries disk(folder / name);
+        ports::Making making = disk.of(Kind::directory, "");
+        making.replaces = true;
+        return !disk.make(std::move(making)).error;
+    };
+    write_file(folder / "file", "x");
+    std::filesystem::create_directory(folder / "directory");
+    std::filesystem::create_directory_symlink("directory", folder / "link");
+    for (const std::string name : {"unmounted", "circle"})
+        std::filesystem::create_directory_symlink(name == "circle" ? name : "none", folder / name);
+    CHECK(replaced("file"));
+    CHECK(replaced("link"));
+    CHECK_FALSE(replaced("unmounted"));
+    CHECK_FALSE(replaced("circle"));
+    CHECK(S_ISDIR(status_of(folder / "file").st_mode));
+    for (const std::string name : {"link", "unmounted", "circle"})
+        CHECK(S_ISLNK(status_of(folder / name).st_mode));
+}
+
 TEST_CASE("entries: what came into a directory of our own meanwhile is met") {
     const Folder folder;
     Entries disk(folder / "target");

@@ -140,6 +140,20 @@ TEST_CASE("target: what cannot be looked at is not said to be missing") {
     std::filesystem::permissions(folder / "closed", std::filesystem::perms(0755));
 }
 
+TEST_CASE("target: a link that was named and shows nothing is no place for a directory") {
+    const Folder folder;
+    std::filesystem::create_directory_symlink("none", folder / "l");
+    Asked asked;
+    const TargetEvent event = asked.look({enter(folder / "l", "."), kLeave, at(folder / "l", "."),
+                                          enter(folder / "none", "."), kLeave});
+    CHECK(event.standings[0].error);
+    CHECK(event.standings[0].kind == StandingKind::link);
+    for (const std::size_t i : {1, 2}) {
+        CHECK_FALSE(event.standings[i].error);
+        CHECK(event.standings[i].kind == StandingKind::nothing);
+    }
+}
+
 TEST_CASE("target: what is extraneous and cannot be read stays, and what lies beside it goes") {
     const Folder folder;
     std::filesystem::create_directories(folder / "gone/closed/inner");
