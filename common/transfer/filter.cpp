@@ -127,7 +127,8 @@ class Filter::Places {
                 any = pass_any();
                 ++p;
             } else {
-                if (c == '\\' && p + 1 < pattern.size()) ++p;
+                // One that escapes nothing matches nothing.
+                if (c == '\\' && ++p == pattern.size()) return false;
                 any = pass_one(pattern[p++]);
             }
             if (!any) return false;
@@ -223,7 +224,7 @@ bool Filter::excludes(std::string_view name, bool directory) const {
 
 // rsync's rule_matches(): where a match may begin.
 bool Filter::matches(const Compiled& rule, const Text& text, bool directory) {
-    if (rule.directory && !directory && !rule.wild3_suffix) return false;
+    if (rule.directory && !directory) return false;
     const std::string_view name = text.name();
     if (!rule.wild) {
         if (rule.anchored || name.size() <= rule.pattern.size()) return name == rule.pattern;
@@ -242,9 +243,11 @@ bool Filter::matches(const Compiled& rule, const Text& text, bool directory) {
             if (name[i] == '/') places.add(Text::kBegin + i + 1);
         }
     } else {
-        // As many components from the end as the pattern has.
+        // As many components from the end as the pattern has slashes, one in a set among them, and
+        // one more; a name with fewer is none for it.
         std::size_t start = name.size();
-        for (std::size_t i = 0; i <= rule.slashes && start != name.npos; ++i) {
+        for (std::size_t i = 0; i <= rule.slashes; ++i) {
+            if (start == name.npos) return false;
             start = start == 0 ? name.npos : name.rfind('/', start - 1);
         }
         places.add(start == name.npos ? Text::kBegin : Text::kBegin + start + 1);

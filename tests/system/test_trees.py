@@ -212,6 +212,7 @@ class Trees(Case):
                  ["--exclude=?.o"], ["--exclude=[!a].o"], ["--exclude=lib/*/b.o"], ["--exclude=/*/lib/**.o"],
                  ["--exclude=**/.git/"], ["--exclude=- x", "--exclude=+ a.o", "--exclude=*.o"], ["--exclude=src"],
                  ["--exclude=/src/lib", "--include=lib"], ["--exclude=l[a-k]b"], ["--exclude=deep/b*"],
+                 ["--exclude=**/***/"], ["--exclude=core***/"], ["--exclude=[!/]"], ["--exclude=[a-c/]*"],
                  ["--exclude=*.o", "--exclude=!", "--exclude=lib/"], ["--exclude=!x", "--exclude=*.c"]]
         for number, options in enumerate(cases):
             for slash in ("", "/"):

@@ -71,7 +71,25 @@ TEST_CASE("filter: sets") {
     CHECK(wild_match("[\xc0-\xff]", "\xe4"));
     CHECK_FALSE(wild_match("[a", "a"));
     CHECK(wild_match("\\*", "*"));
-    CHECK(wild_match("a\\", "a\\"));
+    CHECK_FALSE(wild_match("a\\", "a\\"));
+}
+
+TEST_CASE("filter: corners, as rsync has them") {
+    const auto excludes = [](const std::string& pattern, const std::string& name, bool directory) {
+        return Filter({{.include = false, .pattern = pattern}}).excludes(name, directory);
+    };
+    for (const std::string pattern : {"**/***/", "***/", "f***/"}) {
+        CHECK_FALSE(excludes(pattern, "f", false));
+        CHECK(excludes(pattern, "f", true));
+    }
+    for (const std::string pattern : {"[!/]", "[a-c/]*"}) {
+        CHECK_FALSE(excludes(pattern, "b", false));
+        CHECK_FALSE(excludes(pattern, "x/b", false));
+    }
+    CHECK(excludes("a/[bc]", "x/a/b", false));
+    CHECK_FALSE(excludes("?/a/[bc]", "a/b", false));
+    CHECK(excludes("f\\", "f\\", false));
+    CHECK_FALSE(excludes("?\\", "f\\", false));
 }
 
 TEST_CASE("hostile patterns: each is soon held against a name") {
