@@ -11,7 +11,7 @@ from harness import Case, Process, Settings, need, need_isolation, need_program,
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools")
 BENCH = os.path.join(TOOLS, "bench")
-sys.path.insert(0, TOOLS)
+sys.path.append(TOOLS)
 
 from bench_parts.lab import Failed  # noqa: E402
 from bench_parts.processes import run_to_end  # noqa: E402
