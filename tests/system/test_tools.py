@@ -23,6 +23,19 @@ class Tools(Case):
         return subprocess.run([tool, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               env=dict(os.environ, PATH=os.pathsep.join(filter(None, [path, os.environ["PATH"]]))))
 
+    def test_packages_of_a_bench(self):
+        """All that makes the product fast; and no peer that can't be had keeps the others away."""
+        for name, script in (("dpkg-query", "exit 1"), ("uname", "echo x86_64"), ("id", "echo 0"),
+                             ("apt-get", 'echo "$@" >>"$0.log"; case "$*" in *rclone*) exit 100 ;; esac')):
+            self.write(f"programs/{name}", f"#!/bin/sh\n{script}\n", 0o755)
+        packages = self.run_tool("packages", "bench", path=os.path.join(self.scratch, "programs"))
+        self.assertEqual(packages.returncode, 0, packages.stderr)
+        self.assertIn("rclone: SKIPPED", packages.stderr)
+        with open(os.path.join(self.scratch, "programs", "apt-get.log")) as file:
+            asked = file.read().split()
+        for name in ("cmake", "libipsec-mb-dev", "valgrind"):
+            self.assertIn(name, asked)
+
     def test_an_arrow_against_the_links(self):
         """Every room is one that a CMakeLists.txt makes."""
         self.write("common/low/CMakeLists.txt", "lambda_room(low)\n")
