@@ -23,6 +23,11 @@ class Tools(Case):
         return subprocess.run([tool, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               env=dict(os.environ, PATH=os.pathsep.join(filter(None, [path, os.environ["PATH"]]))))
 
+    def test_fuzzing_ends(self):
+        for words in ((), ("0",), ("00",), ("-1",), ("much",)):
+            fuzz = self.run_tool("fuzz", *words)
+            self.assertEqual((fuzz.returncode, fuzz.stderr[:6]), (USAGE, "usage:"), words)
+
     def test_packages_of_a_bench(self):
         """All that makes the product fast; and no peer that can't be had keeps the others away."""
         for name, script in (("dpkg-query", "exit 1"), ("uname", "echo x86_64"), ("id", "echo 0"),
