@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+from types import SimpleNamespace
 
 from harness import Case, Process, Settings, need, need_isolation, need_program, sanitized, status_kib, wait_for
 
@@ -13,8 +14,9 @@ TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "to
 BENCH = os.path.join(TOOLS, "bench")
 sys.path.append(TOOLS)
 
-from bench_parts.lab import Failed  # noqa: E402
+from bench_parts.lab import Failed, Run  # noqa: E402
 from bench_parts.processes import run_to_end  # noqa: E402
+from bench_parts.together import Together  # noqa: E402
 from bench_parts.verdict import Verdicts  # noqa: E402
 
 MET, MISSED, USAGE = 0, 1, 2
@@ -255,6 +257,15 @@ class Bench(Case):
 
     def test_a_peak_is_of_the_program_alone(self):
         self.assertLess(run_to_end(["true"], os.environ, 60)["peak"], status_kib(os.getpid(), "VmHWM") / 1024 / 4)
+
+    def test_what_a_late_lab_gave_is_asked_for_once_more(self):
+        late = iter([True, False, True, True])
+        lab = SimpleNamespace(run=lambda *_: Run(0, "", "", {"lab": {"strained": next(late)},
+                                                             "forward": {"queue_mean_ms": 0}}, []))
+        together = Together(lab, None, None, seconds=1, warm=0)
+        self.assertFalse(together.run()["strained"])
+        self.assertTrue(together.run()["strained"])
+        self.assertEqual(list(late), [])
 
     def test_usage(self):
         """What a bench does not know it does not take for something else."""

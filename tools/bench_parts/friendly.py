@@ -56,7 +56,7 @@ class Friendly:
         kept, had = beside_ours["tcp"][0], beside_tcp["tcp"][0]
         self.verdicts.add(f"{rtt:g} ms: 2 CUBIC keep beside 1 transfer, by beside 1 CUBIC", kept / had, least=0.8,
                           kept=kept, had=had, third_cubic=beside_tcp["tcp"][1], queue_ms=beside_ours["queue_ms"],
-                          strained=beside_ours["strained"])
+                          strained=beside_tcp["strained"] or beside_ours["strained"])
         self.verdicts.add(f"{rtt:g} ms: the transfer, by a third of the link", beside_ours["ours"] / (LINK_MBIT / 3),
                           least=0.5, ours=beside_ours["ours"])
 
@@ -71,7 +71,8 @@ class Friendly:
         beside_ours = self.on(rtt, LAN_QUEUE).tcp("cubic", 2).transfer(*self.law).transfer(*self.law).run()
         kept, had = beside_ours["tcp"][0], sum(beside_tcp["tcp"]) / 2
         self.verdicts.add(f"{rtt:g} ms: 2 CUBIC keep beside 2 transfers, by beside 2 CUBIC", kept / had, least=1,
-                          kept=kept, had=had, ours=beside_ours["ours"], strained=beside_ours["strained"])
+                          kept=kept, had=had, ours=beside_ours["ours"],
+                          strained=beside_tcp["strained"] or beside_ours["strained"])
 
     def background(self, rtt):
         beside = self.on(rtt).tcp("cubic", 1).transfer("--background").run()

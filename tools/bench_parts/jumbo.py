@@ -12,7 +12,7 @@ import functools
 import os
 import statistics
 
-from bench_parts.lab import AROUND_S, Failed, Lab, Path, shell
+from bench_parts.lab import AROUND_S, Failed, Lab, Path, once_more, shell
 from bench_parts.measured import figures, load, memory_folder, moved, print_figures, same
 from bench_parts.nginx import Nginx
 from bench_parts.ours import Ours
@@ -118,6 +118,7 @@ class Jumbo:
         good = in_turn("jumbo", checks, 1, self.verdicts)
         ways = {way: functools.partial(self.raw_udp, rate, way) for way in WAYS}
         ways |= {name: functools.partial(moves[name], ".null" if name == "put" else "/dev/null") for name in good}
+        ways = {name: functools.partial(once_more, way) for name, way in ways.items()}
         return in_turn("jumbo", ways, self.arguments.rounds, self.verdicts)
 
     def compare(self, move, target):

@@ -7,7 +7,7 @@ file of random bytes, under as many names as the time needs, and the server thro
 import json
 import os
 
-from bench_parts.lab import AROUND_S, Failed
+from bench_parts.lab import AROUND_S, Failed, once_more
 from bench_parts.ours import Ours, summary
 from bench_parts.place import make_random
 
@@ -69,8 +69,11 @@ class Together:
         return self
 
     def run(self):
+        return once_more(self.one_run)
+
+    def one_run(self):
         """A map: tcp: Mbit/s of each tcp(); ours: of all transfers together, as what of the path's bytes
-        was not TCP's; summaries: of the transfers; queue_ms."""
+        was not TCP's; summaries: of the transfers; queue_ms; strained."""
         run = self.lab.run(self.path, "".join(f"{line} & " for line in self.lines) + "wait", self.servers,
                            self.warm + self.seconds + AROUND_S)
         tcp = [self.received(name) for name in self.tcps]
