@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -160,8 +161,8 @@ class Bench(Case):
         wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
 
     def test_told_to_stop_it_leaves_nothing(self):
-        """By whoever ends it, or by a terminal that is closed."""
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        """By whoever ends it, by Ctrl-C, or by a terminal that is closed."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
                 self.told_to_stop(number)
 
@@ -171,6 +172,7 @@ class Bench(Case):
         started = children(process.pid)
         process.signal(number)
         self.assertEqual(process.wait(), 128 + number)
+        self.assertEqual(process.stderr, "")
         self.assertEqual(in_memory(process.pid), [])
         wait_for(lambda: not any(map(name_of, started)), f"the end of {started}")
 
@@ -266,6 +268,13 @@ class Bench(Case):
         self.assertFalse(together.run()["strained"])
         self.assertTrue(together.run()["strained"])
         self.assertEqual(list(late), [])
+
+    def test_nobody_listens(self):
+        read, write = os.pipe()
+        os.close(read)
+        bench = subprocess.run([sys.executable, BENCH, "--help"], stdout=write, stderr=subprocess.PIPE, text=True)
+        os.close(write)
+        self.assertEqual((bench.returncode, bench.stderr), (1, ""))
 
     def test_usage(self):
         """What a bench does not know it does not take for something else."""
