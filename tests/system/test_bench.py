@@ -61,9 +61,9 @@ class Bench(Case):
         need_program("cmp")
         self.records_file = os.path.join(self.scratch, "records.json")
 
-    def start(self, part, *options, path=None):
+    def start(self, part, *options, path=None, usual_path=os.environ.get("PATH")):
         environment = dict(os.environ, TMPDIR=self.scratch)
-        environment["PATH"] = os.pathsep.join(filter(None, [path, environment.get("PATH"), Settings.tools_dir]))
+        environment["PATH"] = os.pathsep.join(filter(None, [path, usual_path, Settings.tools_dir]))
         process = Process([sys.executable, BENCH, part, "--bin", Settings.bin_dir, "--json", self.records_file,
                            *options], env=environment)
         self.addCleanup(process.kill)
@@ -268,6 +268,12 @@ class Bench(Case):
         self.assertFalse(together.run()["strained"])
         self.assertTrue(together.run()["strained"])
         self.assertEqual(list(late), [])
+
+    def test_what_is_missing_is_named(self):
+        for part in ("friendly", "small"):
+            process = self.start(part, usual_path=None)
+            self.assertEqual(process.wait(), MET, process.stderr)
+            self.assertIn(f"SKIPPED {part}: ", process.stdout)
 
     def test_nobody_listens(self):
         read, write = os.pipe()

@@ -3,8 +3,9 @@ and what others write to it, is not measured. As mkfs.ext4 makes it, with its jo
 cache of the file that holds it. As root."""
 
 import os
+import shutil
 
-from bench_parts.hosts import LOOPBACK
+from bench_parts.hosts import LOOPBACK, PATH
 
 
 class Ext4:
@@ -13,6 +14,14 @@ class Ext4:
     def __init__(self, folder, gib):
         self.image, self.mounted, self.gib = os.path.join(folder, "disk.ext4"), os.path.join(folder, "disk"), gib
         self.device = None
+
+    @staticmethod
+    def missing():
+        """Why there can be none; None: there can."""
+        if os.geteuid() != 0:
+            return "needs root, to mount"
+        absent = [name for name in ("mkfs.ext4", "losetup", "mount") if not shutil.which(name, path=PATH)]
+        return f"not installed: {', '.join(absent)}" if absent else None
 
     def __enter__(self):
         os.makedirs(self.mounted)

@@ -8,7 +8,7 @@
   background  of a transfer with --background: its share beside 1 CUBIC flow, and of the link when alone
 """
 
-from bench_parts.lab import Failed, Lab, Path
+from bench_parts.lab import Failed, Lab, Path, missing
 from bench_parts.path import milliseconds, one_of, several
 from bench_parts.place import Folder
 from bench_parts.together import OURS_SHARE, Endless, Together
@@ -30,6 +30,9 @@ def main(words):
     parser.add_argument("--law", default="sabul")
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
+    if reason := missing("iperf3"):
+        verdicts.skipped("friendly", reason)
+        verdicts.end()
     with Folder(arguments) as folder:
         bench = Friendly(arguments, folder, verdicts)
         for name in arguments.names or NAMES:

@@ -12,7 +12,7 @@ import functools
 import os
 import statistics
 
-from bench_parts.lab import AROUND_S, Failed, Lab, Path, once_more, shell
+from bench_parts.lab import AROUND_S, Failed, Lab, Path, missing, once_more, shell
 from bench_parts.measured import figures, load, memory_folder, moved, print_figures, same
 from bench_parts.nginx import Nginx
 from bench_parts.ours import Ours
@@ -40,7 +40,7 @@ def main(words):
     parser.add_argument("--rate", help="of the link, where the highest one is known, as 8Gbit/s")
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
-    if reason := missing():
+    if reason := missing() or RawUdp.missing:
         verdicts.skipped("jumbo", reason)
         verdicts.end()
     try:
@@ -50,14 +50,6 @@ def main(words):
     except Failed as problem:
         verdicts.failed("jumbo", problem)
     verdicts.end()
-
-
-def missing():
-    if os.geteuid() != 0:
-        return "needs root, for lambda-lab"
-    if not os.path.exists("/dev/net/tun"):
-        return "no /dev/net/tun"
-    return RawUdp.missing
 
 
 class Jumbo:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 
 from bench_parts.place import program
@@ -69,6 +70,16 @@ def shell(words):
     """Words as a line for the shell, which may use $LAB_HOST_server."""
     return " ".join(word if all(c.isalnum() or c in "-_./:=@$,%+" for c in word) else "'" + word + "'"
                     for word in words)
+
+
+def missing(*programs):
+    """Why there can be no run on a path of these programs; None: there can."""
+    if os.geteuid() != 0:
+        return "needs root, for lambda-lab"
+    if not os.path.exists("/dev/net/tun"):
+        return "no /dev/net/tun"
+    absent = [name for name in programs if not shutil.which(name)]
+    return f"not installed: {', '.join(absent)}" if absent else None
 
 
 class Lab:

@@ -8,7 +8,7 @@
 import os
 import subprocess
 
-from bench_parts.lab import AROUND_S, Failed, Lab, Path, once_more
+from bench_parts.lab import AROUND_S, Failed, Lab, Path, missing, once_more
 from bench_parts.ours import Ours, summary
 from bench_parts.path import milliseconds, one_of, size
 from bench_parts.peers import Files
@@ -30,6 +30,9 @@ def main(words):
     parser.add_argument("--seconds", type=seconds, default=120)
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
+    if reason := missing():
+        verdicts.skipped("outage", reason)
+        verdicts.end()
     with Folder(arguments) as folder:
         lab = Lab(arguments, folder)
         for name in arguments.names or NAMES:

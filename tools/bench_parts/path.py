@@ -14,7 +14,7 @@ import os
 import sys
 
 from bench_parts import table
-from bench_parts.lab import Failed, Lab, Path
+from bench_parts.lab import Failed, Lab, Path, missing
 from bench_parts.peers import PEERS, Files, make_peers
 from bench_parts.place import Folder, add_options
 from bench_parts.verdict import natural, opened, positive, seconds
@@ -89,6 +89,9 @@ def main(words):
     if arguments.table:
         print(table.tables(read(arguments.table)))
         return
+    if reason := missing():
+        print(f"SKIPPED path: {reason}")
+        return
     records = []
     if arguments.json:
         if os.path.exists(arguments.json):
@@ -111,8 +114,8 @@ def write(name, records):
 
 def measure(arguments, folder, records):
     lab, files = Lab(arguments, folder), Files(folder, arguments.size)
-    peers, missing = make_peers(arguments, files)
-    for name, reason in missing.items():
+    peers, left_out = make_peers(arguments, files)
+    for name, reason in left_out.items():
         say(f"{name}: left out, there is no {reason}")
     done = {tuple(record[name] for name in KEY) for record in records}
     for number, rtt, loss, queue, verb, peer in itertools.product(

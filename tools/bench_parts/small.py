@@ -23,7 +23,7 @@ import statistics
 import subprocess
 
 from bench_parts.ext4 import Ext4
-from bench_parts.lab import Failed, Lab, Path
+from bench_parts.lab import Failed, Lab, Path, missing
 from bench_parts.ours import Ours, summary
 from bench_parts.path import VERBS, milliseconds, one_of, several
 from bench_parts.place import Folder
@@ -54,6 +54,9 @@ def main(words):
     parser.add_argument("--rtt", type=milliseconds, help="ours through a path of so many ms, beside loopback")
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
+    if reason := Ext4.missing() or arguments.rtt and missing():
+        verdicts.skipped("small", reason)
+        verdicts.end()
     try:
         with Folder(arguments) as folder, Ext4(folder, DISK_GIB) as disk:
             summarise(arguments, Bench(arguments, disk, verdicts).all_runs(), verdicts)

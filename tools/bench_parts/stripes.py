@@ -6,7 +6,7 @@
   count one transfer over loopback, from memory to nothing, by each number of --counts: the slowest by the fastest
 """
 
-from bench_parts.lab import Failed, Lab, Path
+from bench_parts.lab import Failed, Lab, Path, missing
 from bench_parts.path import milliseconds, one_of, several, size
 from bench_parts.place import Folder
 from bench_parts.stripe_counts import stripe_counts
@@ -31,6 +31,9 @@ def main(words):
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
     for name in arguments.names or NAMES:
+        if name != "count" and (reason := missing()):
+            verdicts.skipped(name, reason)
+            continue
         try:
             {"jain": shares, "mimd": intervals, "count": stripe_counts}[name](arguments, verdicts)
         except Failed as problem:
