@@ -122,7 +122,7 @@ void add_transfers(Schema& schema, ServerSettings& into) {
                  "Memory for the rings of all running transfers together. Each gets at least 4MiB; "
                  "where half of this is less than that for transfers_max, so many may not run at "
                  "once: 450. Names that clients ask for and that wait may take as much again, or "
-                 "16MiB for each transfer."},
+                 "64MiB for each transfer."},
                 into.memory, {16 * MiB, 1024 * GiB});
     schema.size({"transfer_memory", "The most memory for the ring of one transfer."},
                 into.transfer_memory, {16 * MiB, 64 * GiB});

@@ -12,7 +12,7 @@ namespace {
 // Names that a client may ask for and that the walker has not taken. They may take as much memory
 // as the ring was granted, and always so much.
 constexpr std::size_t kMostWants = std::size_t{1} << 20;
-constexpr std::size_t kLeastWantBytes = std::size_t{16} << 20;
+constexpr std::size_t kLeastWantBytes = std::size_t{64} << 20;
 
 std::size_t memory_of(const transfer::SourceName& name) {
     return sizeof(name) + name.path.size() + name.name.size();
@@ -32,7 +32,7 @@ bool SendSide::handle_want(const transfer::WantRecord& want) {
                   .message = "more names are asked for than one transfer takes",
                   .path = {},
                   .side = Side::remote,
-                  .remedy = "ask for them in several transfers, or with more --memory"});
+                  .remedy = "ask for them in several transfers"});
         return true;
     }
     const bool covered = setup_.only.empty() ||

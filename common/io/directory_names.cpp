@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <memory>
 
 #include "common/io/open_file.h"
 
@@ -17,9 +17,21 @@ std::size_t cost(const std::string& name) {
     return sizeof(std::string) + (name.size() > 15 ? name.capacity() + 16 : 0);
 }
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
+// False: errno tells why. By the call itself, since readdir() takes the ENOENT of a directory that
+// was removed while it is read for its end.
+template <typename Take>
+bool read_names(int directory, Take take) {
+    alignas(dirent64) std::array<char, 32 * 1024> entries;
+    while (true) {
+        const ssize_t bytes = ::getdents64(directory, entries.data(), entries.size());
+        if (bytes <= 0) return bytes == 0;
+        for (ssize_t at = 0; at < bytes;) {
+            const auto* entry = reinterpret_cast<const dirent64*>(entries.data() + at);
+            take(std::string(entry->d_name));
+            at += entry->d_reclen;
+        }
+    }
+}
 
 }  // namespace
 
@@ -35,31 +47,18 @@ Result<std::vector<std::string>> DirectoryNames::next() {
     std::vector<std::string> names;
     if (ended_) return names;
     // A description of its own, so that it begins at the beginning.
-    const int again = ::openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, CloseDirectory> stream(again < 0 ? nullptr : ::fdopendir(again));
-    if (stream == nullptr) {
-        const Error error = file_error("cannot read the directory", path_, errno);
-        if (again >= 0) ::close(again);
-        return error;
-    }
+    const Descriptor again(::openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     std::size_t bytes = 0;
     bool cut = false;  // names above `most` were left for later
     std::string most;
-    while (true) {
-        errno = 0;
-        const dirent* entry = ::readdir(stream.get());
-        if (entry == nullptr) {
-            if (errno != 0) return file_error("cannot read the directory", path_, errno);
-            break;
-        }
-        std::string name = entry->d_name;
+    const auto take = [&](std::string name) {
         if (name == "." || name == ".." || (!last_.empty() && name <= last_) ||
             (cut && name > most)) {
-            continue;
+            return;
         }
         bytes += cost(name);
         names.push_back(std::move(name));
-        if (bytes <= portion_bytes_ || names.size() < 2) continue;
+        if (bytes <= portion_bytes_ || names.size() < 2) return;
         // The lower half stays.
         const auto middle = names.begin() + static_cast<std::ptrdiff_t>(names.size() / 2);
         std::nth_element(names.begin(), middle, names.end());
@@ -68,7 +67,9 @@ Result<std::vector<std::string>> DirectoryNames::next() {
         cut = true;
         bytes = 0;
         for (const std::string& kept : names) bytes += cost(kept);
-    }
+    };
+    if (!again || !read_names(again.get(), take))
+        return file_error("cannot read the directory", path_, errno);
     std::sort(names.begin(), names.end());
     ended_ = !cut;
     if (!names.empty()) last_ = names.back();

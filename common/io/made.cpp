@@ -1,6 +1,7 @@
 #include "common/io/made.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,7 +25,10 @@ int link_opened(int file, int directory, const std::string& name) {
 }  // namespace
 
 void Made::abandon() {
-    if (!partial.empty()) ::unlinkat(directory->opened.get(), partial.c_str(), 0);
+    // Where somebody removed it, what stands there is another's.
+    const bool ours =
+        !partial.empty() && still_named(directory->opened.get(), partial, opened.get());
+    if (ours) ::unlinkat(directory->opened.get(), partial.c_str(), 0);
     partial.clear();
 }
 
@@ -35,11 +39,14 @@ int Made::give_name() {
         const int named = link_opened(opened.get(), holder, leaf);
         if (named != EEXIST) return named;
         // Somebody was faster: over that, by a rename.
+        // Nobody takes it for one that was left behind.
+        if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) return errno;
         std::string beside = partial_name(leaf);
         const int error = link_opened(opened.get(), holder, beside);
         if (error != 0) return error;
         partial = std::move(beside);
     }
+    if (!still_named(holder, partial, opened.get())) return ENOENT;
     const int error = errno_of(::renameat(holder, partial.c_str(), holder, leaf.c_str()));
     if (error == 0) partial.clear();
     return error;

@@ -62,21 +62,24 @@ Descriptor fresh_partial(const TargetDirectories::Place& place, const std::strin
     const int directory = place.directory->opened.get();
     Descriptor file(::openat(directory, partial.c_str(),
                              O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    struct stat ours {};
-    struct stat named {};
-    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(file.get(), &ours) != 0 ||
-        ::fstatat(directory, partial.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !same_file(ours, named)) {
+    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 ||
+        !still_named(directory, partial, file.get()))
         return {};
-    }
     return file;
 }
 
 // Somebody's, of a file in whose place something else comes. Its journal goes first: it never
 // stands without it.
-bool remove_partial(int directory, const std::string& partial) {
-    ::unlinkat(directory, journal_name(partial).c_str(), 0);
-    return ::unlinkat(directory, partial.c_str(), 0) == 0;
+// By `link`, in place of what nobody writes any more.
+template <typename Link>
+Result<void> make_partial(Link link, int directory, const std::string& partial,
+                          const std::string& what, const std::string& path) {
+    if (link() == 0) return {};
+    if (errno == EEXIST) {
+        if (auto freed = free_partial(directory, partial, path); !freed) return freed;
+        if (link() == 0) return {};
+    }
+    return file_error(what, path, errno);
 }
 
 // Nothing, and errno.
@@ -302,10 +305,9 @@ Maker::Outcome Maker::make_link(const ports::Making& making) {
     if (!place) return place.error();
     const int directory = place->directory->opened.get();
     const std::string partial = partial_name(place->leaf);
-    int made = ::symlinkat(making.text.c_str(), directory, partial.c_str());
-    if (made != 0 && errno == EEXIST && remove_partial(directory, partial))
-        made = ::symlinkat(making.text.c_str(), directory, partial.c_str());
-    if (made != 0) return file_error("cannot make the link", path, errno);
+    const auto link = [&] { return ::symlinkat(making.text.c_str(), directory, partial.c_str()); };
+    auto made = make_partial(link, directory, partial, "cannot make the link", path);
+    if (!made) return made.error();
     const auto applied =
         apply({.descriptor = directory, .name = partial.c_str()}, making.metadata, path);
     if (!applied) {
@@ -328,10 +330,9 @@ Maker::Outcome Maker::make_same(const ports::Making& making) {
         return ::linkat(first->directory->opened.get(), first->leaf.c_str(), directory,
                         partial.c_str(), 0);
     };
-    int made = link();
-    if (made != 0 && errno == EEXIST && remove_partial(directory, partial)) made = link();
-    if (made != 0)
-        return file_error("cannot make it another name of " + making.first.text(), path, errno);
+    auto made = make_partial(link, directory, partial,
+                             "cannot make it another name of " + making.first.text(), path);
+    if (!made) return made.error();
     return name_link(making.name, *place, partial, false);
 }
 

@@ -86,6 +86,9 @@ struct CreatedTarget {
 Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& name,
                                     std::uint64_t size, const std::vector<Range>& holes,
                                     const ports::Disk::Keep& keep);
+// A partial file's name, and that of its journal, become free: nobody writes there, or it is an
+// error.
+Result<void> free_partial(int directory, const std::string& partial, const std::string& path);
 // As ports::Disk says.
 bool find_partials(const Root& root, const std::string& path, bool below);
 Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image);
@@ -122,6 +125,8 @@ Descriptor open_direct(int directory, const std::string& name, const Descriptor&
 // Whether direct I/O may pay on this file system: not where files live in memory.
 bool direct_pays(const Descriptor& file);
 bool same_file(const struct stat& a, const struct stat& b);
+// Whether the name shows this open file, still.
+bool still_named(int directory, const std::string& name, int fd);
 // Names beside one; some file systems count none at all.
 std::uint64_t further_names(const struct stat& status);
 

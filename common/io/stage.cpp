@@ -229,7 +229,7 @@ Result<bool> RangeClaim::commit(const ports::FileMetadata& metadata) const {
     auto log = StageLog::open(at_, false);
     if (!log) return log.error();
     const bool ours = *log && (*log)->said().newest_fence(bytes_) == fence_ &&
-                      still_named(at_, at_.parts, file_.get());
+                      still_named(at_.place.directory.get(), at_.parts, file_.get());
     if (!ours)
         return stage_error(at_.path,
                            "the range was claimed by another since, or its stage discarded");

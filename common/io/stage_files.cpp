@@ -101,14 +101,6 @@ Result<std::optional<Descriptor>> open_staged(const StagePlace& at, const std::s
     return std::optional(std::move(file));
 }
 
-bool still_named(const StagePlace& at, const std::string& name, int fd) {
-    struct stat ours {};
-    struct stat named {};
-    return ::fstat(fd, &ours) == 0 &&
-           ::fstatat(at.place.directory.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           same_file(ours, named);
-}
-
 Result<bool> take_lock(int fd, Range bytes, const std::string& path) {
     if (set_lock(fd, F_WRLCK, bytes) == 0) return true;
     if (errno == EAGAIN || errno == EACCES) return false;
@@ -128,7 +120,7 @@ Result<std::optional<StageLog>> StageLog::open(const StagePlace& at, bool make) 
         const auto locked = take_lock(fd, {0, kToTheEnd}, at.path);
         if (!locked) return locked.error();
         // Who finishes or discards takes the name away under the lock.
-        if (*locked && still_named(at, at.log, fd)) {
+        if (*locked && still_named(at.place.directory.get(), at.log, fd)) {
             StageLog log(at, **std::move(file));
             if (const auto read = log.read(); !read) return read.error();
             return std::optional(std::move(log));

@@ -24,8 +24,6 @@ Result<void> may_replace(const StagePlace& at);
 // Opened for both, a plain file of one name; nothing where there is none and none is made.
 Result<std::optional<Descriptor>> open_staged(const StagePlace& at, const std::string& name,
                                               bool make);
-// Whether the name in the directory still shows what is open.
-bool still_named(const StagePlace& at, const std::string& name, int fd);
 
 // F_OFD_SETLK for writing: bytes [first, last), to the end and beyond where `last` is kToTheEnd.
 // False: another holds some of it.

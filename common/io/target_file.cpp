@@ -128,9 +128,13 @@ Result<bool> open_partial(OpenFile& target) {
                 stands ? "cannot take over " + partial + " beside it" : "cannot create",
                 target.path, errno);
         }
+        const auto give_up = [&](const std::string& what) {
+            Error error = file_error(what, target.path, errno);
+            if (!stands) ::unlinkat(directory, partial.c_str(), 0);
+            return error;
+        };
         if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-            if (errno != EWOULDBLOCK)
-                return file_error("cannot lock its partial file", target.path, errno);
+            if (errno != EWOULDBLOCK) return give_up("cannot lock its partial file");
             if (waited == kLockWait) return being_written(target.path);
             // A session that was cut lets go soon, and who comes back is fast.
             std::this_thread::sleep_for(kLockPause);
@@ -139,18 +143,12 @@ Result<bool> open_partial(OpenFile& target) {
             continue;
         }
         struct stat ours {};
-        struct stat named {};
-        if (::fstat(file.get(), &ours) != 0)
-            return file_error("cannot look at", target.path, errno);
-        if (::fstatat(directory, partial.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !same_file(ours, named)) {
-            continue;
-        }
+        if (::fstat(file.get(), &ours) != 0) return give_up("cannot look at");
+        if (!still_named(directory, partial, file.get())) continue;
         if (!S_ISREG(ours.st_mode) || ours.st_nlink != 1) return no_partial(target.path, partial);
         // io_uring takes O_NONBLOCK as leave to answer EAGAIN.
-        if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::fchmod(file.get(), 0600) != 0) {
-            return file_error("cannot take over its partial file", target.path, errno);
-        }
+        if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::fchmod(file.get(), 0600) != 0)
+            return give_up("cannot take over its partial file");
         target.kind = OpenFile::Kind::partial;
         target.plain = std::move(file);
         target.partial = partial;
@@ -209,7 +207,8 @@ Descriptor open_direct(int directory, const std::string& name, const Descriptor&
 
 OpenFile::~OpenFile() {
     if (partial.empty() || keep) return;
-    // The lock is still held: nobody else's file goes.
+    // Where somebody removed it, what stands there is another's.
+    if (!still_named(place.directory.get(), partial, plain.get())) return;
     remove_journal(*this);
     ::unlinkat(place.directory.get(), partial.c_str(), 0);
 }
@@ -224,6 +223,22 @@ std::string partial_name(const std::string& leaf) {
         name += digits[byte & 0xf];
     }
     return name + ".part";
+}
+
+Result<void> free_partial(int directory, const std::string& partial, const std::string& path) {
+    constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    const Descriptor file(::openat(directory, partial.c_str(), flags));
+    // A link is one that a writer who died did not name.
+    if (!file && errno != ELOOP) return file_error("cannot take over " + partial, path, errno);
+    if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK) return being_written(path);
+        return file_error("cannot lock " + partial, path, errno);
+    }
+    if (file && !still_named(directory, partial, file.get())) return being_written(path);
+    ::unlinkat(directory, journal_name(partial).c_str(), 0);
+    if (::unlinkat(directory, partial.c_str(), 0) != 0)
+        return file_error("cannot remove " + partial, path, errno);
+    return {};
 }
 
 Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& name,
@@ -329,9 +344,14 @@ Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {
     const auto applied = apply({.descriptor = fd}, metadata, target.path);
     if (!applied) return applied;
     if (::fsync(fd) != 0) return file_error("cannot flush", target.path, errno);
+    const int directory = target.place.directory.get();
+    if (!still_named(directory, target.partial, fd)) {
+        return target_error(target.path,
+                            "cannot give the file its name: somebody removed its partial file",
+                            "leave .lambda-* alone while a transfer runs");
+    }
     // Before the name: a journal never stands without its partial file.
     if (target.journal) remove_journal(target);
-    const int directory = target.place.directory.get();
     if (::renameat(directory, target.partial.c_str(), directory, target.place.leaf.c_str()) != 0) {
         return file_error("cannot give the file its name", target.path, errno);
     }

@@ -365,6 +365,11 @@ void TreeWalker::walk_directory(Descriptor opened, const struct stat& status, Le
             if (stopping()) return;
         }
     }
+    // What it held until then is not held to be gone from it.
+    struct stat after {};
+    if (status.st_nlink > 0 && ::fstat(opened.get(), &after) == 0 && after.st_nlink == 0)
+        fail(level.path, level.name,
+             file_error("cannot read the directory, which was removed", level.path, ENOENT));
     emit({.kind = Kind::leave});
 }
 

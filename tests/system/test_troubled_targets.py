@@ -6,7 +6,7 @@ import re
 import shutil
 
 from disks import run, small_ext4
-from harness import DONE, FILE_FAILED, MIB, Case, Result, need_isolation, wait_for
+from harness import DONE, FILE_FAILED, MIB, Case, Result, need_isolation, parts_below, wait_for
 
 
 class Troubled(Case):
@@ -94,3 +94,42 @@ class Troubled(Case):
 
     def test_get_to_a_directory_that_is_lost(self):
         self.troubled(self.folder("root"), re.compile("directory", re.I), self.lose, self.find, get=True)
+
+
+class PartialFiles(Case):
+    """Two transfers of one name, and somebody who removes what they are writing."""
+
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.server()
+        self.large = self.random_file("large", 12 * MIB)
+
+    def under_way(self, *arguments):
+        client = self.start("put", "--rate-limit", "40Mbit/s", *arguments)
+        self.wait_for_part(self.daemon.root, client, MIB)
+        return client
+
+    def test_a_removed_one_is_not_mistaken_for_anothers(self):
+        first = self.under_way(self.large, self.daemon.url("x"))
+        for part in parts_below(self.daemon.root):
+            os.unlink(part)
+        other = self.random_file("other", 12 * MIB)
+        second = self.under_way(other, self.daemon.url("x"))
+        self.assertEqual(first.wait(), FILE_FAILED, first.stdout + first.stderr)
+        self.assertIn("somebody removed its partial file", first.stderr)
+        self.assertFalse(os.path.exists(self.daemon.path("x")))
+        self.assertEqual(second.wait(), DONE, second.stdout + second.stderr)
+        self.assert_same(other, self.daemon.path("x"))
+        self.assertEqual(parts_below(self.daemon.root), [])
+
+    def test_a_link_takes_no_name_that_is_written(self):
+        tree = self.folder("tree")
+        os.symlink("elsewhere", os.path.join(tree, "x"))
+        first = self.under_way(self.large, self.daemon.url("x"))
+        refused = self.client("put", tree + "/", self.daemon.url(""))
+        self.assert_failed(refused, FILE_FAILED)
+        self.assertIn("another transfer is writing this file", refused.said())
+        self.assertEqual(first.wait(), DONE, first.stdout + first.stderr)
+        self.assert_same(self.large, self.daemon.path("x"))
+        self.assertEqual(self.client("put", tree + "/", self.daemon.url("")).code, DONE)
+        self.assertEqual(os.readlink(self.daemon.path("x")), b"elsewhere")

@@ -269,3 +269,38 @@ TEST_CASE("walk: a large directory in portions is in order, and whole") {
         CHECK(all == wanted);
     }
 }
+
+TEST_CASE("walk: a directory that is removed while it is read is an error, not empty") {
+    const Folder folder;
+    const std::string top = folder / "top";
+    REQUIRE(std::filesystem::create_directory(top));
+    const Descriptor opened(::open(top.c_str(), O_RDONLY | O_DIRECTORY));
+    REQUIRE(std::filesystem::remove(top));
+    CHECK_FALSE(DirectoryNames(opened.get(), top).next().ok());
+}
+
+TEST_CASE("walk: a tree that is removed while it is walked is an error") {
+    const Folder folder;
+    std::filesystem::create_directory(folder / "top");
+    // More than a walker is ahead.
+    for (int i = 0; i < 5000; ++i) write_file(folder / ("top/" + std::to_string(i)), "");
+    auto reactor = std::move(Reactor::make().value());
+    const auto walker = std::move(TreeWalker::make(Root::machine(), *reactor).value());
+    REQUIRE(walker->add({.path = folder / "top", .name = "top"}));
+    walker->no_more();
+    std::vector<Found> all;
+    const Time limit = Clock().now() + 20s;
+    while (all.empty() && Clock().now() < limit) {
+        walker->take(all, 1);
+        if (all.empty()) reactor->wait(limit);
+    }
+    std::filesystem::remove_all(folder / "top");
+    while (!walker->ended() && Clock().now() < limit) {
+        const std::size_t before = all.size();
+        walker->take(all, 100);
+        if (all.size() == before && !walker->ended()) reactor->wait(limit);
+    }
+    CHECK(std::any_of(all.begin(), all.end(), [](const Found& found) {
+        return found.kind == Found::Kind::failed && found.name == "top";
+    }));
+}
