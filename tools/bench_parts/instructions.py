@@ -29,7 +29,7 @@ PROTECTIONS = ("private", "clear")
 MEMORY = "/dev/shm"
 LONGEST_START_S, LONGEST_RUN_S = 120, 900
 # Where the instructions lie: objects by what they do.
-PARTS = (("cipher", "libcrypto"), ("digest", "libxxhash"), ("ours", "lambda-ftp"), ("libc", ""))
+PARTS = (("cipher", "libcrypto|libIPSec_MB"), ("digest", "libxxhash"), ("ours", "lambda-ftp"), ("libc", ""))
 
 
 def main(words):
@@ -124,7 +124,7 @@ def counts_of(file):
             if found := re.match(r"(c?ob)=\((\d+)\)(?: (.+))?", line):
                 which, number, path = found.groups()
                 if path:
-                    names[number] = next(name for name, mark in PARTS if mark in os.path.basename(path))
+                    names[number] = next(name for name, mark in PARTS if re.search(mark, os.path.basename(path)))
                 if which == "ob":
                     part = names[number]
             elif line.startswith("calls="):
