@@ -38,8 +38,11 @@ class Loopback:
 
     def run(self, *command):
         """What it said; it must end well."""
-        done = self.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env=dict(os.environ, PATH=PATH))
+        try:
+            done = self.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=dict(os.environ, PATH=PATH))
+        except OSError as problem:
+            raise Failed(f"{command[0]}: {problem.strerror}") from None
         out, errors = done.communicate()
         if done.returncode != 0:
             raise Failed(f"{' '.join(command)}: {errors.strip()}")
