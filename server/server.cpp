@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "common/io/log.h"
+#include "common/io/process.h"
 #include "common/io/tls.h"
 #include "config/endpoint.h"
 #include "server/listener.h"
@@ -30,6 +31,7 @@ constexpr std::chrono::seconds kEndTime{20};
 // How long sessions may take to say goodbye when nothing runs any more, and how often to look.
 constexpr int kGoodbyeLooks = 50;
 constexpr std::chrono::milliseconds kGoodbyePause{10};
+constexpr std::size_t kFilesToAnswer = 64;
 
 // `side`: this server, seen by who is told.
 Error stopping_error(Side side) {
@@ -165,6 +167,8 @@ Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Ac
     if (!tls) return tls.error();
     const Result<std::uint64_t> first = first_transfer_number(settings.state);
     if (!first) return first.error();
+    // A session has its socket and its root, and files while it is answered.
+    io::keep_files_spare(2 * std::size_t{settings.sessions_max} + kFilesToAnswer);
     dummy_password_hash();  // made before the first stranger could time it
 
     auto state = std::make_unique<State>(std::move(settings), std::move(*tls), *first);

@@ -8,6 +8,7 @@
 
 #include "common/io/log.h"
 #include "common/io/machine.h"
+#include "common/io/process.h"
 #include "common/sabul/congestion/registry.h"
 #include "common/session/facts.h"
 #include "server/stripe_share.h"
@@ -180,6 +181,9 @@ std::variant<Transfers::Share, Reply> Transfers::take_share(const std::string& a
     const auto own = running_of_.find(account);
     if (own != running_of_.end() && own->second >= most_of_account()) {
         return Reply{.code = 450, .lines = {"Too many transfers of this account run; try later"}};
+    }
+    if (io::files_are_short()) {
+        return Reply{.code = 450, .lines = {"Too many files are open here; try later"}};
     }
     const Result<session::Terms> terms =
         session::agree(wanted, limits_of(settings_, settings_.transfer_memory, others));

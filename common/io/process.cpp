@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <csignal>
 #include <cstdint>
@@ -33,6 +34,8 @@ constexpr std::uint64_t kResetOnFork = 1;  // SCHED_FLAG_RESET_ON_FORK
 // many transfers share a processor, and all are alike for one by itself (docs/decisions/0014).
 constexpr std::uint64_t kSliceNs = 250'000;
 
+std::atomic<std::size_t> spare_files = 0;
+
 }  // namespace
 
 void prepare_process() {
@@ -56,6 +59,21 @@ std::size_t files_to_open() {
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
     return static_cast<std::size_t>(std::min<rlim_t>(files.rlim_cur, INT_MAX));
+}
+
+void keep_files_spare(std::size_t count) {
+    spare_files = std::min(count, files_to_open() / 4);
+}
+
+bool is_spare(int opened) {
+    return static_cast<std::size_t>(opened) + spare_files >= files_to_open();
+}
+
+bool files_are_short() {
+    const int next = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (next < 0) return true;
+    ::close(next);
+    return is_spare(next);
 }
 
 void take_short_slices() {

@@ -17,6 +17,15 @@ void prepare_process();
 // The soft limit.
 std::size_t files_to_open();
 
+// From now on the last `count` of these (a quarter of all at most) are spare: not for what
+// transfers receive, so that a server that is short of them takes connections, logs in and answers.
+void keep_files_spare(std::size_t count);
+// Whether this descriptor, opened just now, is one of them: the kernel gives the lowest number that
+// is free.
+bool is_spare(int opened);
+// Whether the next one is, or there is none.
+bool files_are_short();
+
 // The calling thread runs soon after it is due, where others want its processor: the scheduler
 // gives it the same share in shorter slices, and lets a thread of shorter slices go first. For one
 // that paces packets or acknowledges them, and sleeps between. It takes no right, but Linux 6.12;

@@ -11,6 +11,7 @@
 
 #include "common/io/attributes.h"
 #include "common/io/open_file.h"
+#include "common/io/process.h"
 #include "common/io/target_name.h"
 #include "common/io/virtual_file.h"
 
@@ -108,6 +109,7 @@ Error no_partial(const std::string& path, const std::string& partial) {
 // is as it was. Whether it stood there before.
 Result<bool> open_partial(OpenFile& target) {
     const int directory = target.place.directory.get();
+    if (is_spare(directory)) return file_error("cannot create", target.path, EMFILE);
     const std::string partial = partial_name(target.place.leaf);
     auto waited = std::chrono::milliseconds(0);
     for (int i = 0; i < kLockTries; ++i) {

@@ -1,30 +1,22 @@
 // Many targets, where the process may open few files.
 #include "common/io/target_queue.h"
 
-#include <sys/resource.h>
+#include <fcntl.h>
 
+#include <array>
+#include <string>
+#include <vector>
+
+#include "common/io/process.h"
+#include "tests/support/few_files.h"
 #include "tests/unit/io/disk_harness.h"
 
 using namespace lambda;
 using namespace lambda::io;
 using namespace lambda::io::testing;
+using lambda::testing::FewFiles;
 
 namespace {
-
-class FewFiles {
-  public:
-    explicit FewFiles(rlim_t count) {
-        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
-        const rlimit few{count, before_.rlim_max};
-        REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-    }
-    FewFiles(const FewFiles&) = delete;
-    FewFiles& operator=(const FewFiles&) = delete;
-    ~FewFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
-  private:
-    rlimit before_{};
-};
 
 constexpr std::uint64_t kBytes = 66'000;
 
@@ -63,6 +55,35 @@ TEST_CASE("targets: more at once than the process may open wait for each other")
             CHECK_FALSE(event.error);
     }
     CHECK(names_in(folder.path()).size() == (commit ? 600 : 0));
+}
+
+TEST_CASE("targets: those in hand leave the spare files alone") {
+    constexpr std::size_t kSpare = 60;
+    const Folder folder;
+    const FewFiles few(320);
+    keep_files_spare(kSpare);
+    std::size_t refused = 0, left = 0;
+    {
+        std::array<Harness, 3> disks{Harness(true), Harness(true), Harness(true)};
+        char name = 'a';
+        for (Harness& disk : disks) {
+            for (std::size_t i = 0; i < TargetQueue::kSure; ++i)
+                disk.disk->create_target(i, {folder.path(), name + std::to_string(i)}, kBytes, {},
+                                         {});
+            ++name;
+            for (const DiskEvent& event : disk.wait_for(TargetQueue::kSure)) {
+                if (!event.error) continue;
+                ++refused;
+                CHECK(event.error->message.find("Too many open files") != std::string::npos);
+            }
+        }
+        std::vector<Descriptor> more;
+        while (more.empty() || more.back()) more.emplace_back(::open("/dev/null", O_RDONLY));
+        left = more.size() - 1;
+    }
+    keep_files_spare(0);
+    CHECK(refused > 0);
+    CHECK(left > kSpare / 2);
 }
 
 TEST_CASE("targets: those in hand of one disk hold up none of another, nor fresh ones kept ones") {

@@ -1,10 +1,15 @@
 // What a transfer holds of a server that cannot begin it.
 #include "server/transfers.h"
 
+#include <fcntl.h>
+
 #include <chrono>
 #include <semaphore>
+#include <vector>
 
 #include "common/io/completions.h"
+#include "common/io/process.h"
+#include "tests/support/few_files.h"
 #include "tests/support/few_threads.h"
 #include "tests/unit/server/temporary.h"
 
@@ -21,6 +26,31 @@ Address loopback() {
 }
 
 }  // namespace
+
+TEST_CASE("a transfer that would open the spare files is refused, and one later is not") {
+    const config::ServerSettings settings;
+    Transfers transfers(settings, 1, [](const std::function<void()>&) {});
+    const auto free = [&] {
+        const auto share = transfers.reserve({});
+        if (const auto* refused = std::get_if<session::Reply>(&share)) {
+            CHECK(refused->code == 450);
+            CHECK(refused->text().find("files are open") != std::string::npos);
+            return false;
+        }
+        transfers.release(std::get<Transfers::Share>(share).memory);
+        return true;
+    };
+    CHECK(free());
+    {
+        const lambda::testing::FewFiles few(80);
+        io::keep_files_spare(20);
+        std::vector<io::Descriptor> open;
+        for (int i = 0; i < 60; ++i) open.emplace_back(::open("/dev/null", O_RDONLY));
+        CHECK_FALSE(free());
+    }
+    io::keep_files_spare(0);
+    CHECK(free());
+}
 
 TEST_CASE("a transfer without its threads is refused, with nothing left of it") {
     const TemporaryDirectory scratch;
