@@ -216,9 +216,9 @@ void Session::checksum(const std::string& argument) {
            .status =
                [job] { return "Checksum: " + std::to_string(job->bytes.load()) + " bytes read"; }});
     // The session goes along and comes back: it must not end on a worker's thread.
-    asio::post(
-        service_.checksums, [self = shared_from_this(), job,
-                             guard = asio::make_work_guard(connection_.executor())]() mutable {
+    service_.checksums.post(
+        user_, [self = shared_from_this(), job,
+                guard = asio::make_work_guard(connection_.executor())]() mutable {
             Result<std::string> answer = server::checksum(
                 job->request, job->algorithm, job->root,
                 [&] { return job->stop || self->service_.ending; }, job->bytes);

@@ -1,6 +1,6 @@
-// Threads that their owners share: of each one piece of work at a time is in the pool, and what
-// else he asks for waits behind it. So who asks for much keeps himself waiting, and others for one
-// piece. Work is bounded by the sessions: each has one piece at most. Any thread.
+// Threads that their owners share: of each so many pieces of work at a time are in the pool, and
+// what else he asks for waits behind them. So who asks for much keeps himself waiting, and others
+// for no more than these. Work is bounded by the sessions: each has one piece at most. Any thread.
 #pragma once
 
 #include <utility>
@@ -21,7 +21,7 @@ namespace lambda::server {
 template <typename Owner>
 class FairPool {
   public:
-    explicit FairPool(std::size_t threads) : pool_(threads) {}
+    FairPool(std::size_t threads, std::size_t of_each) : of_each_(of_each), pool_(threads) {}
 
     // As offload().
     template <typename Work>
@@ -35,34 +35,37 @@ class FairPool {
         auto kept = std::make_shared<Job>(std::move(job));
         const std::lock_guard lock(mutex_);
         Jobs& jobs = jobs_[owner];
-        jobs.push([kept = std::move(kept)] { (*kept)(); });
-        if (jobs.size() == 1) begin(owner);
+        jobs.waiting.push([kept = std::move(kept)] { (*kept)(); });
+        if (jobs.in_pool == of_each_) return;
+        ++jobs.in_pool;
+        begin(owner);
     }
     // At the loop's end: waits for the jobs.
     void join() { pool_.join(); }
 
   private:
-    using Jobs = std::queue<std::function<void()>>;
+    struct Jobs {
+        std::queue<std::function<void()>> waiting;
+        std::size_t in_pool = 0;
+    };
 
     void begin(const Owner& owner) {
         boost::asio::post(pool_, [this, owner] {
             std::unique_lock lock(mutex_);
             const auto found = jobs_.find(owner);
-            const auto job = std::move(found->second.front());
+            const auto job = std::move(found->second.waiting.front());
+            found->second.waiting.pop();
             lock.unlock();
             job();
             lock.lock();
-            found->second.pop();
-            if (found->second.empty()) {
-                jobs_.erase(found);
-            } else {
-                begin(owner);
-            }
+            if (!found->second.waiting.empty()) return begin(owner);
+            if (--found->second.in_pool == 0) jobs_.erase(found);
         });
     }
 
+    const std::size_t of_each_;
     std::mutex mutex_;
-    std::map<Owner, Jobs> jobs_;  // of each the first is in the pool
+    std::map<Owner, Jobs> jobs_;
     boost::asio::thread_pool pool_;
 };
 

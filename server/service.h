@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <atomic>
-#include <boost/asio/thread_pool.hpp>
 #include <memory>
 #include <string>
 
@@ -38,9 +37,10 @@ struct Service {
 
     // scrypt takes 32 MiB and a tenth of a second for each: one at a time, so that strangers cannot
     // take the machine, and by hosts in turn.
-    FairPool<Admission::Host> passwords{1};
+    FairPool<Admission::Host> passwords{1, 1};
     FilePool files{};
-    boost::asio::thread_pool checksums{2};
+    // Each may read for days: of an account two, so that it leaves others some.
+    FairPool<std::string> checksums{8, 2};
 };
 
 }  // namespace lambda::server

@@ -68,6 +68,21 @@ TEST_CASE("a listing may take longer than was left to log in") {
     CHECK(client.skip_to("\r\n200 "));
 }
 
+TEST_CASE("checksums of one account hold up no other's") {
+    const Running running;
+    running.scratch.write("huge", "");
+    std::filesystem::resize_file(running.scratch / "huge", 1ull << 40);
+    running.scratch.write("small", "three");
+    std::vector<std::unique_ptr<Client>> readers;
+    for (int i = 0; i < 10; ++i) {
+        readers.push_back(std::make_unique<Client>(running));
+        readers.back()->log_in().send("CKSM md5 0 -1 huge\r\n");
+        REQUIRE(readers.back()->code("NOOP") == 200);
+    }
+    Client other(running);
+    CHECK(other.log_in("bob").code("CKSM md5 0 -1 small") == 213);
+}
+
 TEST_CASE("a stop ends the checksums that are read, too") {
     Running running;
     running.scratch.write("huge", "");

@@ -54,7 +54,8 @@ class Running {
 
     TemporaryDirectory scratch;
     const Accounts accounts{
-        {"alice", {.password = *hash_password("secret"), .root = "", .read_only = false}}};
+        {"alice", {.password = *hash_password("secret"), .root = "", .read_only = false}},
+        {"bob", {.password = *hash_password("secret"), .root = "", .read_only = false}}};
     std::unique_ptr<Server> server;
     std::thread thread;
 };
@@ -204,9 +205,9 @@ class Client {
         start_tls();
         return *this;
     }
-    Client& log_in() {
+    Client& log_in(const std::string& user = "alice") {
         secure();
-        REQUIRE(code("USER alice") == 331);
+        REQUIRE(code("USER " + user) == 331);
         REQUIRE(code("PASS secret") == 230);
         return *this;
     }
