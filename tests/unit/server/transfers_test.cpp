@@ -31,13 +31,13 @@ TEST_CASE("a transfer that would open the spare files is refused, and one later 
     const config::ServerSettings settings;
     Transfers transfers(settings, 1, [](const std::function<void()>&) {});
     const auto free = [&] {
-        const auto share = transfers.reserve({});
+        const auto share = transfers.reserve("alice", {});
         if (const auto* refused = std::get_if<session::Reply>(&share)) {
             CHECK(refused->code == 450);
             CHECK(refused->text().find("files are open") != std::string::npos);
             return false;
         }
-        transfers.release(std::get<Transfers::Share>(share).memory);
+        transfers.release("alice", std::get<Transfers::Share>(share).memory);
         return true;
     };
     CHECK(free());
