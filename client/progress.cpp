@@ -1,5 +1,6 @@
 #include "client/progress.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -54,9 +55,9 @@ std::string ProgressLine::line(const mover::Progress& progress) const {
     const double elapsed = seconds(last.at - first.at);
     const double rate = elapsed > 0 ? static_cast<double>(last.bytes - first.bytes) / elapsed : 0;
     const std::uint64_t sent = last.sent - first.sent;
-    const double loss =
-        sent > 0 ? 100 * static_cast<double>(last.lost - first.lost) / static_cast<double>(sent)
-                 : 0;
+    // What was lost may be told after the sending paused.
+    const double lost = static_cast<double>(last.lost - first.lost);
+    const double loss = sent > 0 ? std::min(100.0, 100 * lost / static_cast<double>(sent)) : 0;
     const double done = progress.total_bytes > 0 ? 100 * static_cast<double>(progress.bytes) /
                                                        static_cast<double>(progress.total_bytes)
                                                  : 0;

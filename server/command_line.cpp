@@ -74,9 +74,14 @@ Result<Account> account_of(const CommandLine& line, const std::string& password_
 
 Result<void> check_root(std::string what, const std::string& root) {
     struct stat status {};
-    const int error_number = ::stat(root.c_str(), &status) != 0 ? errno
-                             : S_ISDIR(status.st_mode)          ? 0
-                                                                : ENOTDIR;
+    int error_number = 0;
+    if (::stat(root.c_str(), &status) != 0) {
+        error_number = errno;
+    } else if (!S_ISDIR(status.st_mode)) {
+        error_number = ENOTDIR;
+    } else if (::faccessat(AT_FDCWD, root.c_str(), X_OK, AT_EACCESS) != 0) {
+        error_number = errno;
+    }
     if (error_number == 0) return {};
     return no_root(std::move(what), root, error_number);
 }

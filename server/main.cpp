@@ -1,5 +1,6 @@
 // lambda-ftpd: the command line, and the life of the process.
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -94,12 +95,22 @@ Result<void> check_accounts(const CommandLine& line, const config::ServerSetting
     return {};
 }
 
-// What it means that the certificate ended; empty while it holds.
-Result<std::string> end_of(const std::string& certificate) {
-    Result<std::string> day = io::certificate_end(certificate);
-    if (!day || day->empty()) return day;
-    return certificate + ": the certificate ended on " + *day +
-           "; clients that check it by an authority refuse it";
+// What a server can run with, and its keeper wants to know: a certificate that ended, secrets that
+// others can read.
+Result<std::vector<std::string>> doubts_of(const std::string& certificate,
+                                           std::initializer_list<std::string> secrets) {
+    std::vector<std::string> doubts;
+    const Result<std::string> day = io::certificate_end(certificate);
+    if (!day) return day.error();
+    if (!day->empty())
+        doubts.push_back(certificate + ": the certificate ended on " + *day +
+                         "; clients that check it by an authority refuse it");
+    for (const std::string& secret : secrets) {
+        struct stat status {};
+        if (::stat(secret.c_str(), &status) == 0 && (status.st_mode & S_IROTH) != 0)
+            doubts.push_back(secret + ": others can read it; chmod 600 mends it");
+    }
+    return doubts;
 }
 
 int serve(const CommandLine& line) {
@@ -112,15 +123,17 @@ int serve(const CommandLine& line) {
         return fail(checked.error());
     }
     const std::string certificate = server::certificate_file(*settings);
+    const std::string private_key = server::key_file(*settings);
+    const std::string stored = server::accounts_file(*settings);
     Result<std::unique_ptr<server::Server>> made =
         server::Server::make(std::move(*settings), *accounts);
     if (!made) return fail(made.error());
     server::Server& running = **made;
     const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
     if (!key) return fail(key.error());
-    const Result<std::string> ended = end_of(certificate);
-    if (!ended) return fail(ended.error());
-    if (!ended->empty()) io::log_warning(*ended);
+    const auto doubts = doubts_of(certificate, {private_key, stored});
+    if (!doubts) return fail(doubts.error());
+    for (const std::string& doubt : *doubts) io::log_warning(doubt);
     // Hashing a password takes a while, and so may a file. Of the calls meanwhile one is kept.
     std::atomic<bool> called = false;
     boost::asio::thread_pool reloads(1);
@@ -156,9 +169,11 @@ int check_config(const CommandLine& line) {
             certificate, server::key_file(*settings), settings->client_ca, settings->allow_copy);
         if (!tls) return fail(tls.error());
         std::cout << "key " << *key << "\n";
-        const Result<std::string> ended = end_of(certificate);
-        if (!ended) return fail(ended.error());
-        if (!ended->empty()) std::cerr << "lambda-ftpd: warning: " << *ended << "\n";
+        const auto doubts =
+            doubts_of(certificate, {server::key_file(*settings), server::accounts_file(*settings)});
+        if (!doubts) return fail(doubts.error());
+        for (const std::string& doubt : *doubts)
+            std::cerr << "lambda-ftpd: warning: " << doubt << "\n";
     } else {
         io::ClientTrust authorities;
         authorities.ca_file = settings->client_ca;

@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 
-from harness import DONE, MIB, NO_SESSION, USAGE, Case, Settings, need_program, wait_for
+from harness import DONE, MIB, NO_SESSION, USAGE, Case, Settings, need_isolation, need_program, wait_for
 
 
 class Life(Case):
@@ -102,6 +102,27 @@ class Life(Case):
         self.assertEqual(code, USAGE, said)
         self.assertIn("cannot use the private key", said)
         self.assertIn("key.pem", said)
+
+    def test_secrets_that_others_can_read_are_told(self):
+        state = self.folder("state")
+        self.server(state=state).kill()
+        key = os.path.join(state, "key.pem")
+        for mode, told in ((0o600, False), (0o644, True)):
+            with self.subTest(mode=oct(mode)):
+                os.chmod(key, mode)
+                code, said, _ = self.check_config("log_level: info\n")
+                self.assertEqual(code, DONE, said)
+                self.assertEqual(f"{key}: others can read it" in said, told, said)
+                server = self.server(state=state)
+                server.kill()
+                self.assertEqual(f"{key}: others can read it" in server.stderr, told, server.stderr)
+
+    def test_a_root_that_the_server_may_not_enter_is_told(self):
+        need_isolation()
+        closed = self.folder("closed")
+        os.chmod(closed, 0)
+        with self.assertRaisesRegex(AssertionError, "cannot use the root.*Permission denied"):
+            self.server(root=closed, user=65534)
 
     def test_what_is_missing_is_told_before_the_first_start(self):
         for line in ("client_ca: /no/such/file", "root: /no/such/folder", f"root: {self.client_password}"):
