@@ -53,12 +53,16 @@ class FairPool {
         boost::asio::post(pool_, [this, owner] {
             std::unique_lock lock(mutex_);
             const auto found = jobs_.find(owner);
-            const auto job = std::move(found->second.waiting.front());
-            found->second.waiting.pop();
-            lock.unlock();
-            job();
-            lock.lock();
-            if (!found->second.waiting.empty()) return begin(owner);
+            auto& waiting = found->second.waiting;
+            if (!waiting.empty()) {  // another of his was faster
+                auto job = std::move(waiting.front());
+                waiting.pop();
+                lock.unlock();
+                job();
+                job = nullptr;
+                lock.lock();
+            }
+            if (!waiting.empty()) return begin(owner);
             if (--found->second.in_pool == 0) jobs_.erase(found);
         });
     }

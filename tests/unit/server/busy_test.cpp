@@ -1,10 +1,12 @@
 // A whole server in this process, of which somebody asks much.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <semaphore>
 #include <vector>
 
+#include "server/fair_pool.h"
 #include "tests/unit/server/running.h"
 
 namespace lambda::server {
@@ -81,6 +83,24 @@ TEST_CASE("checksums of one account hold up no other's") {
     }
     Client other(running);
     CHECK(other.log_in("bob").code("CKSM md5 0 -1 small") == 213);
+}
+
+TEST_CASE("a shared pool runs each piece once, of who asks again at once, too") {
+    constexpr int kPieces = 50'000;
+    FairPool<int> pool(4, 2);
+    std::atomic<int> done = 0;
+    std::binary_semaphore all(0);
+    std::function<void()> ask = [&] {
+        if (const int count = ++done; count < kPieces)
+            pool.post(0, ask);
+        else if (count == kPieces)
+            all.release();
+    };
+    pool.post(0, ask);
+    pool.post(1, [] {});
+    REQUIRE(all.try_acquire_for(std::chrono::milliseconds(kPatienceMs)));
+    pool.join();
+    CHECK(done == kPieces);
 }
 
 TEST_CASE("a stop ends the checksums that are read, too") {
