@@ -38,7 +38,7 @@ class Closing(Line):
 
     def _pump(self, one, other):
         if one is not self.sockets[0]:
-            return Line._pump(one, other)
+            return super()._pump(one, other)
         try:
             while (piece := one.recv(65536)) and not self.over():
                 other.sendall(piece)
