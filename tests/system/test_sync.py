@@ -271,13 +271,12 @@ class Sync(Case):
     def test_an_archive_of_what_stands_there_says_which_attributes_it_cannot_read(self):
         need_isolation()
         nobody = 65534
-        os.chown(self.home, nobody, nobody)
-        os.chown(self.client_password, nobody, nobody)
         source = self.small_tree()
         kept = os.path.join(source, "sub/c")
         os.setxattr(kept, "user.key", b"value")
         os.chmod(kept, 0o4711)
         self.sync("--archive", source, self.daemon.url("to"))
+        subprocess.run(["chown", "-R", str(nobody), self.home, self.client_password], check=True)
         there = self.daemon.path("to/sub/c")
         os.setxattr(there, "user.key", b"another")
         self.file_with(self.daemon.path("to/gone"), b"x")
@@ -428,12 +427,12 @@ class Sync(Case):
             self.assertIn(name, [os.path.basename(error["path"]) for error in result.errors])
 
     def test_a_named_file_that_has_further_names_there(self):
-        source, target = self.file_with("a", b"the same"), self.daemon.path("to")
+        source, target = self.file_with(os.path.join(self.folder("local"), "a"), b"the same"), self.daemon.path("to")
         shutil.copy2(source, target)
         os.link(target, self.daemon.path("another"))
         os.chmod(source, 0o600)
         before = os.stat(self.daemon.path("another")).st_mode
-        self.assertEqual(self.changes(self.sync(source, self.daemon.url("to"))), [("replace", "to")])
+        self.assertEqual(self.changes(self.sync(source, self.daemon.url("to"))), [("replace", "a")])
         self.assertEqual(os.stat(self.daemon.path("another")).st_mode, before)
         self.assertEqual(stat.S_IMODE(os.stat(target).st_mode), 0o600)
 
