@@ -128,6 +128,26 @@ def fingerprint(server):
     return "SHA256:" + base64.b64encode(hashlib.sha256(der).digest()).decode().rstrip("=")
 
 
+class ManyAtOnce(Impostor):
+    """Speaks to all that come, side by side."""
+
+    def serve(self):
+        try:
+            while True:
+                plain, _ = self.listener.accept()
+                threading.Thread(target=self.speak, args=(plain,), daemon=True).start()
+        except OSError:
+            pass  # the test is over
+
+    def speak(self, plain):
+        try:
+            with self.encrypted(plain) as stream:
+                for line in stream.makefile("rb"):
+                    self.answer(stream, line)
+        except (OSError, ssl.SSLError):
+            pass  # the other end has left
+
+
 def files_below(folder):
     return sorted(os.path.relpath(os.path.join(where, name), folder)
                   for where, _, names in os.walk(folder) for name in names)

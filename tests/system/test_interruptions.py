@@ -8,7 +8,7 @@ import struct
 import threading
 
 from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, wait_for
-from test_copy import TERMS, Impostor, Session
+from test_copy import TERMS, Impostor, ManyAtOnce, Session
 
 
 class Talker(Impostor):
@@ -29,30 +29,17 @@ class Talker(Impostor):
             self.said += 1
 
 
-class EndlessAnswer(Impostor):
+class EndlessAnswer(ManyAtOnce):
     """A server that agrees to a transfer, and whose answer to JOIN is a line without an end."""
 
     def __init__(self, case, key_of, agreed):
         super().__init__(case, key_of, [])
         self.replies |= {"XFER": [agreed], "ABOR": ["426 Ended", "226 Ended"]}
 
-    def serve(self):
-        try:
-            while True:
-                plain, _ = self.listener.accept()
-                threading.Thread(target=self.speak, args=(plain,), daemon=True).start()
-        except OSError:
-            pass  # the test is over
-
-    def speak(self, plain):
-        try:
-            with self.encrypted(plain) as stream:
-                for line in stream.makefile("rb"):
-                    while line.startswith(b"JOIN"):
-                        stream.sendall(b"x" * 65536)
-                    self.answer(stream, line)
-        except OSError:
-            pass  # the other end has left
+    def answer(self, stream, line):
+        while line.startswith(b"JOIN"):
+            stream.sendall(b"x" * 65536)
+        return super().answer(stream, line)
 
 
 class Interruptions(Case):

@@ -1,37 +1,19 @@
 """A path that is known starts at half of what it carried (--initial-rate auto)."""
 
 import re
-import ssl
-import threading
 
 from harness import DONE, MIB
-from test_copy import CopyCase, Impostor
+from test_copy import CopyCase, ManyAtOnce
 
 UNKNOWN = 100_000_000  # bit/s
 
 
-class Listening(Impostor):
+class Listening(ManyAtOnce):
     """In the place of a server that has stopped: what is offered to it, it refuses."""
 
     def __init__(self, case, server):
         self.offers = []
         super().__init__(case, server, [], port=server.port)
-
-    def serve(self):
-        try:
-            while True:
-                plain, _ = self.listener.accept()
-                threading.Thread(target=self.speak, args=(plain,), daemon=True).start()
-        except OSError:
-            pass  # the test is over
-
-    def speak(self, plain):
-        try:
-            with self.encrypted(plain) as stream:
-                for line in stream.makefile("rb"):
-                    self.answer(stream, line)
-        except (OSError, ssl.SSLError):
-            pass  # the other end has left
 
     def answer(self, stream, line):
         self.offers += re.findall(rb"XFER .*;initial=(\d+);", line)
