@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "client/home.h"
+#include "client/trimmed.h"
 #include "common/io/root.h"
 #include "common/io/small_file.h"
 #include "common/session/facts.h"
@@ -16,12 +17,6 @@ namespace {
 
 // Some 15,000 servers.
 constexpr std::size_t kFileLimit = 1 << 20;
-constexpr std::string_view kBlanks = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    return text.substr(0, text.find_last_not_of(kBlanks) + 1);
-}
 
 // What a line has behind the key of a server, if it is of that server.
 std::optional<std::string_view> behind(std::string_view line, std::string_view key) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/home.h"
+#include "client/trimmed.h"
 #include "common/io/small_file.h"
 #include "config/schema.h"
 
@@ -21,9 +22,8 @@ std::string rule_in(std::string_view content) {
     while (!content.empty()) {
         const std::string_view line = content.substr(0, content.find('\n'));
         content.remove_prefix(std::min(line.size() + 1, content.size()));
-        const std::size_t first = line.find_first_not_of(" \t\r");
-        if (first == std::string_view::npos || line[first] == '#') continue;
-        return std::string(line.substr(first, line.find_last_not_of(" \t\r") + 1 - first));
+        const std::string_view rule = trimmed(line);
+        if (!rule.empty() && rule.front() != '#') return std::string(rule);
     }
     return {};
 }

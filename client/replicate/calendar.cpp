@@ -5,6 +5,8 @@
 #include <cctype>
 #include <optional>
 
+#include "client/trimmed.h"
+
 namespace lambda::client::replicate {
 namespace {
 
@@ -18,12 +20,6 @@ Error wrong(std::string_view text, const char* what) {
                  .path = {},
                  .side = Side::local,
                  .remedy = {}};
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == text.npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {

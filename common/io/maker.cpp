@@ -68,8 +68,6 @@ Descriptor fresh_partial(const TargetDirectories::Place& place, const std::strin
     return file;
 }
 
-// Somebody's, of a file in whose place something else comes. Its journal goes first: it never
-// stands without it.
 // By `link`, in place of what nobody writes any more.
 template <typename Link>
 Result<void> make_partial(Link link, int directory, const std::string& partial,

@@ -230,6 +230,7 @@ std::string partial_name(const std::string& leaf) {
 Result<void> free_partial(int directory, const std::string& partial, const std::string& path) {
     constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
     const Descriptor file(::openat(directory, partial.c_str(), flags));
+    if (!file && errno == ENOENT) return {};  // it went just now
     // A link is one that a writer who died did not name.
     if (!file && errno != ELOOP) return file_error("cannot take over " + partial, path, errno);
     if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -237,6 +238,7 @@ Result<void> free_partial(int directory, const std::string& partial, const std::
         return file_error("cannot lock " + partial, path, errno);
     }
     if (file && !still_named(directory, partial, file.get())) return being_written(path);
+    // First: it never stands without its partial file.
     ::unlinkat(directory, journal_name(partial).c_str(), 0);
     if (::unlinkat(directory, partial.c_str(), 0) != 0)
         return file_error("cannot remove " + partial, path, errno);
