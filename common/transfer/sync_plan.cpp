@@ -65,12 +65,16 @@ Verdict judge_file(const Offered& offered, const ports::Standing& standing, cons
 }  // namespace
 
 bool same_time(std::int64_t offered_ns, std::int64_t standing_ns) {
-    constexpr std::int64_t kSecond = 1'000'000'000;
-    if (offered_ns <= standing_ns || standing_ns % kSecond != 0) return offered_ns == standing_ns;
+    // Of ext4 with small inodes and HFS+, exFAT, some of FUSE, UDF, NTFS and SMB.
+    constexpr std::int64_t kGrains[] = {1'000'000'000, 10'000'000, 1'000'000, 1000, 100};
+    if (offered_ns <= standing_ns) return offered_ns == standing_ns;
+    const auto grain = std::find_if(std::begin(kGrains), std::end(kGrains),
+                                    [&](std::int64_t each) { return standing_ns % each == 0; });
+    if (grain == std::end(kGrains)) return false;
     // A peer may say any time: no signed difference.
     const std::uint64_t apart =
         static_cast<std::uint64_t>(offered_ns) - static_cast<std::uint64_t>(standing_ns);
-    return apart < static_cast<std::uint64_t>(kSecond);
+    return apart < static_cast<std::uint64_t>(*grain);
 }
 
 std::size_t offer_bytes(const std::string& name, const std::string& text,

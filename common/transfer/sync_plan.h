@@ -25,8 +25,9 @@ enum class Verdict : std::uint8_t {
 };
 static_assert(static_cast<std::uint8_t>(Verdict::blocked) == kLastVerdict);
 
-// Whether what stands has the time that was offered, as far as its file system keeps times: one
-// with whole seconds (ext4 with small inodes, for one) has lost the fraction.
+// Whether what stands has the time that was offered, as far as its file system keeps times. A time
+// that is whole in its steps (seconds of ext4 with small inodes, 10 ms of exFAT, ms, us, 100 ns of
+// NTFS) has lost the rest.
 bool same_time(std::int64_t offered_ns, std::int64_t standing_ns);
 
 inline bool wanted(Verdict verdict) {

@@ -5,10 +5,15 @@
 
 using namespace lambda::transfer;
 
-TEST_CASE("a time without a fraction is compared by seconds, whatever a peer says") {
+TEST_CASE("a time is compared by what a file system of coarser steps keeps, whatever a peer says") {
     CHECK(same_time(5'000'000'001, 5'000'000'001));
     CHECK(same_time(5'999'999'999, 5'000'000'000));
     CHECK(same_time(-1, -1'000'000'000));
+    CHECK(same_time(5'129'999'999, 5'120'000'000));
+    CHECK_FALSE(same_time(5'130'000'000, 5'120'000'000));
+    CHECK(same_time(5'123'456'799, 5'123'456'700));
+    CHECK_FALSE(same_time(5'123'456'800, 5'123'456'700));
+    CHECK_FALSE(same_time(5'123'456'701, 5'123'456'710));
     CHECK_FALSE(same_time(6'000'000'000, 5'000'000'000));
     CHECK_FALSE(same_time(4'999'999'999, 5'000'000'000));
     CHECK_FALSE(same_time(5'000'000'002, 5'000'000'001));
