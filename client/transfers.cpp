@@ -285,7 +285,8 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
             return outcome.error();
         }
         const Error lost = outcome ? *outcome->cut : outcome.error();
-        const auto pause = may_pass(lost) && !interrupted() ? retry.pause(now()) : std::nullopt;
+        const bool again = may_pass(lost) && !dialling::refused(lost) && !interrupted();
+        const auto pause = again ? retry.pause(now()) : std::nullopt;
         if (!pause) return cut_by(tries.all(), lost);
         report.note(passing(lost) + "; trying again in " + format_duration(*pause));
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};

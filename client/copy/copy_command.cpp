@@ -115,8 +115,9 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
             cut = conductor.error();
         }
         if (interrupted()) cut = {interruption_error(), std::nullopt};
+        const bool refused = !conductor.stood() && dialling::refused(cut.error);
         const bool again =
-            may_pass(cut.error) && !interrupted() && !(done && done->result.cancelled);
+            may_pass(cut.error) && !refused && !interrupted() && !(done && done->result.cancelled);
         const auto pause = again ? retry.pause(now()) : std::nullopt;
         if (pause) {
             if (!done && conductor.agreed()) tries.cut_unseen();

@@ -158,7 +158,8 @@ Result<void> Connection::finish_login() {
                          .message = "login refused by " + server_.text() + ": " +
                                     std::to_string(reply->code) + " " + reply->text(),
                          .path = {},
-                         .side = Side::remote,
+                         // By 4xx it is too busy to look.
+                         .side = reply->code < 500 ? Side::network : Side::remote,
                          .remedy = login_remedy_};
         }
     }

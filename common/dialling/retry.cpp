@@ -27,6 +27,10 @@ bool may_pass(const Error& error) {
     return error.fault == Fault::cut || error.fault == Fault::session;
 }
 
+bool refused(const Error& error) {
+    return error.fault == Fault::session && error.side == Side::remote;
+}
+
 bool comes_back(const Error& error) {
     return error.fault == Fault::cut ||
            (error.fault == Fault::session && error.side == Side::network);

@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 
-from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, wait_for
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, Result, wait_for
 from test_copy import TERMS, Impostor, ManyAtOnce, Session
 
 
@@ -78,6 +78,15 @@ class Interruptions(Case):
         self.transfer("put", source, server.url("file"))
         self.assert_same(source, server.path("file"))
         self.assertEqual(server.parts(), [])
+
+    def test_another_key_is_not_dialled_again(self):
+        server = self.server()
+        _, client = self.put_under_way(server, how=(*self.SLOWLY, "--retry-for", "1h"))
+        server.kill()
+        self.server(root=server.root, state=self.folder("other-state"), listen=f"{server.host}:{server.port}")
+        result = Result(client)
+        self.assert_failed(result, CUT)
+        self.assertIn("key", result.said())
 
     def test_a_killed_server_under_get(self):
         server = self.server()
