@@ -108,7 +108,7 @@ class Session : public std::enable_shared_from_this<Session> {
     // waits: hears of it. conducts: it ends with the session. starts: until both servers have
     // agreed.
     enum class Follower { waits, conducts, starts };
-    bool follow_copy(std::uint64_t number, Follower how);
+    bool follow_copy(std::uint64_t number, Follower how, const std::string& grant = {});
     void tell(int code, const std::string& text);
     void tell_changes(std::uint64_t number, std::size_t most_unsent);
 

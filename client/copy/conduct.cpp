@@ -83,8 +83,10 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
 std::optional<CopyTry> Conductor::run() {
     error_.reset();
     stood_ = agreed_ = moved_ = unreached_ = false;
-    if (!open(Role::source) || !open(Role::destination) || !look() || !end_lost())
+    std::optional<CopyTry> ended;
+    if (!open(Role::source) || !open(Role::destination) || !look() || !end_lost(ended))
         return std::nullopt;
+    if (ended) return ended;
     CopyTry done;
     refused_.reset();
     const bool source_first = arguments_.connect == Connect::source;
@@ -205,23 +207,24 @@ bool Conductor::settle(const session::Entry* source) {
     return true;
 }
 
-// It writes what the next one is to write.
-bool Conductor::end_lost() {
+// It writes what the next one is to write. One that came to its end while nobody listened is done.
+bool Conductor::end_lost(std::optional<CopyTry>& ended) {
     using What = session::CopyOrder::What;
     if (!lost_) return true;
     Connection& connection = *session(lost_->dialler);
-    const auto told = connection.exchange(
-        "COPY", session::format_copy_order(
-                    {.what = What::cancel, .copy = lost_->copy, .grant = lost_->grant}));
+    const auto order = [this](What what) {
+        return session::format_copy_order(
+            {.what = what, .copy = lost_->copy, .grant = lost_->grant});
+    };
+    const auto told = connection.exchange("COPY", order(What::cancel));
     if (!told) return fail(told.error(), lost_->dialler);
-    if (told->positive()) {
-        const auto queued = connection.send(
-            "COPY", session::format_copy_order({.what = What::wait, .copy = lost_->copy}));
-        LAMBDA_ASSERT(queued.ok());
-        const auto last = hear_copy(connection, report_, [](const auto&) {});
-        if (!last) return fail(last.error(), lost_->dialler);
-    }
-    lost_.reset();
+    const auto queued = connection.send("COPY", order(What::wait));
+    LAMBDA_ASSERT(queued.ok());
+    const auto last = hear_copy(connection, report_, [](const auto&) {});
+    if (!last) return fail(last.error(), lost_->dialler);
+    const Role dialler = std::exchange(lost_, std::nullopt)->dialler;
+    auto result = session::parse_copy_result(*last);
+    if (result && !result->cut) ended = CopyTry{.dialler = dialler, .result = *std::move(result)};
     return true;
 }
 

@@ -89,7 +89,7 @@ class Conductor {
     }
     bool open(Role role);
     bool look();
-    bool end_lost();
+    bool end_lost(std::optional<CopyTry>& ended);
     bool settle(const session::Entry* source);
     bool send_ahead(Role role, const std::string& bytes);
     session::GrantRequest grant_request(Role granter, Role dialler);

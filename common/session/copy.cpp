@@ -330,8 +330,7 @@ Result<std::optional<CopyOrder>> parse_copy_order(std::string_view argument) {
         reader.hex("part", std::as_writable_bytes(std::span(order.part)));
     } else if (order.what != CopyOrder::What::list) {
         order.copy = number(reader, "copy");
-        const bool one = order.what == CopyOrder::What::cancel && parsed->facts.find("grant");
-        if (one) order.grant = read_token(reader, "grant");
+        if (parsed->facts.find("grant")) order.grant = read_token(reader, "grant");
     }
     if (reader.error()) return *reader.error();
     return std::optional(order);

@@ -80,7 +80,7 @@ struct CopyOrder {
     enum class What { list, wait, cancel, ahead };
     What what = What::list;
     std::uint64_t copy = 0;
-    std::string grant{};  // cancel: that it began with; empty: any
+    std::string grant{};  // wait, cancel: that it began with; empty: any
     std::string part{};   // ahead: raw
 
     bool operator==(const CopyOrder&) const = default;

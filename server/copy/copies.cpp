@@ -109,8 +109,8 @@ std::vector<session::CopyStatus> Copies::list(const std::string& account) const 
 
 Copies::Cancel Copies::cancel(std::uint64_t number, const std::string& account, const Error& why,
                               const std::string& grant) {
-    Entry* const entry = find(number, account);
-    if (entry == nullptr || (!grant.empty() && grant != entry->grant)) return Cancel::unknown;
+    Entry* const entry = find(number, account, grant);
+    if (entry == nullptr) return Cancel::unknown;
     if (!entry->copy) return Cancel::ended;
     entry->cancelled = true;
     entry->copy->cancel(why);
@@ -123,8 +123,8 @@ void Copies::leave(std::uint64_t number, const std::string& account, const Error
 }
 
 std::optional<Copies::Ticket> Copies::watch(std::uint64_t number, const std::string& account,
-                                            Watcher watcher) {
-    Entry* const entry = find(number, account);
+                                            Watcher watcher, const std::string& grant) {
+    Entry* const entry = find(number, account, grant);
     if (entry == nullptr) return std::nullopt;
     const Ticket ticket = next_ticket_++;
     entry->watchers.emplace(ticket, std::move(watcher));
@@ -164,9 +164,11 @@ bool Copies::room_for(const std::string& account) const {
     return all < kMost && of_account < kMostOfAccount;
 }
 
-Copies::Entry* Copies::find(std::uint64_t number, const std::string& account) {
+Copies::Entry* Copies::find(std::uint64_t number, const std::string& account,
+                            const std::string& grant) {
     const auto found = entries_.find(number);
-    return found == entries_.end() || found->second.account != account ? nullptr : &found->second;
+    if (found == entries_.end() || found->second.account != account) return nullptr;
+    return grant.empty() || grant == found->second.grant ? &found->second : nullptr;
 }
 
 void Copies::tell(std::uint64_t number) {

@@ -59,14 +59,15 @@ class Copies {
     // Of this account alone: another's are not there. Nor are dry runs that have ended.
     std::vector<session::CopyStatus> list(const std::string& account) const;
     enum class Cancel { unknown, ended, told };
-    // `grant`: that it began with, by which who lost sight of it knows it from one that has its
-    // number since this server was restarted; empty: any.
+    // `grant`, here and below: that it began with, by which who lost sight of it knows it from one
+    // that has its number since this server was restarted; empty: any.
     Cancel cancel(std::uint64_t number, const std::string& account, const Error& why,
                   const std::string& grant = {});
     // Its session is over: a cut as any other.
     void leave(std::uint64_t number, const std::string& account, const Error& why);
     // Nothing where there is no such copy. One that has ended tells so soon.
-    std::optional<Ticket> watch(std::uint64_t number, const std::string& account, Watcher watcher);
+    std::optional<Ticket> watch(std::uint64_t number, const std::string& account, Watcher watcher,
+                                const std::string& grant = {});
     // What a sync did, the oldest first; nothing once it is over and `ended` was called.
     std::vector<transfer::Change> take_changes(std::uint64_t number, std::size_t most);
     // False where the watcher has heard of the end already.
@@ -93,7 +94,7 @@ class Copies {
         session::CopyStatus status;
         session::CopyResult result;
     };
-    Entry* find(std::uint64_t number, const std::string& account);
+    Entry* find(std::uint64_t number, const std::string& account, const std::string& grant = {});
     bool room_for(const std::string& account) const;
     void tell(std::uint64_t number);
     void tell_changes(std::uint64_t number);

@@ -282,11 +282,11 @@ void Session::order_copy(const session::CopyOrder& order) {
         }
         LAMBDA_ASSERT(false);
     }
-    if (!follow_copy(order.copy, Follower::waits)) reply(550, "There is no such copy");
+    if (!follow_copy(order.copy, Follower::waits, order.grant)) reply(550, "There is no such copy");
 }
 
 // False: there is no such copy of this account.
-bool Session::follow_copy(std::uint64_t number, Follower how) {
+bool Session::follow_copy(std::uint64_t number, Follower how, const std::string& grant) {
     const bool owns = how != Follower::waits;
     const bool leaves = how == Follower::starts;
     const std::weak_ptr<Session> weak = weak_from_this();
@@ -320,7 +320,7 @@ bool Session::follow_copy(std::uint64_t number, Follower how) {
             self->connection_.wake();
         };
     }
-    const auto ticket = service_.copies.watch(number, user_, std::move(watcher));
+    const auto ticket = service_.copies.watch(number, user_, std::move(watcher), grant);
     if (!ticket) return false;
     std::function<void()> cancel;
     if (owns) {

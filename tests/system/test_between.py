@@ -6,8 +6,8 @@ import socket
 import subprocess
 import threading
 
-from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, need_isolation, need_program, parts_below,
-                     wait_for)
+from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, Result, need_isolation, need_program,
+                     parts_below, wait_for)
 from test_copy import TERMS, CopyCase, Impostor, Session, fingerprint
 from test_replicate import names_below, tree_of
 from test_sync import outdated, snapshot
@@ -42,7 +42,7 @@ class Line:
                 return
             self.sockets += [near, far]
             if not self.whole:
-                self.cut()
+                self._shut(near, far)
             for one, other in ((near, far), (far, near)):
                 threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
 
@@ -56,13 +56,17 @@ class Line:
             for end in (one, other):
                 end.close()
 
-    def cut(self):
-        self.whole = False
-        for end in self.sockets:
+    @staticmethod
+    def _shut(*ends):
+        for end in ends:
             try:
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
+
+    def cut(self):
+        self.whole = False
+        self._shut(*self.sockets)
 
     def mend(self):
         self.whole = True
@@ -463,6 +467,23 @@ class Left(CopyCase):
         self.assertEqual(client.wait(), DONE, client.stderr)
         self.assertIn("trying again in", client.stderr)
         self.assertIn("copy 1: cut: the copy was cancelled", b.stderr)
+        self.assert_same(a.path("big"), b.path("big"))
+
+    def test_what_ended_while_the_client_was_away_is_not_moved_again(self):
+        a, b = self.pair()
+        line = Line(self, b)
+        self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
+        client = self.start("copy", *self.both(), "--rate-limit", "50Mbit/s", "--retry-for", "1min", a.url("big"),
+                            f"lambda://{USER}@127.0.0.1:{line.port}/big")
+        self.wait_for_part(b.root, client, at_least=1 * MIB)
+        line.whole = False
+        line.lose()
+        wait_for(lambda: "copy 1: ended" in b.stderr, "the end of the copy", alive=b.running)
+        line.mend()
+        result = Result(client)
+        self.assertEqual(result.code, DONE, str(result))
+        self.assertEqual(result.summary["files"], 1, str(result))
+        self.assertNotIn("copy 2", b.stderr)
         self.assert_same(a.path("big"), b.path("big"))
 
     def test_the_servers_come_back_to_each_other(self):
