@@ -116,3 +116,27 @@ TEST_CASE("a path's size is probed upwards, and falls back when it shrinks") {
     CHECK(probe.lost(8972, now + 1600ms, 10ms));
     CHECK(probe.size() == 1200);
 }
+
+TEST_CASE("a path that was narrow for a while is tried again, less and less often") {
+    PathProbe probe(8972, 28);
+    probe.allow(1475);
+    Time now = kStart;
+    const auto probes_until = [&](Time end) {
+        int probes = 0;
+        for (; now < end; now += 100ms) {
+            if (probe.next_probe(now, 10ms)) ++probes;
+            probe.probe_lost();  // the last one is told after all were tried, too
+        }
+        return probes;
+    };
+    const int of_one_look = probes_until(kStart + 20s);
+    CHECK(of_one_look > 0);
+    CHECK(probes_until(kStart + 40s) == of_one_look);  // after 30 s
+    CHECK(probes_until(kStart + 80s) == 0);
+    CHECK(probes_until(kStart + 100s) == of_one_look);  // after 60 s more
+    CHECK(probes_until(kStart + 3h) < of_one_look * 25);
+    while (!probe.next_probe(now, 10ms)) now += 100ms;
+    probe.received(1475, now);
+    CHECK(probe.size() == 1475);
+    CHECK(probes_until(now + 1h) == 0);
+}
