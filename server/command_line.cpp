@@ -47,7 +47,9 @@ Result<std::string> hash_of_file(const std::string& file, const std::string& bef
     if (password->readable_by_others) {
         io::log_warning(file + ": others can read this password file; chmod 600 mends it");
     }
-    if (verify_password(password->password, before)) return before;
+    const Result<bool> same = verify_password(password->password, before);
+    if (!same) return same.error();
+    if (*same) return before;
     return hash_password(password->password);
 }
 

@@ -153,7 +153,12 @@ asio::awaitable<void> Session::pass(const std::string& password) {
         service_.known_logins.knows(account->second.password, password, dialling::now());
     if (!known) {
         auto verify = [&] { return proves(*accounts, user_, password); };
-        if (!co_await service_.passwords.run(Admission::host_of(peer_), verify)) {
+        const auto proved = co_await service_.passwords.run(Admission::host_of(peer_), verify);
+        if (!proved) {
+            leave(proved.error());
+            co_return;
+        }
+        if (!*proved) {
             failed_try(530, "Wrong user or password");
             co_return;
         }

@@ -16,11 +16,17 @@ Error unusable(const std::string& account, const std::string& why) {
 
 }  // namespace
 
-bool proves(const Accounts& accounts, const std::string& name, const std::string& password) {
+Result<bool> proves(const Accounts& accounts, const std::string& name,
+                    const std::string& password) {
     const auto found = accounts.find(name);
     const bool known = found != accounts.end();
-    return verify_password(password, known ? found->second.password : dummy_password_hash()) &&
-           known;
+    const auto right =
+        verify_password(password, known ? found->second.password : dummy_password_hash());
+    if (!right) {
+        io::log_error(right.error().sentence());
+        return right.error();
+    }
+    return *right && known;
 }
 
 Result<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,

@@ -14,7 +14,7 @@
 namespace lambda::server {
 
 // False: the name is not there, or the password is wrong; both take the same time.
-bool proves(const Accounts& accounts, const std::string& name, const std::string& password);
+Result<bool> proves(const Accounts& accounts, const std::string& name, const std::string& password);
 // For who has proved who he is.
 Result<io::Root> open_root(const Accounts& accounts, const config::ServerSettings& settings,
                            const std::string& name);

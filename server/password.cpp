@@ -116,11 +116,18 @@ Result<std::string> hash_password(std::string_view password) {
     return format_stored(stored);
 }
 
-bool verify_password(std::string_view password, std::string_view stored_text) {
+Result<bool> verify_password(std::string_view password, std::string_view stored_text) {
     const std::optional<Stored> stored = parse_stored(stored_text);
     if (!stored) return false;
     const std::optional<Hash> hash = scrypt(password, stored->salt, stored->cost);
-    return hash && CRYPTO_memcmp(hash->data(), stored->hash.data(), kHashBytes) == 0;
+    if (!hash) {
+        return Error{.fault = Fault::cut,
+                     .message = "cannot check a password: OpenSSL's scrypt has not the memory",
+                     .path = {},
+                     .side = Side::local,
+                     .remedy = "tell who runs the server"};
+    }
+    return CRYPTO_memcmp(hash->data(), stored->hash.data(), kHashBytes) == 0;
 }
 
 bool is_password_hash(std::string_view stored) {

@@ -12,7 +12,8 @@ namespace lambda::server {
 Result<std::string> hash_password(std::string_view password);
 // False for a wrong password and for a `stored` that is malformed or asks for more than 64 MiB; the
 // same work is done for each well-formed one of the same cost. Compares in constant time.
-bool verify_password(std::string_view password, std::string_view stored);
+// Fault::cut where there is no memory for that now.
+Result<bool> verify_password(std::string_view password, std::string_view stored);
 bool is_password_hash(std::string_view stored);
 // Well-formed, of the cost of hash_password(), and no password fits it.
 const std::string& dummy_password_hash();

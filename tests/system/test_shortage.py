@@ -1,9 +1,10 @@
 """Where the machine gives a process few threads or files, and where others write in a tree that is sent."""
 
 import os
+import subprocess
 import time
 
-from harness import CUT, DONE, FILE_FAILED, Case, need, need_program
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, need, need_program
 
 
 class ShortageTest(Case):
@@ -31,6 +32,20 @@ class ShortageTest(Case):
             self.assertEqual(self.client("ls", server.url()).code, DONE)
             self.assertNotIn("terminate called", server.stderr)
             server.kill()
+
+    def test_a_password_that_no_memory_can_check_is_not_called_wrong(self):
+        need_program("prlimit")
+        server = self.server()
+        with open(f"/proc/{server.pid}/statm") as statm:
+            room = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") + 8 * MIB
+        need(room < 2**40, "a sanitizer's server has all memory reserved")
+        subprocess.run(["prlimit", f"--pid={server.pid}", f"--as={room}:"], check=True)
+        refused = self.client("ls", server.url())
+        self.assert_failed(refused, NO_SESSION)
+        self.assertIn("has not the memory", refused.said())
+        self.assertIn("has not the memory", server.stderr)
+        subprocess.run(["prlimit", f"--pid={server.pid}", "--as=unlimited:"], check=True)
+        self.assertEqual(self.client("ls", server.url()).code, DONE)
 
     def test_more_files_than_a_receiver_may_open_wait(self):
         need_program("prlimit")
