@@ -322,7 +322,7 @@ std::span<DiskEvent> FileDisk::poll() {
                 files_.emplace_back();
             }
             taken.event.file = free_files_.back();
-            taken.event.in_memory = taken.opened->in_memory;
+            taken.event.in_memory = taken.opened->storage == Storage::memory;
             free_files_.pop_back();
             files_[taken.event.file].file = std::move(taken.opened);
         }
@@ -354,7 +354,7 @@ void FileDisk::step(std::uint32_t index) {
     Request& request = requests_[index];
     aim(request);
     if (!reads_here(request)) {
-        const bool copied = !request.writing && entry(request.file).file->in_memory;
+        const bool copied = !request.writing && storage(request) == Storage::memory;
         return copied ? post_step(*reader_, index) : start(index);
     }
     const ssize_t got =
@@ -365,7 +365,7 @@ void FileDisk::step(std::uint32_t index) {
 
 // What lies in memory is copied by this thread, unless that has too much to do.
 bool FileDisk::reads_here(const Request& request) {
-    if (request.writing || !entry(request.file).file->in_memory) return false;
+    if (request.writing || storage(request) != Storage::memory) return false;
     return !(overloaded_ ? overloaded_() : load_.overloaded()) || !has_reader();
 }
 

@@ -77,6 +77,7 @@ class FileDisk : public ports::Disk {
     FileDisk(const DiskOptions& options, Parts parts, Reactor& reactor);
 
     const Request& request(std::uint32_t index) const { return requests_[index]; }
+    Storage storage(const Request& request) { return entry(request.file).file->storage; }
     const Slots& slots() const { return slots_; }
     Reactor& reactor() const { return reactor_; }
     std::size_t in_flight() const { return in_flight_; }

@@ -22,6 +22,13 @@ class SourceNames;
 constexpr std::uint64_t kDirectSource = 1 << 20;
 constexpr std::uint64_t kDirectTarget = 64 << 10;
 
+// What answers a read or a write of a file.
+enum class Storage {
+    disk,
+    memory,   // at the price of a copy; direct I/O is no gain
+    program,  // FUSE: whoever calls sleeps until that answers, an io_uring's submitter, too
+};
+
 struct OpenFile {
     enum class Kind {
         source,
@@ -38,7 +45,7 @@ struct OpenFile {
     std::size_t named = std::string::npos;  // source: as in SourceFile
     Descriptor plain;                       // through the page cache
     Descriptor direct;                      // O_DIRECT on the same file; not where that is no gain
-    bool in_memory = false;                 // source: its file system is one of memory
+    Storage storage = Storage::disk;
     std::uint64_t size = 0;  // of a source when it was opened, of a target as it was announced
     // Of a range: the file's bytes that are meant, whose first is the transfer's byte 0. `size` is
     // that of all of a source then, and kToTheEnd of a target. Else empty.
@@ -122,8 +129,7 @@ int flush_opened(int file);
 
 // The same file once more, with O_DIRECT; nothing where the file system or somebody forbids it.
 Descriptor open_direct(int directory, const std::string& name, const Descriptor& plain);
-// Whether direct I/O may pay on this file system: not where files live in memory.
-bool direct_pays(const Descriptor& file);
+Storage storage_of(const Descriptor& file);
 bool same_file(const struct stat& a, const struct stat& b);
 // Whether the name shows this open file, still.
 bool still_named(int directory, const std::string& name, int fd);

@@ -202,11 +202,12 @@ Result<OpenedSource> open_source(const SourceNames& names, const ports::SourceFi
     if (range) source.file->bytes = bytes;
     source.id = status.st_ino;
     source.ctime_ns = nanoseconds_of(status.st_ctim);
-    source.file->in_memory = !direct_pays(source.file->plain);
+    source.file->storage = storage_of(source.file->plain);
+    const bool in_memory = source.file->storage == Storage::memory;
     // Memory looks for its holes page by page, 6 ms for each GB: not where no page is missing.
-    const bool solid = source.file->in_memory && status.st_blocks * kStatBlock >= status.st_size;
+    const bool solid = in_memory && status.st_blocks * kStatBlock >= status.st_size;
     source.data = solid ? std::vector{Range{0, bytes.length()}} : data_ranges(fd, bytes, grain);
-    if (bytes.length() >= kDirectSource && !source.file->in_memory && !mostly_cached(fd, bytes)) {
+    if (bytes.length() >= kDirectSource && !in_memory && !mostly_cached(fd, bytes)) {
         source.file->direct = open_direct(names, wanted, flags, status);
     }
     if (!source.file->direct) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -233,10 +234,11 @@ Result<SecondLook> look_again(const SourceNames& names, const OpenFile& source) 
                       .removed = *removed};
 }
 
-bool direct_pays(const Descriptor& file) {
+Storage storage_of(const Descriptor& file) {
     struct statfs where {};
-    return ::fstatfs(file.get(), &where) == 0 && where.f_type != TMPFS_MAGIC &&
-           where.f_type != RAMFS_MAGIC;
+    if (::fstatfs(file.get(), &where) != 0) return Storage::disk;
+    if (where.f_type == TMPFS_MAGIC || where.f_type == RAMFS_MAGIC) return Storage::memory;
+    return where.f_type == FUSE_SUPER_MAGIC ? Storage::program : Storage::disk;
 }
 
 bool same_file(const struct stat& a, const struct stat& b) {

@@ -217,7 +217,8 @@ Result<std::shared_ptr<OpenFile>> RangeClaim::open(std::uint64_t size) const {
     // The lock is that of the open file, whatever number it has.
     target->plain = Descriptor(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
     if (!target->plain) return file_error("cannot open its staging file", at_.path, errno);
-    if (bytes_.length() >= kDirectTarget && direct_pays(target->plain))
+    target->storage = storage_of(target->plain);
+    if (bytes_.length() >= kDirectTarget && target->storage != Storage::memory)
         target->direct = open_direct(at_.place.directory.get(), at_.parts, target->plain);
     return target;
 }

@@ -289,7 +289,8 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
         if (::ftruncate(target->plain.get(), 0) != 0)
             return file_error("cannot empty its partial file", path, errno);
     }
-    if (size >= kDirectTarget && direct_pays(target->plain))
+    target->storage = storage_of(target->plain);
+    if (size >= kDirectTarget && target->storage != Storage::memory)
         target->direct = open_direct(target->place.directory.get(), target->partial, target->plain);
     return CreatedTarget{std::move(target), std::move(journal)};
 }

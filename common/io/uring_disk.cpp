@@ -58,6 +58,7 @@ void UringDisk::start(std::uint32_t index) {
     } else {
         ::io_uring_prep_read(sqe, step.fd, step.memory, length, step.position);
     }
+    if (storage(step) == Storage::program) sqe->flags |= IOSQE_ASYNC;
     ::io_uring_sqe_set_data64(sqe, index);
 }
 

@@ -1,10 +1,11 @@
-"""An account whose root is on a file system that does not answer: nobody else waits for it."""
+"""Roots on a file system that does not answer: nobody else waits for it, and who wants it sleeps for no answer."""
 
 import os
 import signal
+import subprocess
 
-from disks import Silent
-from harness import DONE, Case, wait_for
+from disks import Silent, run
+from harness import DONE, MIB, Case, need, need_isolation, need_program, wait_for
 
 
 class SilentRoots(Case):
@@ -43,3 +44,46 @@ class SilentRoots(Case):
         self.assertIn("are not looked at: one of them has not answered", self.daemon.stderr)
         self.daemon.signal(signal.SIGTERM)
         self.assertEqual(self.daemon.wait(), DONE, self.daemon.stderr)
+
+
+class Suspended(Case):
+    """A file system that is another program (FUSE), which stands still for a while."""
+
+    def setUp(self):
+        super().setUp()
+        need_isolation()
+        self.behind, self.front = self.folder("behind"), self.folder("front")
+        self.program = subprocess.Popen([need_program("bindfs"), "-f", self.behind, self.front])
+        self.addCleanup(self.program.wait)
+        self.addCleanup(self.program.kill)
+        self.addCleanup(run, need_program("umount"), "-l", self.front)
+        wait_for(lambda: self.program.poll() is not None or os.path.ismount(self.front), "the mount")
+        need(self.program.poll() is None, "bindfs cannot mount here")
+
+    def waits_aside(self, server):
+        """A worker of io_uring waits for the program, and none of the server's own threads has to."""
+        tasks = f"/proc/{server.pid}/task"
+        for task in os.listdir(tasks):
+            try:
+                with open(f"{tasks}/{task}/comm") as comm, open(f"{tasks}/{task}/wchan") as where:
+                    if comm.read().startswith("iou-wrk") and "request_wait" in where.read():
+                        return True
+            except OSError:
+                pass
+        return False
+
+    def assert_waited_for(self, server, client):
+        self.wait_for_part(self.behind, client, MIB)
+        self.program.send_signal(signal.SIGSTOP)
+        try:
+            wait_for(lambda: self.waits_aside(server), "a worker that waits", alive=client.running)
+        finally:
+            self.program.send_signal(signal.SIGCONT)
+        self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
+
+    def test_a_transfer_sleeps_for_no_answer(self):
+        server = self.server(root=self.front)
+        source = self.random_file("source", 24 * MIB)
+        client = self.start("put", "--rate-limit", "40Mbit/s", source, server.url("file"))
+        self.assert_waited_for(server, client)
+        self.assert_same(source, os.path.join(self.behind, "file"))
