@@ -364,6 +364,7 @@ void run(Plan plan, const Arguments& arguments, Report& report) {
         report.error(outcome.error());
         for (const Item& item : plan.items) left.push_back(item.argument);
     }
+    if (arguments.plan.dry_run) return;  // nothing was to be done
     if (tells_more || !arguments.left_over.empty()) keep_left_over(arguments, left, report);
 }
 

@@ -270,7 +270,8 @@ void copy(const Arguments& arguments, Report& report) {
     if (!arguments.plan.whole) plan->landing = Landing::of(*plan);
     Conductor conductor(*plan, arguments, report);
     const bool all_done = conduct(conductor, *plan, arguments, report);
-    if (!arguments.left_over.empty()) keep_left_over(*plan, all_done, arguments, report);
+    if (!arguments.left_over.empty() && !arguments.plan.dry_run)
+        keep_left_over(*plan, all_done, arguments, report);
     if (!plan->landing) return;
     // How one ends that goes on by itself is not known here.
     plan->landing->ended(conductor.landed_nothing() || (all_done && !arguments.detach));

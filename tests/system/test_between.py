@@ -94,6 +94,15 @@ class BetweenCase(CopyCase):
 
 
 class SyncBetween(BetweenCase):
+    def test_a_dry_run_leaves_the_list_of_what_is_left_over(self):
+        a, b = self.pair()
+        self.file_with(a.path("here"), b"x")
+        left = self.file_with(os.path.join(self.scratch, "left"), b"here\0")
+        before = os.stat(left).st_ctime_ns
+        for name, code in (("here", DONE), ("missing", FILE_FAILED)):
+            self.sync("--dry-run", "--left-over", left, a.url(name), b.url("there"), code=code)
+            self.assertEqual(os.stat(left).st_ctime_ns, before)
+
     def test_as_rsync_would_leave_it(self):
         rsync = need_program("rsync")
         need_isolation()

@@ -170,6 +170,14 @@ class Sync(Case):
         self.assertEqual(planned.summary["planned_bytes"], done.summary["bytes"])
         self.assertEqual(sorted(self.changes(planned)), sorted(self.changes(done)))
 
+    def test_a_dry_run_leaves_the_list_of_what_is_left_over(self):
+        left = os.path.join(self.scratch, "left")
+        for names, code in ((self.small_tree(), DONE), ("missing", FILE_FAILED)):
+            self.file_with(left, os.fsencode(names) + b"\0")
+            before = os.stat(left).st_ctime_ns
+            self.sync("--dry-run", "--from-file", left, "--left-over", left, self.daemon.url("to"), code=code)
+            self.assertEqual(os.stat(left).st_ctime_ns, before)
+
     def test_a_dry_run_foresees_a_directory_in_the_way(self):
         source = self.small_tree()
         os.makedirs(self.daemon.path("to/a/inner"))
