@@ -6,6 +6,7 @@
 #include "client/home.h"
 #include "client/receipt/receipt_reader.h"
 #include "client/usage.h"
+#include "common/report/outputs.h"
 #include "common/transfer/filter.h"
 
 namespace lambda::client {
@@ -34,13 +35,6 @@ bool found_in(const Item& tree, const transfer::Filter& filter, const std::strin
 
 }  // namespace
 
-bool one_file(const std::string& one, const std::string& other) {
-    std::error_code unknown;
-    if (fs::equivalent(one, other, unknown)) return true;
-    const fs::path place = fs::weakly_canonical(one, unknown);
-    return !place.empty() && place == fs::weakly_canonical(other, unknown);
-}
-
 Result<void> check_outputs(const Plan& plan, const Arguments& arguments) {
     const struct {
         const std::string& file;
@@ -58,18 +52,14 @@ Result<void> check_outputs(const Plan& plan, const Arguments& arguments) {
             const std::string moved = puts                    ? item.path
                                       : target.into_directory ? joined(target.path, item.name)
                                                               : target.path;
-            if (one_file(moved, file) || (puts && !earlier && found_in(item, filter, file)))
+            if (report::one_file(moved, file) || (puts && !earlier && found_in(item, filter, file)))
                 return usage(file,
                              std::string(what) + " would take the place of a file that is moved",
                              kRemedy);
         }
     }
-    if (one_file(arguments.receipt, arguments.left_over) &&
-        output_place(arguments.receipt).replaced)
-        return usage(arguments.left_over,
-                     std::string(outputs[1].what) + " would take the place of the receipt",
-                     kRemedy);
-    return {};
+    return report::check_apart(
+        {{"--receipt", arguments.receipt}, {"--left-over", arguments.left_over}});
 }
 
 }  // namespace lambda::client

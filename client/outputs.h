@@ -8,9 +8,6 @@
 
 namespace lambda::client {
 
-// Whether the two names mean one file, or would.
-bool one_file(const std::string& one, const std::string& other);
-
 // Error, Fault::usage: one of them would take the place of a file that `plan` moves, as far as that
 // can be told from here, or of the other. What a get finds in a directory is not known.
 Result<void> check_outputs(const Plan& plan, const Arguments& arguments);

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "client/left_over.h"
-#include "client/outputs.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/hooks.h"
 #include "client/replicate/lanes.h"
@@ -16,6 +15,7 @@
 #include "client/replicate/words.h"
 #include "client/usage.h"
 #include "client/waiting.h"
+#include "common/report/outputs.h"
 #include "common/sabul/congestion/registry.h"
 
 namespace lambda::client {
@@ -312,7 +312,7 @@ Result<void> perform(const Job& job, const std::string& verb, const Arguments& a
 
 void replicate_job(const Arguments& arguments, Report& report) {
     const std::string& file = arguments.operands.front();
-    if (one_file(file, arguments.left_over))
+    if (report::one_file(file, arguments.left_over))
         return report.error(usage(
             file, "the list of what is left over would take the place of the job", "name another"));
     auto job = load_job(file, arguments.settings);

@@ -16,6 +16,7 @@
 #include "client/trial/page.h"
 #include "client/trial/runner.h"
 #include "client/waiting.h"
+#include "common/report/outputs.h"
 #include "common/sabul/congestion/registry.h"
 
 namespace lambda::client {
@@ -267,6 +268,11 @@ void trial(const Arguments& arguments, Report& report) {
         return report.error(errno_error(Fault::usage, "cannot make files for the trial there",
                                         arguments.trial.directory,
                                         problem ? problem.value() : ENOTDIR));
+    if (const auto apart = report::check_apart({{"--compare", arguments.trial.compare},
+                                                {"--report", arguments.trial.report},
+                                                {"--csv", arguments.trial.csv}});
+        !apart)
+        return report.error(apart.error());
     const auto before = read_earlier(arguments.trial.compare);
     if (!before) return report.error(before.error());
     auto page = report::File::make(arguments.trial.report);

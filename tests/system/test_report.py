@@ -113,6 +113,19 @@ class Page(PageCase):
         self.flows("", DONE)
         self.tool("lambda-sim", "flows", "--report", code=SIM_USAGE)
 
+    def test_of_two_outputs_none_takes_the_other_s_place(self):
+        same = os.path.join(self.scratch, "same")
+        flows = ("flows", "--duration", "1s", "--flow", "law=fixed,rtt=1ms")
+        for words in (("lambda-sim", *flows, "--csv", same, "--report", same),
+                      ("lambda-sim", "run", "r14", "--csv", same, "--report", same),
+                      ("lambda-lab", "run", "--json", same, "--series", same, "--", "true"),
+                      ("lambda-lab", "run", "--series", same, "--report", same, "--", "true")):
+            with self.subTest(words):
+                run = self.tool(*words, code=SIM_USAGE)  # the lab's, too
+                one, other = (word for word in words if word in ("--csv", "--json", "--series", "--report"))
+                self.assertIn(f"{words[0]}: {same}: {one} and {other} are one file", run.stderr)
+                self.assertFalse(os.path.exists(same))
+
     def test_a_lab_that_cannot_write(self):
         need_isolation()
         need(os.path.exists("/dev/net/tun"), "no /dev/net/tun")

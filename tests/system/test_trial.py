@@ -113,6 +113,20 @@ class Trials(Case):
         result = self.trial(server, "--size", "1MiB", "--legs", "memory-memory", code=FILE_FAILED)
         self.assertEqual(len(events(result, "skipped")), 2)
 
+    def test_no_output_takes_the_place_of_another_file(self):
+        server = self.server("--allow-null")
+        options = ("--size", "1MiB", "--legs", "read", "--repetitions", "1")
+        before = os.path.join(self.scratch, "before")
+        with open(before, "w") as file:
+            file.write(self.trial(server, *options).stdout)
+        kept = os.stat(before).st_mtime_ns
+        for one, other in (("--compare", "--csv"), ("--compare", "--report"), ("--report", "--csv")):
+            with self.subTest(one=one, other=other):
+                result = self.client("trial", server.url(), *options, one, before, other, before)
+                self.assert_failed(result, USAGE)
+                self.assertIn(f"{before}: {one} and {other} are one file", result.stderr)
+                self.assertEqual(os.stat(before).st_mtime_ns, kept)
+
     def test_what_makes_no_sense_is_refused(self):
         server = self.server()
         wrong = os.path.join(self.scratch, "wrong")

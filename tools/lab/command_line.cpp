@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/base/units.h"
+#include "common/report/outputs.h"
 #include "config/option_values.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/path_file.h"
@@ -208,6 +209,10 @@ int run(const Words& words) {
               .series = words.series,
               .keep_readings = !words.report.empty()};
     const std::string path_in_words = path_text(plan.path);
+    if (auto apart = report::check_apart(
+            {{"--json", words.json}, {"--series", words.series}, {"--report", words.report}});
+        !apart)
+        return fail(apart.error());
     auto report = report::File::make(words.report);
     if (!report) return fail(report.error());
     Logs logs;

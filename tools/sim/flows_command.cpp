@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "common/report/outputs.h"
 #include "tools/sim/flags.h"
 #include "tools/sim/flows.h"
 #include "tools/sim/report.h"
@@ -23,6 +24,12 @@ int run(const Command& command) {
     const auto scenario = scenario_of(command.flags);
     if (!scenario) {
         std::cerr << "lambda-sim: " << scenario.error().sentence() << "\n";
+        return 2;
+    }
+    if (const auto apart =
+            report::check_apart({{"--csv", command.csv}, {"--report", command.report}});
+        !apart) {
+        std::cerr << "lambda-sim: " << apart.error().sentence() << "\n";
         return 2;
     }
     auto report = report::File::make(command.report);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "common/report/outputs.h"
 #include "tools/sim/named.h"
 #include "tools/sim/report.h"
 #include "tools/sim/told.h"
@@ -197,6 +198,10 @@ int run(const Command& command, const std::string& name, report::Page* page) {
 }
 
 int run(const Command& command) {
+    if (const auto apart =
+            report::check_apart({{"--csv", command.csv}, {"--report", command.report}});
+        !apart)
+        return complain(apart.error().sentence(), 2);
     if (command.table)
         std::printf("| scenario | expected | | worst | where |\n|---|---|---|---|---|\n");
     auto file = report::File::make(command.report);
