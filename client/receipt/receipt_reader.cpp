@@ -1,7 +1,12 @@
 #include "client/receipt/receipt_reader.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <fstream>
 
+#include "common/io/root.h"
 #include "common/io/signature.h"
 
 namespace lambda::client {
@@ -11,6 +16,20 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 
 ByteView octets(std::string_view text) {
     return std::as_bytes(std::span(text));
+}
+
+// An unlinked file; where it can't be made, a stream that has failed.
+std::unique_ptr<std::iostream> temporary() {
+    const char* where = std::getenv("TMPDIR");
+    std::string name = std::string(where != nullptr ? where : "/tmp") + "/lambda-ftp-XXXXXX";
+    auto file = std::make_unique<std::fstream>();
+    if (const io::Descriptor made(::mkostemp(name.data(), O_CLOEXEC)); !made) {
+        file->setstate(std::ios::failbit);
+        return file;
+    }
+    file->open(name, std::ios::binary | std::ios::in | std::ios::out);
+    ::unlink(name.c_str());
+    return file;
 }
 
 }  // namespace
@@ -26,7 +45,19 @@ Result<ReceiptReader> ReceiptReader::open(const std::string& file) {
 
 Result<ReceiptReader> ReceiptReader::open(std::unique_ptr<std::istream> in, std::string name) {
     ReceiptReader reader(std::move(in), std::move(name));
+    if (!reader.in_->seekg(0)) {
+        reader.in_->clear();
+        reader.kept_ = temporary();
+    }
     if (const auto checked = reader.check(); !checked) return checked.error();
+    if (reader.kept_) {
+        if (!reader.kept_->flush()) {
+            Error full = reader.refused("no temporary file keeps what is read twice", Fault::file);
+            full.remedy = "let TMPDIR name a directory with room for it";
+            return full;
+        }
+        reader.in_ = std::move(reader.kept_);
+    }
     // From the beginning, for next().
     reader.in_->clear();
     reader.in_->seekg(0);
@@ -54,6 +85,7 @@ std::optional<std::string> ReceiptReader::line() {
         ahead_.resize(before + kReadBytes);
         in_->read(ahead_.data() + before, kReadBytes);
         ahead_.resize(before + static_cast<std::size_t>(in_->gcount()));
+        if (kept_) kept_->write(ahead_.data() + before, in_->gcount());
         end = ahead_.find('\n', before);
         if (ahead_.size() == before) return std::nullopt;
     }

@@ -1,5 +1,6 @@
 // A receipt as it is read: whole and signed, or refused (docs/integrity.md). In bounded memory: it
-// is read once to be checked, and once more for its files. One thread.
+// is read once to be checked, and once more for its files; what can be read but once, as a pipe, is
+// kept in an unlinked file in TMPDIR. One thread.
 #pragma once
 
 #include <istream>
@@ -35,6 +36,7 @@ class ReceiptReader {
     Error refused(std::string message, Fault fault = Fault::integrity) const;
 
     std::unique_ptr<std::istream> in_;
+    std::unique_ptr<std::iostream> kept_;  // what was read of what can't be read again
     std::string name_;
     std::string ahead_;  // read, and no line yet
     std::size_t used_ = 0;

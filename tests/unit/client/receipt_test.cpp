@@ -1,4 +1,7 @@
 // A receipt is whole and signed, or refused.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <sstream>
 
 #include "client/receipt/receipt_file.h"
@@ -79,6 +82,44 @@ TEST_CASE("a whole receipt gives its files") {
     const auto end = reader->next();
     REQUIRE(end.ok());
     CHECK_FALSE(end->has_value());
+}
+
+TEST_CASE("a receipt that comes through a pipe is as good") {
+    const Scratch scratch;
+    std::vector<std::string> names;
+    for (int i = 0; i < 300; ++i) names.push_back("d/" + std::to_string(i));
+    const std::string text = written(fresh_key(scratch, "own"), names).text();
+    const auto piped = [](std::string_view content) {
+        int ends[2];
+        REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+        REQUIRE(::write(ends[1], content.data(), content.size()) == ssize_t(content.size()));
+        ::close(ends[1]);
+        auto reader = ReceiptReader::open("/dev/fd/" + std::to_string(ends[0]));
+        ::close(ends[0]);
+        return reader;
+    };
+    auto reader = piped(text);
+    REQUIRE(reader.ok());
+    for (const std::string& name : names) {
+        const auto line = reader->next();
+        REQUIRE(line.ok());
+        REQUIRE(line->has_value());
+        CHECK((*line)->path == name);
+    }
+    const auto end = reader->next();
+    REQUIRE(end.ok());
+    CHECK_FALSE(end->has_value());
+
+    CHECK(piped("no receipt\n").error().fault == Fault::usage);
+    CHECK(piped(text.substr(0, text.size() - 9)).error().fault == Fault::integrity);
+    const char* const before = std::getenv("TMPDIR");
+    const std::string kept = before != nullptr ? before : "";
+    ::setenv("TMPDIR", (scratch / "missing").c_str(), 1);
+    const auto nowhere = piped(text);
+    before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+    REQUIRE_FALSE(nowhere.ok());
+    CHECK(nowhere.error().fault == Fault::file);
+    CHECK(nowhere.error().remedy.find("TMPDIR") != std::string::npos);
 }
 
 TEST_CASE("a receipt that was changed at any byte is refused") {
