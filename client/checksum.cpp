@@ -159,7 +159,8 @@ void checksum(const Arguments& arguments, Report& report) {
         } else if (const auto digits = local_checksum(operand, arguments.algorithm)) {
             show(operand, *digits, arguments, report);
         } else {
-            report.error(digits.error());
+            report.error_here(digits.error());
+            if (digits.error().fault == Fault::cut) return;
         }
     }
     ask();

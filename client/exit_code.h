@@ -1,5 +1,6 @@
 // The exit code of a run, from all that went wrong in it: 0 done, 1 files failed, 2 usage, 3 no
-// session, 4 integrity, 5 cut after the session stood. Where several hold: 4, 5, 3, 1. Pure.
+// session, 4 integrity, 5 cut after the session stood, or where none is needed. Where several
+// hold: 4, 5, 3, 1. Pure.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,8 @@ class ExitCode {
     void add(Fault fault) { take(code_of(fault, stands_)); }
     // Of a place with which no session ever stood, whatever other places did.
     void add_unreached(Fault fault) { take(code_of(fault, false)); }
+    // Of work that needs no session.
+    void add_here(Fault fault) { take(code_of(fault, true)); }
     int value() const { return code_; }
 
   private:

@@ -44,6 +44,12 @@ void Report::unreached(const Error& error) {
     record_error(error, to_string(error.side));
 }
 
+void Report::error_here(const Error& error) {
+    say(error.sentence());
+    exit_code_.add_here(error.fault);
+    record_error(error, to_string(error.side));
+}
+
 void Report::error_at(const std::string& side, const Error& error) {
     say_at(side, error);
     record_error(error, side);

@@ -36,6 +36,8 @@ class Report {
     void error(const FailureLine& line);
     // Of one of several places, with which no session ever stood.
     void unreached(const Error& error);
+    // Of work that needs no session.
+    void error_here(const Error& error);
     // Of one of several servers: "PATH (on the SIDE server): MESSAGE; REMEDY".
     void error_at(const std::string& side, const Error& error);
     void error_at(const std::string& side, const FailureLine& line);

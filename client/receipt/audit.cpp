@@ -51,7 +51,7 @@ bool is_local_directory(const Place& place) {
 void audit_here(ReceiptReader& receipt, const Replica& replica, Findings& findings) {
     while (!interrupted()) {
         const auto line = receipt.next();
-        if (!line) return findings.stop(line.error());
+        if (!line) return findings.stop_here(line.error());
         if (!*line) return;
         const receipt::FileLine& file = **line;
         const std::string path = replica.path_of(file.path);
@@ -75,12 +75,12 @@ void audit_here(ReceiptReader& receipt, const Replica& replica, Findings& findin
         } else if (const auto digits = local_checksum(path, *algorithm)) {
             findings.has_digest(file, path, Side::local, *algorithm, *digits);
         } else if (digits.error().fault == Fault::cut) {
-            return findings.stop(digits.error());
+            return findings.stop_here(digits.error());
         } else {
             findings.unread(digits.error());
         }
     }
-    findings.stop(interruption_error());
+    findings.stop_here(interruption_error());
 }
 
 }  // namespace

@@ -64,6 +64,11 @@ void Findings::stop(const Error& error) {
     report_.error(error);
 }
 
+void Findings::stop_here(const Error& error) {
+    stopped_ = true;
+    report_.error_here(error);
+}
+
 void Findings::tell(const receipt::Statement& statement) {
     std::string text = std::to_string(good_) + " of " + std::to_string(statement.tally.files) +
                        (statement.tally.files == 1 ? " file is" : " files are") +

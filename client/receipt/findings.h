@@ -35,6 +35,8 @@ class Findings {
     void of_size_alone() { ++of_size_alone_; }
     // The audit ends early.
     void stop(const Error& error);
+    // Likewise, of files that are here.
+    void stop_here(const Error& error);
 
     // The sum of it.
     void tell(const receipt::Statement& statement);

@@ -8,7 +8,7 @@ import subprocess
 import zlib
 
 from disks import btrfs, damage
-from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, Case, Settings, need_program, wait_for
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, Case, Result, Settings, need_program, wait_for
 
 
 def tree_digest(content):
@@ -130,11 +130,12 @@ class Checksums(Case):
         huge = os.path.join(self.daemon.root, "huge")
         with open(huge, "wb") as file:
             file.truncate(1 << 42)
-        for place in (huge, self.daemon.url("huge")):
-            client = self.start("checksum", "--algorithm", "sha256", place)
-            pid = client.pid if place == huge else self.daemon.pid
+        for places, codes in (([huge] * 3, [CUT]), ([self.daemon.url("huge")], [CUT, NO_SESSION])):
+            client = self.start("checksum", "--algorithm", "sha256", *places)
+            pid = client.pid if huge in places else self.daemon.pid
             wait_for(lambda: huge in open_files(pid), "the reading of the file", alive=client.running)
             client.signal(signal.SIGINT)
-            self.assertIn(client.wait(), (CUT, NO_SESSION), client.stderr)
+            self.assertIn(client.wait(), codes, client.stderr)
+            self.assertEqual(len(Result(client).errors), 1, client.stdout)
         wait_for(lambda: huge not in open_files(self.daemon.pid), "the end of the server's reading")
         self.assert_serving(self.daemon)

@@ -5,14 +5,15 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import threading
 
-from harness import (CUT, DONE, FILE_FAILED, INTEGRITY, MIB, PATIENCE_S, USAGE, USER, Case, Result, need_program,
+from harness import (CUT, DONE, FILE_FAILED, GIB, INTEGRITY, MIB, PATIENCE_S, USAGE, USER, Case, Result, need_program,
                      wait_for)
 from test_between import Line
-from test_checksums import tree_digest
+from test_checksums import open_files, tree_digest
 
 
 def read(path):
@@ -85,6 +86,16 @@ class Receipts(Case):
     def assert_good(self, result, files):
         self.assertEqual(result.code, DONE, str(result))
         self.assertEqual(self.found(result)["good"], files, str(result))
+
+    def test_an_audit_of_what_is_here_can_be_interrupted(self):
+        source = self.file_with(os.path.join(self.folder("local"), "holes"), b"")
+        os.truncate(source, 64 * GIB)
+        self.transfer("put", "--receipt", self.receipt, source, self.daemon.url("holes"))
+        client = self.start("audit", self.receipt, "--at", self.daemon.path("holes"))
+        wait_for(lambda: os.fsdecode(self.daemon.path("holes")) in open_files(client.pid), "the reading", alive=client.running)
+        client.signal(signal.SIGINT)
+        self.assertEqual(client.wait(), CUT, client.stderr)
+        self.assertEqual(len(Result(client).errors), 1, client.stdout)
 
     # What is in one
 

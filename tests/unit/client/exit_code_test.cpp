@@ -25,6 +25,14 @@ TEST_CASE("one fault, one exit code") {
     CHECK(code_of({Fault::protocol}, true) == 5);
 }
 
+TEST_CASE("work that needs no session is cut without one") {
+    ExitCode code;
+    code.add_here(Fault::file);
+    CHECK(code.value() == 1);
+    code.add_here(Fault::cut);
+    CHECK(code.value() == 5);
+}
+
 TEST_CASE("where several hold: 4, 5, 3, 1") {
     CHECK(code_of({Fault::file, Fault::cut, Fault::integrity}, true) == 4);
     CHECK(code_of({Fault::integrity, Fault::cut, Fault::file}, true) == 4);
