@@ -253,7 +253,7 @@ std::unique_ptr<CLI::App> make_options(Arguments& into) {
             into.settings.log_level = "debug";
         },
         "Tell what held a transfer back, and --log-level debug.");
-    app->add_flag("-q,--quiet", into.quiet, "No progress, no notes; errors alone.");
+    app->add_flag("-q,--quiet", into.quiet, "No progress, notes or warnings; errors alone.");
     app->add_flag("--json", into.json, "Objects on stdout, one a line, the last a summary.");
     for (CLI::Option* option : app->get_options())
         if (option->get_type_size() > 0) option->check(config::wrong_with_value);

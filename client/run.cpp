@@ -38,9 +38,12 @@ Result<Arguments> understand(std::span<const char* const> words) {
     return parse_arguments(words, *settings);
 }
 
-io::LogLevel log_level(const std::string& name) {
-    const auto level = io::parse_log_level(name);
-    return level ? *level : io::LogLevel::debug;  // "trace": there is nothing below debug
+// With --quiet there are no warnings, unless even more than those was asked for.
+io::LogLevel log_level(const Arguments& arguments) {
+    const auto level = io::parse_log_level(arguments.settings.log_level);
+    if (!level) return io::LogLevel::debug;  // "trace": there is nothing below debug
+    const bool hushed = arguments.quiet && *level == io::LogLevel::warning;
+    return hushed ? io::LogLevel::error : *level;
 }
 
 void show_text(const char* event, const std::string& text, Report& report) {
@@ -107,7 +110,7 @@ int run(int count, const char* const* arguments) {
                    .verbose = understood->verbose,
                    .dry_run = understood->plan.dry_run},
                   started);
-    io::open_log(log_level(understood->settings.log_level));
+    io::open_log(log_level(*understood));
     perform(*understood, report);
     return report.finish();
 }

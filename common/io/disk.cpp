@@ -10,15 +10,14 @@ Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root 
                                                Reactor& reactor) {
     auto parts = FileDisk::prepare(options, std::move(root));
     if (!parts) return parts.error();
-    std::string why = "it is switched off";
+    const std::string by_threads = "files are read and written by threads, without io_uring (";
     if (options.allow_uring) {
         auto disk = UringDisk::make(options, *parts, reactor);
         if (disk) return disk;
-        why = disk.error().message;
-    }
-    static std::atomic<bool> said = false;
-    if (!said.exchange(true)) {
-        log_warning("files are read and written by threads, without io_uring (" + why + ")");
+        static std::atomic<bool> said = false;
+        if (!said.exchange(true)) log_warning(by_threads + disk.error().message + ")");
+    } else {
+        log_debug(by_threads + "it is switched off)");
     }
     return PoolDisk::make(options, *std::move(parts), reactor);
 }

@@ -6,7 +6,7 @@ import resource
 import socket
 import subprocess
 
-from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_isolation
+from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_isolation, support_program
 
 NOBODY = 65534
 
@@ -113,6 +113,21 @@ class Sources(Case):
                 run = subprocess.run([os.path.join(Settings.bin_dir, "lambda-ftp"), *words], stdout=full, stderr=subprocess.PIPE)
                 self.assertEqual(run.returncode, FILE_FAILED)
                 self.assertIn(b"cannot write to stdout", run.stderr)
+
+    def test_quiet_says_errors_alone(self):
+        server, source = self.server(), self.random_file("source", 100_000)
+
+        def said(*options, **how):
+            result = self.client("put", *options, source, server.url("there"), json=False, **how)
+            self.assertEqual(result.code, DONE, str(result))
+            return result.stderr
+        forbidden = {"launcher": [support_program("without_uring")]}
+        self.assertIn("warning: files are read and written by threads", said(**forbidden))
+        self.assertEqual(said("--quiet", **forbidden), "")
+        self.assertIn("warning: ", said("--quiet", "--log-level", "info", **forbidden))
+        # What the user chose is none.
+        self.assertNotIn("warning", said("--no-uring"))
+        self.assertIn("by threads", said("--no-uring", "--log-level", "debug"))
 
     def test_a_file_beyond_the_servers_limit_fails_alone(self):
         server = self.server()
