@@ -32,10 +32,17 @@ Result<config::ClientSettings> load_settings() {
     return none ? config::ClientSettings{} : config::load_client_settings(file);
 }
 
+bool needs_settings(Action action) {
+    return action != Action::help && action != Action::version && action != Action::completion;
+}
+
 Result<Arguments> understand(std::span<const char* const> words) {
     const auto settings = load_settings();
-    if (!settings) return settings.error();
-    return parse_arguments(words, *settings);
+    if (settings) return parse_arguments(words, *settings);
+    // Their help is what tells how they should be.
+    const auto parsed = parse_arguments(words, {});
+    if (parsed && !needs_settings(parsed->action)) return parsed;
+    return settings.error();
 }
 
 // With --quiet there are no warnings, unless even more than those was asked for.

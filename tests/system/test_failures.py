@@ -157,13 +157,20 @@ class Sessions(Case):
         self.assert_serving(server)
 
     def test_settings_that_cannot_be_read_are_not_passed_over(self):
-        folder = self.folder("home/.config/lambda-ftp")
-        os.symlink(os.path.join(self.scratch, "gone"), os.path.join(folder, "client.yaml"))
-        refused = self.client("version")
+        settings = os.path.join(self.folder("home/.config/lambda-ftp"), "client.yaml")
+        os.symlink(os.path.join(self.scratch, "gone"), settings)
+        refused = self.client("ping", "127.0.0.1:1")
         self.assert_failed(refused, USAGE)
         self.assertIn("client.yaml", refused.said() + str(refused.errors))
-        os.unlink(os.path.join(folder, "client.yaml"))
-        self.assertEqual(self.client("version").code, DONE)
+        os.unlink(settings)
+        self.file_with(settings, b"stripes: x\n")
+        self.assertIn("client.yaml:1: ", self.client("ping", "127.0.0.1:1").said())
+        # What tells how they should be is told all the same.
+        for words in (("put", "--help"), ("help", "put"), ("version",), ("--version",), ("completion",)):
+            self.assertEqual(self.client(*words, password=False, trust=False).code, DONE, words)
+        self.assertIn("client.yaml:1: ", self.client("help", "--no-such-option").said())
+        os.unlink(settings)
+        self.assertEqual(self.client("ping", "127.0.0.1:1").code, NO_SESSION)
 
     def test_a_password_file_for_all_to_read_is_warned_of(self):
         server = self.server()
