@@ -95,8 +95,13 @@ void rename(const Arguments& arguments, Report& report) {
         const bool well = i == 0 ? reply->code == 350 : reply->positive();
         if (well) continue;
         Error refused = refusal(*reply, Fault::file, paths[i]);
-        if (i == 1 && refused.remedy.empty())
-            refused.remedy = "where that is a directory, name what is to be in it: DIRECTORY/NAME";
+        if (i == 0) return report.error(refused);
+        // Of which of the two names, the server says: there the message is without it.
+        Error of_old = refusal(*reply, Fault::file, paths[0]);
+        if (of_old.message.size() < refused.message.size()) refused = std::move(of_old);
+        if (refused.remedy.empty())
+            refused.remedy = "where " + path_at_server(paths[1]) +
+                             " is a directory, name what is to be in it: DIRECTORY/NAME";
         return report.error(refused);
     }
 }

@@ -258,8 +258,20 @@ std::string path_at_server(const std::string& path) {
     return path.empty() || path.starts_with('/') ? path : "/" + path;
 }
 
+namespace {
+
+// What stands behind the name, which a server may write from its root on or as it was asked.
+std::string_view without_name(std::string_view text, const std::string& path) {
+    for (const std::string& name : {path_at_server(path), path}) {
+        const std::string shown = session::on_one_line(name) + ": ";
+        if (!name.empty() && text.starts_with(shown)) return text.substr(shown.size());
+    }
+    return text;
+}
+
+}  // namespace
+
 Error refusal(const session::Reply& reply, Fault fault, const std::string& path) {
-    const std::string shown = session::on_one_line(path);
     const bool unspeakable = path.find_first_of("\r\n") != path.npos;
     if (unspeakable && (reply.code == 500 || reply.code == 502)) {
         return Error{.fault = Fault::unsupported,
@@ -268,10 +280,9 @@ Error refusal(const session::Reply& reply, Fault fault, const std::string& path)
                      .side = Side::remote,
                      .remedy = "use a newer server, or give it another name there"};
     }
-    std::string_view text = reply.text();
-    if (!path.empty() && text.starts_with(shown + ": ")) text.remove_prefix(path.size() + 2);
     return Error{.fault = fault,
-                 .message = std::string(text) + " (" + std::to_string(reply.code) + ")",
+                 .message = std::string(without_name(reply.text(), path)) + " (" +
+                            std::to_string(reply.code) + ")",
                  .path = path_at_server(path),
                  .side = Side::remote,
                  .remedy = {}};

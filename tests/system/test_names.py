@@ -201,6 +201,9 @@ class Names(Case):
         refused = self.client("mv", url("moved"), url("made here/"))
         self.assertEqual(refused.code, FILE_FAILED, str(refused))
         self.assertIn("DIRECTORY/NAME", refused.stderr)
+        error, = self.client("mv", url("moved"), url("made here")).errors
+        self.assertEqual(error["path"], "/moved")  # of which the server says it
+        self.assertRegex(error["message"], "^cannot rename: .*where /made here is a directory")
         self.assertEqual(self.client("rm", url("moved")).code, DONE)
         self.assertFalse(os.path.exists(self.daemon.path("moved")))
         self.assertEqual(self.client("ping", url()).code, DONE)

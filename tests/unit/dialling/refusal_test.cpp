@@ -6,12 +6,15 @@ using namespace lambda;
 TEST_CASE("a refusal names its path once, from the root on") {
     for (const std::string path : {"plain", "two\nlines", "a\r\nb: c"}) {
         CAPTURE(path);
-        const std::string line = session::on_one_line(path) + ": cannot open: No such file";
-        const Error error = dialling::refusal({.code = 550, .lines = {line}}, Fault::file, path);
-        CHECK(error.path == "/" + path);
-        CHECK(error.message == "cannot open: No such file (550)");
-        CHECK(error.fault == Fault::file);
-        CHECK(error.side == Side::remote);
+        for (const std::string& said : {path, "/" + path}) {
+            CAPTURE(said);
+            const std::string line = session::on_one_line(said) + ": cannot open: No such file";
+            const auto error = dialling::refusal({.code = 550, .lines = {line}}, Fault::file, path);
+            CHECK(error.path == "/" + path);
+            CHECK(error.message == "cannot open: No such file (550)");
+            CHECK(error.fault == Fault::file);
+            CHECK(error.side == Side::remote);
+        }
     }
 }
 
