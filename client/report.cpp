@@ -190,7 +190,7 @@ void Report::print_end(const Summary& summary) {
     if (!style_.quiet) {
         for (const std::string& line : summary_lines(summary)) block += printable(line) + "\n";
     }
-    if (style_.verbose && summary.measured() && !summary.dry_run)
+    if (style_.verbose && summary.measured())
         block += printable(verdict::judge(summary.outcome.evidence).sentence()) + "\n";
     live("");
     flush();

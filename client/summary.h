@@ -28,8 +28,11 @@ struct Summary {
     double seconds = 0;                      // of the whole run
     std::optional<std::string> left_over{};  // the file with what was not done
 
-    // Of a copy between two servers that was cut, nobody told.
-    bool measured() const { return !outcome.evidence.law.empty(); }
+    // Something was transferred; of a copy between two servers that was cut, nobody told.
+    bool measured() const {
+        return !outcome.evidence.law.empty() &&
+               (outcome.bytes > 0 || outcome.evidence.sender.known());
+    }
 };
 
 // In the past tense, or of a dry run what would be.

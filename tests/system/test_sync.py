@@ -169,6 +169,10 @@ class Sync(Case):
         self.assertEqual((planned.summary["created"], planned.summary["replaced"], planned.summary["deleted"]), (5, 1, 1))
         self.assertEqual(planned.summary["planned_bytes"], done.summary["bytes"])
         self.assertEqual(sorted(self.changes(planned)), sorted(self.changes(done)))
+        nothing = self.sync(*options)
+        missing = self.sync("missing", self.daemon.url("to"), code=FILE_FAILED)
+        self.assertEqual([run.summary["verdict"] is None for run in (planned, done, nothing, missing)],
+                         [True, False, True, True])  # nothing was transferred
 
     def test_a_dry_run_leaves_the_list_of_what_is_left_over(self):
         left = os.path.join(self.scratch, "left")

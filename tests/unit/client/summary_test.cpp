@@ -58,6 +58,20 @@ TEST_CASE("the end says what moved, and what was there already") {
           "1 file stood there already, 0 B; 2 got other attributes");
 }
 
+TEST_CASE("a run that transferred nothing has no verdict") {
+    Summary summary;
+    CHECK_FALSE(summary.measured());
+    summary.outcome.evidence.law = "sabul";  // agreed on
+    CHECK_FALSE(summary.measured());
+    summary.outcome.bytes = 1;
+    CHECK(summary.measured());
+    summary.outcome.bytes = 0;  // on its way as it was cut
+    summary.outcome.evidence.sender[verdict::Figure::elapsed] = 1;
+    CHECK(summary.measured());
+    summary.outcome.evidence.law.clear();
+    CHECK_FALSE(summary.measured());
+}
+
 TEST_CASE("the end of a dry run says what would be") {
     Summary summary;
     summary.dry_run = true;
