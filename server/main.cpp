@@ -32,6 +32,13 @@ int fail(const Error& error) {
     return error.fault == Fault::usage ? kUsage : 1;
 }
 
+// The exit code of what is done once it is told.
+int end_of_output() {
+    if (std::cout.flush()) return 0;
+    std::cerr << "lambda-ftpd: cannot write to standard output\n";
+    return 1;
+}
+
 io::LogLevel level_of(const config::ServerSettings& settings) {
     const Result<io::LogLevel> level = io::parse_log_level(settings.log_level);
     return level ? *level : io::LogLevel::debug;
@@ -148,6 +155,8 @@ int serve(const CommandLine& line) {
     for (const Address& address : running.addresses()) {
         std::cout << "listening on " << config::format_endpoint(address) << std::endl;
     }
+    if (!std::cout)
+        io::log_warning("the key and the addresses could not be written to standard output");
     running.run();
     return 0;
 }
@@ -181,7 +190,7 @@ int check_config(const CommandLine& line) {
         if (const auto tls = io::TlsContext::client(authorities); !tls) return fail(tls.error());
     }
     std::cout << "the settings are good; accounts: " << accounts->size() << "\n";
-    return 0;
+    return end_of_output();
 }
 
 // Runs one of the commands on accounts, and shows what it says.
@@ -192,7 +201,7 @@ int with_settings(const CommandLine& line, Work work) {
     const Result<std::string> said = work(*settings);
     if (!said) return fail(said.error());
     std::cout << *said;
-    return 0;
+    return end_of_output();
 }
 
 void add_place(CLI::App& app, CommandLine& line) {
@@ -256,7 +265,7 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {
-        return app.exit(problem) == 0 ? 0 : kUsage;
+        return app.exit(problem) == 0 ? end_of_output() : kUsage;
     }
     if (check->parsed()) return check_config(line);
     if (add->parsed()) {

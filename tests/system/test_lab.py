@@ -189,6 +189,12 @@ class Lab(LabCase):
         self.assertIn("nosuch", unknown.stderr)
         self.assertEqual(len(unknown.stderr.splitlines()), 1)
 
+    def test_output_that_cannot_be_written_is_told(self):
+        with open("/dev/full", "w") as full:
+            for words in (["check"], ["--version"]):
+                run = subprocess.run([self.program, *words], stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual((run.returncode, run.stderr), (UNABLE, b"lambda-lab: cannot write to standard output\n"))
+
     def test_without_root(self):
         os.chmod(self.scratch, 0o777)
         run = self.lab(main="true", code=UNABLE, user=65534)

@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 
-from harness import DONE, MIB, NO_SESSION, USAGE, Case, Settings, need_isolation, need_program, wait_for
+from harness import DONE, MIB, NO_SESSION, USAGE, USER, Case, Process, Settings, need_isolation, need_program, wait_for
 
 
 class Life(Case):
@@ -24,6 +24,21 @@ class Life(Case):
             path = os.path.join(server.state, name)
             if "key" in name and os.path.isfile(path):
                 self.assertEqual(os.stat(path).st_mode & 0o077, 0, name)
+
+    def test_output_that_cannot_be_written_is_told(self):
+        state, program = self.folder("state"), os.path.join(Settings.bin_dir, "lambda-ftpd")
+        serves = [program, "--state", state, "--root", self.folder("root"), "--user", USER, "--password-file",
+                  self.client_password, "--listen", "127.0.0.1:0"]
+        with open("/dev/full", "w") as full:
+            for words in (["--version"], ["check-config", "--state", state], ["user", "list", "--state", state]):
+                run = subprocess.run([program, *words], stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual((run.returncode, run.stderr), (1, b"lambda-ftpd: cannot write to standard output\n"), words)
+            # Who serves does so all the same.
+            server = Process(serves, launcher=["sh", "-c", 'exec "$@" >/dev/full', "sh"])
+            self.addCleanup(server.kill)
+            wait_for(lambda: "could not be written to standard output" in server.stderr, "a word about it", alive=server.running)
+            server.signal(signal.SIGTERM)
+            self.assertEqual(server.wait(), DONE)
 
     def test_six_transfers_in_a_row(self):
         server = self.server()

@@ -54,6 +54,13 @@ int fail(const Error& error) {
     return error.fault == Fault::usage ? kUsage : kUnable;
 }
 
+// The exit code of what is done once it is told.
+int end_of_output() {
+    if (std::cout.flush()) return 0;
+    std::cerr << "lambda-lab: cannot write to standard output\n";
+    return kUnable;
+}
+
 void add_path_options(CLI::App& app, Words& words) {
     const auto option = [&](const char* name, std::optional<std::string>& to, const char* text) {
         app.add_option(name, to, text);
@@ -233,7 +240,7 @@ int check(const Words& words) {
     const auto path = path_of(words);
     if (!path) return fail(path.error());
     std::cout << path_text(*path);
-    return 0;
+    return end_of_output();
 }
 
 }  // namespace
@@ -277,7 +284,7 @@ int run_command_line(int count, char** all) {
     try {
         app.parse(static_cast<int>(dashes - all), all);
     } catch (const CLI::ParseError& problem) {
-        return app.exit(problem) == 0 ? 0 : kUsage;
+        return app.exit(problem) == 0 ? end_of_output() : kUsage;
     }
     return checks->parsed() ? check(words) : run(words);
 }
