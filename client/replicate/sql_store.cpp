@@ -7,7 +7,7 @@
 namespace lambda::client::replicate {
 namespace {
 
-constexpr std::int64_t kVersion = 3;
+constexpr std::int64_t kVersion = 4;
 // Of a job, of which history tells.
 constexpr std::int64_t kMostRuns = 1000;
 constexpr Milliseconds kLongGone = std::chrono::hours(24);
@@ -17,7 +17,7 @@ constexpr const char* kTables = R"(
 CREATE TABLE job(id KEY, name BYTEA UNIQUE, request BIGINT, made BIGINT);
 CREATE TABLE run(id KEY, job BIGINT, shape BYTEA, state BIGINT DEFAULT 0, started BIGINT,
                  ended BIGINT DEFAULT 0, files BIGINT DEFAULT 0, bytes BIGINT DEFAULT 0,
-                 failed BIGINT DEFAULT 0);
+                 failed BIGINT DEFAULT 0, given_up BIGINT DEFAULT 0);
 CREATE INDEX run_of_job ON run(job, id);
 CREATE TABLE site(run BIGINT, number BIGINT, place BYTEA, state BIGINT DEFAULT 0, trouble BYTEA,
                   same_files BIGINT DEFAULT 0, same_bytes BIGINT DEFAULT 0,
@@ -49,7 +49,7 @@ std::string tables(const Dialect& dialect) {
 }
 
 constexpr const char* kRun =
-    "SELECT id, shape, state, started, ended, files, bytes, failed FROM run ";
+    "SELECT id, shape, state, started, ended, files, bytes, failed, given_up FROM run ";
 Run run_of(const Row& row) {
     return {.id = row.integer(0),
             .shape = row.text(1),
@@ -57,7 +57,8 @@ Run run_of(const Row& row) {
             .started = wall(row.integer(3)),
             .ended = wall(row.integer(4)),
             .moved = {unsigned_of(row.integer(5)), unsigned_of(row.integer(6))},
-            .failed = unsigned_of(row.integer(7))};
+            .failed = unsigned_of(row.integer(7)),
+            .given_up = unsigned_of(row.integer(8))};
 }
 
 }  // namespace
@@ -265,7 +266,8 @@ Result<bool> SqlStore::end(std::int64_t run, RunState state) {
         "bytes = (SELECT " +
             std::string(kBytes) +
             " FROM task WHERE run = $1 AND moved = 1 AND kind = 0), "
-            "failed = (SELECT count(*) FROM task WHERE run = $1 AND state != 3 AND piece != 1) "
+            "failed = (SELECT count(*) FROM task WHERE run = $1 AND state != 3 AND piece != 1), "
+            "given_up = (SELECT count(*) FROM site WHERE run = $1 AND state = 4) "
             "WHERE id = $1 AND state = 0",
         {run, number(state)});
     if (!ended) return ended.error();
@@ -429,6 +431,15 @@ Result<std::vector<MoverTally>> SqlStore::tallies(std::int64_t run) {
         });
     if (!read) return read.error();
     return all;
+}
+
+Result<Request> SqlStore::request() {
+    Request request = Request::none;
+    const auto read =
+        run_alone("SELECT request FROM job WHERE id = $1", {job_},
+                  [&](const Row& row) { request = static_cast<Request>(row.integer(0)); });
+    if (!read) return read.error();
+    return request;
 }
 
 Result<bool> SqlStore::set_request(Request request) {

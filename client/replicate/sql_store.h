@@ -58,6 +58,7 @@ class SqlStore final : public Store {
     Result<std::vector<Mover>> movers() override;
     Result<std::vector<MoverTally>> tallies(std::int64_t run) override;
     Result<std::size_t> take_over(std::int64_t run, const std::string& owner) override;
+    Result<Request> request() override;
     Result<bool> set_request(Request request) override;
 
   private:

@@ -54,13 +54,13 @@ void tell(const Words& words, Report& report) {
 
 Result<JobStatus> status_of(Store& store) {
     JobStatus status;
+    const auto request = store.request();
+    if (!request) return request.error();
+    status.request = *request;
     auto run = store.last_run();
     if (!run) return run.error();
     status.run = *std::move(run);
     if (!status.run) return status;
-    const auto view = store.view(status.run->id);
-    if (!view) return view.error();
-    status.request = view->request;
     auto sites = store.sites(status.run->id);
     if (!sites) return sites.error();
     status.sites = *std::move(sites);
@@ -124,8 +124,8 @@ Result<void> cancel(Store& store, Report& report) {
         return {};
     }
     if (!under_way) {
-        const auto asked = *last ? store.view((*last)->id) : Result<Store::View>(Store::View{});
-        const bool paused = asked && asked->request == Request::pause;
+        const auto asked = store.request();
+        const bool paused = asked && *asked == Request::pause;
         report.note(std::string("no run is under way") +
                     (paused    ? "; the pause of the next one is lifted"
                      : !*alone ? "; one that is about to begin is not cancelled by this"
@@ -164,7 +164,14 @@ Result<void> history(const Job& job, Store& store, Report& report) {
     if (!runs) return runs.error();
     const auto movers = store.movers();
     if (!movers) return movers.error();
-    for (const Run& run : *runs) show(words_of_run(run, !movers->empty()), report);
+    for (Run run : *runs) {
+        if (run.state == RunState::running) {
+            const auto sites = store.sites(run.id);
+            if (!sites) return sites.error();
+            add_so_far(run, *sites);
+        }
+        show(words_of_run(run, !movers->empty()), report);
+    }
     if (runs->empty()) report.note("no run of " + job.name + " yet");
     return {};
 }

@@ -52,6 +52,7 @@ struct Run {
     WallTime started{}, ended{};
     Tally moved{};
     std::uint64_t failed = 0;
+    std::uint64_t given_up = 0;  // sites
 };
 
 // What of a file a task is. One that is cut into ranges is finished, once all of them are done. Of
@@ -240,6 +241,8 @@ class Store {
     // Leases of those who are gone end: what they held becomes uncertain. Returns how many.
     virtual Result<std::size_t> take_over(std::int64_t run, const std::string& owner) = 0;
 
+    // Of the run under way, or of the next one.
+    virtual Result<Request> request() = 0;
     // False: a cancel of the run under way stands, and is not taken back.
     virtual Result<bool> set_request(Request request) = 0;
 };

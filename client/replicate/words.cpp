@@ -22,6 +22,10 @@ std::string files(const Tally& tally) {
            format_size(tally.bytes);
 }
 
+std::string given_up(std::uint64_t sites) {
+    return std::to_string(sites) + (sites == 1 ? " destination" : " destinations") + " given up";
+}
+
 const char* word(Change change) {
     switch (change) {
         case Change::none:
@@ -38,10 +42,30 @@ const char* word(Change change) {
     LAMBDA_ASSERT(false);
 }
 
-JsonObject json_of(const SiteStatus& status) {
+bool settled(SiteState state) {
+    return state == SiteState::done || state == SiteState::given_up;
+}
+
+// Of what nobody does, nothing is under way.
+const char* word_of(SiteState state, SiteSaid::Run run) {
+    if (settled(state)) return word(state);
+    switch (run) {
+        case SiteSaid::Run::goes_on:
+            return word(state);
+        case SiteSaid::Run::paused:
+            return "paused";
+        case SiteSaid::Run::cut:
+            return "cut";
+        case SiteSaid::Run::over:
+            return "not done";
+    }
+    LAMBDA_ASSERT(false);
+}
+
+JsonObject json_of(const SiteStatus& status, SiteSaid::Run run) {
     JsonObject json;
     json.text("destination", status.place)
-        .text("state", word(status.state))
+        .text("state", word_of(status.state, run))
         .number("same_files", status.same.files)
         .number("same_bytes", status.same.bytes)
         .number("moved_files", status.moved.files)
@@ -53,26 +77,11 @@ JsonObject json_of(const SiteStatus& status) {
     return json;
 }
 
-std::string json_of(const std::vector<SiteStatus>& sites) {
+std::string json_of(const std::vector<SiteStatus>& sites, SiteSaid::Run run) {
     std::string list;
-    for (const SiteStatus& site : sites) list += (list.empty() ? "" : ",") + json_of(site).line();
+    for (const SiteStatus& site : sites)
+        list += (list.empty() ? "" : ",") + json_of(site, run).line();
     return "[" + list + "]";
-}
-
-// Of what nobody does, nothing is under way.
-const char* word_of(SiteState state, SiteSaid::Run run) {
-    if (state == SiteState::done || state == SiteState::given_up) return word(state);
-    switch (run) {
-        case SiteSaid::Run::goes_on:
-            return word(state);
-        case SiteSaid::Run::paused:
-            return "paused";
-        case SiteSaid::Run::cut:
-            return "cut, goes on with the next run";
-        case SiteSaid::Run::over:
-            return "not done";
-    }
-    LAMBDA_ASSERT(false);
 }
 
 const Mover* alive(const std::vector<Mover>& movers, const std::string& owner) {
@@ -244,39 +253,50 @@ void tell_skipped(const Listing& source, const std::function<void(const std::str
     say("skipped, being no file, directory or link: " + source.first_skipped + more);
 }
 
+void add_so_far(Run& run, const std::vector<SiteStatus>& sites) {
+    for (const SiteStatus& site : sites) {
+        run.moved.files += site.moved.files;
+        run.moved.bytes += site.moved.bytes;
+        run.failed += site.failed;
+        run.given_up += site.state == SiteState::given_up ? 1 : 0;
+    }
+}
+
 Words words_of_run(const Run& run, bool under_way) {
     Words words;
     const bool cut = run.state == RunState::running && !under_way;
     describe(words.json.text("event", "run"), run, cut ? "cut" : word(run.state))
         .number("files", run.moved.files)
         .number("bytes", run.moved.bytes)
-        .number("failed", run.failed);
-    words.text = std::to_string(run.id) + "  " + at(run.started, false) + "  ";
-    if (run.state == RunState::running) {
-        words.text += cut ? "cut; the next run goes on from there" : word(run.state);
-        return words;
+        .number("failed", run.failed)
+        .number("given_up", run.given_up);
+    words.text = std::to_string(run.id) + "  " + at(run.started, false) + "  " +
+                 (cut ? "cut" : word(run.state)) + "  moved " + files(run.moved);
+    if (run.state != RunState::running) {
+        // By a clock that may have been set back meanwhile.
+        const Duration took = std::max(Duration{0}, Duration(run.ended - run.started));
+        words.json.number("seconds", seconds(took));
+        words.text += " in " + format_duration(took);
     }
-    words.text += word(run.state);
-    // By a clock that may have been set back meanwhile.
-    const Duration took = std::max(Duration{0}, Duration(run.ended - run.started));
-    words.json.number("seconds", seconds(took));
-    words.text += "  " + files(run.moved) + " in " + format_duration(took);
     if (run.failed > 0)
         words.text +=
             ", " + std::to_string(run.failed) +
             (run.failed == 1 ? " file, directory or link" : " files, directories and links") +
             " not done";
+    if (run.given_up > 0) words.text += ", " + given_up(run.given_up);
+    if (cut) words.text += "; the next run goes on from there";
     return words;
 }
 
 Words words_of_site(const SiteStatus& status, const SiteSaid& said) {
     Words words;
-    words.json.text("event", "destination").raw("status", json_of(status).line());
+    words.json.text("event", "destination").raw("status", json_of(status, said.run).line());
     const bool but = status.state == SiteState::done && status.failed > 0;
+    const bool cut = said.run == SiteSaid::Run::cut && !settled(status.state);
     words.text = status.place + ": " + word_of(status.state, said.run) +
-                 (but ? " but for what failed" : "") + "; moved " + files(status.moved) +
-                 (said.whole ? " in the whole run" : "") + "; " + files(status.same) +
-                 " stood there already";
+                 (cut ? ", goes on with the next run" : "") + (but ? " but for what failed" : "") +
+                 "; moved " + files(status.moved) + (said.whole ? " in the whole run" : "") + "; " +
+                 files(status.same) + " stood there already";
     if (status.waiting.files > 0) words.text += "; to move " + files(status.waiting);
     if (status.failed > 0) words.text += "; " + std::to_string(status.failed) + " failed";
     if (said.why && !status.trouble.empty()) words.text += "; " + status.trouble;
@@ -294,8 +314,8 @@ Words words_of_failure(const Job& job, const Failure& failure) {
         .text("message", failure.error.message)
         .number("attempts", std::uint64_t{failure.attempts});
     words.text = "left over at " + place + ": " + printable(failure.name) + ": " +
-                 failure.error.message + " (" + std::to_string(failure.attempts) +
-                 (failure.attempts == 1 ? " try)" : " tries)");
+                 failure.error.message + " (" +
+                 std::to_string(failure.attempts) + (failure.attempts == 1 ? " try)" : " tries)");
     return words;
 }
 
@@ -308,35 +328,36 @@ SiteSaid::Run how_it_goes(const JobStatus& status) {
 Words words_of_status(const Job& job, const JobStatus& status) {
     Words words;
     words.json.text("event", "status").text("job", job.name);
+    const bool paused = status.request == Request::pause;
+    const char* const json_paused = paused ? "true" : "false";
     if (!status.run) {
-        words.json.text("state", "never run");
-        words.text = job.name + ": never run";
+        words.json.text("state", "never run").raw("paused", json_paused);
+        words.text = job.name + ": never run" + (paused ? ", paused" : "");
         return words;
     }
-    const bool cut = how_it_goes(status) == SiteSaid::Run::cut;
+    const SiteSaid::Run goes = how_it_goes(status);
+    const bool cut = goes == SiteSaid::Run::cut;
     describe(words.json, *status.run, cut ? "cut" : word(status.run->state))
         .raw("running", status.movers.empty() ? "false" : "true")
-        .raw("paused", status.request == Request::pause ? "true" : "false")
+        .raw("paused", json_paused)
         .text("doing", doing(status.movers))
         .raw("movers", json_of_movers(status))
-        .raw("destinations", json_of(status.sites));
-    Tally moved;
+        .raw("destinations", json_of(status.sites, goes));
+    Run so_far;
+    add_so_far(so_far, status.sites);
     Tally waiting;
-    std::uint64_t failed = 0;
     for (const SiteStatus& site : status.sites) {
-        moved.files += site.moved.files;
-        moved.bytes += site.moved.bytes;
         waiting.files += site.waiting.files;
         waiting.bytes += site.waiting.bytes;
-        failed += site.failed;
     }
     words.text = job.name + ": run " + std::to_string(status.run->id) + " of " +
                  at(status.run->started, false) + ": " +
                  (cut ? "cut; the next run goes on from there" : word(status.run->state));
-    if (status.request == Request::pause) words.text += ", paused";
-    words.text += "; moved " + files(moved);
+    if (paused) words.text += ", paused";
+    words.text += "; moved " + files(so_far.moved);
     if (waiting.files > 0) words.text += "; to move " + files(waiting);
-    if (failed > 0) words.text += "; " + std::to_string(failed) + " failed";
+    if (so_far.failed > 0) words.text += "; " + std::to_string(so_far.failed) + " failed";
+    if (so_far.given_up > 0) words.text += "; " + given_up(so_far.given_up);
     if (status.movers.size() > 1)
         words.text += "; " + std::to_string(status.movers.size()) + " movers";
     // A mover that was told to go on says so with its next heartbeat.
@@ -346,13 +367,15 @@ Words words_of_status(const Job& job, const JobStatus& status) {
 }
 
 std::string summary_of(const Job& job, const Run& run, const std::vector<SiteStatus>& sites) {
+    // Where this mover alone has left, others go on.
+    const bool over = run.state != RunState::running;
     JsonObject json;
     json.text("event", "replicated").text("job", job.name);
     describe(json, run, word(run.state))
         .number("files", run.moved.files)
         .number("bytes", run.moved.bytes)
         .number("failed", run.failed)
-        .raw("destinations", json_of(sites));
+        .raw("destinations", json_of(sites, over ? SiteSaid::Run::over : SiteSaid::Run::goes_on));
     return json.line();
 }
 

@@ -29,6 +29,8 @@ std::string words_of_left(const Tally& left);
 Words words_of_unreached(const Site& site, const Error& error);
 // A sentence, where there is something to say.
 void tell_skipped(const Listing& source, const std::function<void(const std::string&)>& say);
+// What a run that has not ended has done.
+void add_so_far(Run& run, const std::vector<SiteStatus>& sites);
 // `under_way`: a mover is at work.
 Words words_of_run(const Run& run, bool under_way);
 struct SiteSaid {

@@ -376,6 +376,12 @@ class Replicate(Jobs):
         self.assertIn("/copy: cut, goes on with the next run; moved ", status)
         self.assertIn("/copy: cut, goes on with the next run; moved ", run.stderr)
         self.assertNotIn("moving", status)
+        states = {event["status"]["state"] for event in self.replicate(job, "status").events
+                  if event["event"] == "destination"}
+        self.assertEqual(states, {"cut"})
+        so_far = self.replicate(job, "history").events[0]
+        self.assertGreaterEqual(so_far["files"], 4, so_far)
+        self.assertGreaterEqual(so_far["bytes"], 4 * 32 * KIB, so_far)
         kept = [name for name in os.listdir(self.scratch) if name.startswith("job.db")]
         self.assertEqual({stat.S_IMODE(os.stat(os.path.join(self.scratch, name)).st_mode) for name in kept}, {0o600})
         result = self.replicate(job, json=False)
@@ -481,6 +487,12 @@ class Replicate(Jobs):
         self.files(3, 2 * KIB)
         server = self.server()
         job = self.job([server.url("copy")])
+        self.assert_done(self.replicate(job, "pause"))
+        status = self.replicate(job, "status").events[0]
+        self.assertEqual((status["state"], status["paused"]), ("never run", True))
+        self.assertIn("the pause of the next one is lifted", self.replicate(job, "cancel").stderr)
+        self.assert_done(self.replicate(job, "pause"))
+        self.assertIn("the pause is lifted", self.replicate(job, "resume").stderr)
         self.assert_done(self.replicate(job, "pause"))
         run = self.start("replicate", job, "--quiet", json=False)
         wait_for(lambda: "a pause from before holds it" in run.stderr, "the word", alive=run.running)

@@ -90,6 +90,7 @@ TEST_CASE("what became of work is kept, across processes") {
     CHECK(ended.state == RunState::left_over);
     CHECK(ended.moved.files == 1);
     CHECK(ended.failed == 5);
+    CHECK(ended.given_up == 1);
     CHECK(ended.ended >= ended.started);
     good(store->hope_again(run.id));
     CHECK(good(store->view(run.id)).sites[1] == SiteState::unlisted);

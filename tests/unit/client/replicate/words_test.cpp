@@ -42,10 +42,58 @@ TEST_CASE("a run is cut where nobody is at work on it") {
     CHECK(how_it_goes(status) == SiteSaid::Run::over);
 }
 
-TEST_CASE("history tells of a cut run that it is cut, also as JSON") {
-    const Run run{.id = 1, .shape = {}, .state = RunState::running};
-    CHECK_THAT(words_of_run(run, true).json.line(), Catch::Contains("\"state\":\"running\""));
+TEST_CASE("JSON calls a destination what the words call it") {
+    SiteStatus given_up = half_done();
+    given_up.state = SiteState::given_up;
+    JobStatus status{.run = Run{.id = 1, .shape = {}}, .sites = {half_done(), given_up}};
+    const auto both = [&](const char* state) {
+        const std::string of_one = std::string("\"state\":\"") + state + "\"";
+        const std::string of_all = words_of_status({}, status).json.line();
+        const std::string of_site =
+            words_of_site(half_done(), {.run = how_it_goes(status)}).json.line();
+        CHECK_THAT(of_all, Catch::Contains("\"destination\":\"h:x\"," + of_one));
+        CHECK_THAT(of_all, Catch::Contains("\"state\":\"given up\""));
+        CHECK_THAT(of_site, Catch::Contains(of_one));
+    };
+    both("cut");
+    status.movers.push_back({.owner = "h:1:2"});
+    both("moving");
+    status.request = Request::pause;
+    both("paused");
+    status.run->state = RunState::cancelled;
+    both("not done");
+    CHECK_THAT(summary_of({}, *status.run, status.sites),
+               Catch::Contains("\"state\":\"not done\""));
+}
+
+TEST_CASE("a job that never ran may be paused") {
+    CHECK(words_of_status({}, {}).text == ": never run");
+    CHECK_THAT(words_of_status({}, {}).json.line(), Catch::Contains("\"paused\":false"));
+    const JobStatus paused{.run = {}, .sites = {}, .request = Request::pause};
+    CHECK(words_of_status({}, paused).text == ": never run, paused");
+    CHECK_THAT(words_of_status({}, paused).json.line(), Catch::Contains("\"paused\":true"));
+}
+
+TEST_CASE("history tells of a cut run that it is cut, and of each what it did") {
+    Run run{.id = 1, .shape = {}};
+    SiteStatus given_up = half_done();
+    given_up.state = SiteState::given_up;
+    given_up.failed = 5;
+    add_so_far(run, {half_done(), given_up});
+    CHECK_THAT(words_of_run(run, true).json.line(),
+               Catch::Contains("\"state\":\"running\"") &&
+                   Catch::Contains("\"files\":4,\"bytes\":4096,\"failed\":5,\"given_up\":1"));
+    CHECK_THAT(words_of_run(run, true).text, Catch::Contains("  running  moved 4 files, 4.00 KiB"));
     CHECK_THAT(words_of_run(run, false).json.line(), Catch::Contains("\"state\":\"cut\""));
+    CHECK_THAT(words_of_run(run, false).text,
+               Catch::Contains("  cut  moved 4 files, 4.00 KiB, ") &&
+                   Catch::EndsWith("; the next run goes on from there"));
+    run.state = RunState::left_over;
+    run.ended = run.started + std::chrono::seconds(2);
+    CHECK_THAT(
+        words_of_run(run, false).text,
+        Catch::EndsWith("  left over  moved 4 files, 4.00 KiB in 2.0 s, 5 files, directories "
+                        "and links not done, 1 destination given up"));
 }
 
 TEST_CASE("where failures alone are told, the rest is done, if all of them were told of tasks") {
