@@ -43,6 +43,11 @@ session::Terms make_terms(const config::ClientSettings& settings) {
     return terms;
 }
 
+verdict::RingRoom ring_room(const config::ClientSettings& settings) {
+    const std::uint64_t ring = ring_bytes(settings.memory);
+    return {.wanted = ring, .beyond = ring < kMostRing ? kBesideRing + ring : 0};
+}
+
 session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings, BitRate limit,
                           bool moves) {
     session::Offer offer;

@@ -3,12 +3,14 @@
 
 #include "client/destination.h"
 #include "common/session/terms.h"
+#include "common/verdict/verdict.h"
 #include "config/client_settings.h"
 
 namespace lambda::client {
 
 // All but the direction. Of a timetable of rates, the lowest.
 session::Terms make_terms(const config::ClientSettings& settings);
+verdict::RingRoom ring_room(const config::ClientSettings& settings);
 // With a fresh nonce. `limit`: of the rate at the start, 0: none; where it `moves`, it is kept
 // beside the terms.
 session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings, BitRate limit,

@@ -230,6 +230,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (!loop) return loop.error();
     if (schedule.moves()) (*loop)->follow([&] { return limit_now(schedule, report); });
     mover::Outcome outcome = (*loop)->run();
+    outcome.evidence.room = ring_room(arguments.settings);
     path.learn(outcome);
     for (mover::FileFailure& failure : outcome.failures) {
         if (failure.error.side == Side::remote)

@@ -6,6 +6,7 @@
 #include "client/copy/conduct.h"
 #include "client/landing.h"
 #include "client/left_over.h"
+#include "client/offer.h"
 #include "client/remote_session.h"
 #include "client/transfers.h"
 #include "client/waiting.h"
@@ -103,7 +104,9 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
         if (conductor.stood()) retry.stood(now(), conductor.moved());
         CopyError cut;
         if (done) {
-            tries.add(outcome_of(done->result));
+            mover::Outcome outcome = outcome_of(done->result);
+            outcome.evidence.room = ring_room(arguments.settings);
+            tries.add(outcome);
             tries.repeat();
             if (!done->result.cut) {
                 report_result(done->result, done->dialler, &conductor, report);

@@ -30,6 +30,12 @@ enum class Cause {
 // For programs: "path_rate"
 const char* name_of(Cause cause);
 
+// Whether the ring of this process could be larger.
+struct RingRoom {
+    std::uint64_t wanted = 0;  // bytes: what its --memory leaves for it; 0: not known
+    std::uint64_t beyond = 0;  // what --memory has to be above for more; 0: none is larger
+};
+
 struct Evidence {
     Figures sender, receiver;
     bool sender_here = true;       // else the receiver is here
@@ -39,7 +45,8 @@ struct Evidence {
     bool law_yields_to_loss = false;  // to each, whether or not it means congestion
     BitRate rate_limit{0};            // in force; 0: none
     std::uint64_t window = 0;         // that the user set, bytes; 0: none
-    std::uint64_t memory = 0;         // of the receiver's ring, bytes
+    std::uint64_t memory = 0;         // of the ring, bytes: what both ends and the client allow
+    RingRoom room{};
 };
 
 // How much of the time each stage was at work or waited for; they overlap.

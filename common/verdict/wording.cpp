@@ -43,12 +43,30 @@ std::string how_much_more(const Evidence& evidence) {
                      : "a transfer of more bytes tells it";
 }
 
+// Else it is the ring.
+bool is_users_window(const Figures& sender) {
+    return sender[Figure::window] >= sender[Figure::credit] + sender[Figure::memory];
+}
+
 std::string why_window(const Evidence& evidence) {
-    const Figures& sender = evidence.sender;
-    const bool by_user = sender[Figure::window] >= sender[Figure::credit] + sender[Figure::memory];
-    const std::string round = " for a round trip of " + milliseconds(sender[Figure::least_rtt]);
-    return by_user ? "the window of " + format_size(evidence.window) + " is too small" + round
-                   : "the memory of " + format_size(evidence.memory) + " is too small" + round;
+    return (is_users_window(evidence.sender)
+                ? "the window of " + format_size(evidence.window)
+                : "the ring of " + format_size(evidence.memory) + " in memory") +
+           " is too small for a round trip of " + milliseconds(evidence.sender[Figure::least_rtt]);
+}
+
+std::string larger_ring(const Evidence& evidence) {
+    const auto& [wanted, beyond] = evidence.room;
+    const std::string servers =
+        std::string("transfer_memory at the server") + (evidence.between_servers ? "s" : "");
+    if (wanted == 0) return "raise --memory, or " + servers;
+    if (evidence.memory < wanted) return "raise " + servers;
+    return beyond > 0 ? "raise --memory above " + format_size(beyond)
+                      : "no ring is larger: move parts of it by several commands at a time";
+}
+
+bool is_default(const std::string& law) {
+    return law == "sabul" || law.starts_with("sabul:");
 }
 
 }  // namespace
@@ -157,8 +175,8 @@ std::string remedy(const Evidence& evidence, Cause cause) {
         case Cause::path_loss:
             return "--congestion sabul tells such loss from congestion";
         case Cause::path_window:
-            return evidence.sender[Figure::window] > 0 ? "raise --window, or leave it out"
-                                                       : "raise --memory";
+            return is_users_window(evidence.sender) ? "raise --window, or leave it out"
+                                                    : larger_ring(evidence);
         case Cause::path_dead:
             return "look for an outage, or a firewall that forgets UDP flows";
         case Cause::receive_buffer:
@@ -168,8 +186,9 @@ std::string remedy(const Evidence& evidence, Cause cause) {
         case Cause::rate_limit:
             return "raise --rate-limit, or the server's highest_rate";
         case Cause::law:
-            return evidence.law_is_fixed ? "raise --initial-rate, or take another law"
-                                         : "move more data, or take --congestion sabul";
+            if (evidence.law_is_fixed) return "raise --initial-rate, or take another law";
+            return is_default(evidence.law) ? "move more data"
+                                            : "move more data, or take --congestion sabul";
     }
     return {};
 }

@@ -59,6 +59,44 @@ TEST_CASE("an empty credit is the disk's where the disk kept the ring, and else 
     CHECK(judge(evidence).cause == Cause::destination_disk);
 }
 
+TEST_CASE("of window and ring the one that is said is the one to raise") {
+    Evidence evidence = waiting_for(Figure::memory, 0.5);
+    evidence.sender[Figure::window] = 3 * kSecond;
+    CHECK(judge(evidence).cause == Cause::path_window);
+    CHECK(judge(evidence).remedy.starts_with("raise --memory"));
+    evidence.sender[Figure::window] = 6 * kSecond;
+    CHECK(judge(evidence).why.find("the window of") != std::string::npos);
+    CHECK(judge(evidence).remedy == "raise --window, or leave it out");
+}
+
+TEST_CASE("a ring that is too small is raised where its bound is") {
+    Evidence evidence = waiting_for(Figure::credit);
+    evidence.memory = 16 << 20;
+    CHECK(judge(evidence).why.find("the ring of 16.00 MiB in memory is too small") !=
+          std::string::npos);
+    CHECK(judge(evidence).remedy == "raise --memory, or transfer_memory at the server");
+    evidence.room = {.wanted = 16 << 20, .beyond = 96 << 20};
+    CHECK(judge(evidence).remedy == "raise --memory above 96.00 MiB");
+    evidence.room = {.wanted = 176 << 20, .beyond = 0};
+    CHECK(judge(evidence).remedy == "raise transfer_memory at the server");
+    evidence.between_servers = true;
+    CHECK(judge(evidence).remedy == "raise transfer_memory at the servers");
+    evidence.memory = 176 << 20;
+    CHECK(judge(evidence).remedy.starts_with("no ring is larger"));
+}
+
+TEST_CASE("the default law is no remedy for itself") {
+    Evidence evidence = waiting_for(Figure::pace, 0.08);
+    for (Figures* end : {&evidence.sender, &evidence.receiver}) {
+        (*end)[Figure::elapsed] = kSecond;
+        (*end)[Figure::busy] = kSecond / 10;
+    }
+    REQUIRE(judge(evidence).cause == Cause::law);
+    CHECK(judge(evidence).remedy == "move more data");
+    evidence.law = "sabul2000";
+    CHECK(judge(evidence).remedy == "move more data, or take --congestion sabul");
+}
+
 TEST_CASE("behind a law that holds back stands the receiver, where it has all hands full") {
     Evidence evidence = waiting_for(Figure::pace);
     evidence.receiver[Figure::busy] = 9 * kSecond;
