@@ -95,13 +95,12 @@ Result<Said> run_program(Program program, std::uint16_t port, std::vector<std::s
 
 Result<Measures> run_iperf3(const std::string& host, std::uint16_t port, std::uint64_t size,
                             unsigned streams, bool reverse) {
-    // Its -n is of each stream in old versions and of all in new ones: time tells the rate anyway.
-    std::vector<std::string> words{
-        "iperf3",     "--json",
-        "--client",   host,
-        "--port",     std::to_string(port),
-        "--parallel", std::to_string(streams),
-        "--bytes",    std::to_string(std::max<std::uint64_t>(size / streams, 1))};
+    // Of all streams together, as far as their buffers do not hold it at the end.
+    std::vector<std::string> words{"iperf3",     "--json",
+                                   "--client",   host,
+                                   "--port",     std::to_string(port),
+                                   "--parallel", std::to_string(streams),
+                                   "--bytes",    std::to_string(size)};
     if (reverse) words.emplace_back("--reverse");
     const auto said = run_program(Program::iperf3, port, std::move(words));
     if (!said) return said.error();
@@ -122,8 +121,13 @@ Result<Measures> run_iperf3(const std::string& host, std::uint16_t port, std::ui
         .rates = {},
         .evidence = {}};
     // Its server may end before it has read anything.
-    if (run.seconds <= 0 || run.bytes == 0)
-        return failed(Program::iperf3, port, "it measured nothing; a larger --size tells more");
+    if (run.seconds <= 0 || run.bytes == 0) {
+        return Error{.fault = Fault::file,
+                     .message = "iperf3 measured nothing",
+                     .path = {},
+                     .side = Side::local,
+                     .remedy = "a larger --size tells more"};
+    }
     return run;
 }
 
