@@ -157,7 +157,8 @@ Result<Login> Logins::find(const Server& server, const std::string& password_fil
         if (!password) return password.error();
         return Login{find_user(server), *std::move(password), password_file};
     }
-    if (const char* password = std::getenv(names.variable)) {
+    // What an unset variable left is none.
+    if (const char* password = std::getenv(names.variable); password && *password != '\0') {
         return Login{find_user(server), password, names.variable};
     }
     std::string netrc;

@@ -50,9 +50,15 @@ constexpr Network kSpecial4[] = {
 // Documentation, 6to4 and Teredo, which hold IPv4 addresses of any kind.
 constexpr Network kSpecial6[] = {{"2001:db8::", 32}, {"2002::", 16}, {"2001::", 32}};
 
+// Of digits alone behind its last dot it is an address that was written wrong.
+bool is_number(std::string_view text) {
+    const std::string_view last = text.substr(text.rfind('.') + 1);
+    return !last.empty() && last.find_first_not_of("0123456789") == last.npos;
+}
+
 bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= 253 && text.front() != '.' && text.front() != '-' &&
-           std::all_of(text.begin(), text.end(), [](char c) {
+    return !is_number(text) && !text.empty() && text.size() <= 253 && text.front() != '.' &&
+           text.front() != '-' && std::all_of(text.begin(), text.end(), [](char c) {
                return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
                       c == '_';
            });
@@ -108,7 +114,7 @@ Result<HostRules::Rule> HostRules::parse_rule(const std::string& text) {
         }
     } else if (name.starts_with("*.") && is_name(name.substr(2))) {
         return Rule{.kind = Kind::domain, .network = {}, .bits = 0, .name = name.substr(1)};
-    } else if (is_name(name)) {
+    } else if (is_name(name) && name != "none" && name != "null") {
         return Rule{.kind = Kind::name, .network = {}, .bits = 0, .name = name};
     }
     return Error{
@@ -116,7 +122,7 @@ Result<HostRules::Rule> HostRules::parse_rule(const std::string& text) {
         .message = "'" + text + "' is no host, network, *.DOMAIN, public or * for copy_hosts",
         .path = {},
         .side = Side::local,
-        .remedy = {}};
+        .remedy = "without copy_hosts no host is dialled"};
 }
 
 bool HostRules::allow(std::string_view host, const Address& address) const {

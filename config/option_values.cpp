@@ -20,4 +20,10 @@ std::string wrong_with_value(const std::string& text) {
     return text.empty() ? "has an empty value" : "";
 }
 
+std::string wrong_with_number(const std::string& text) {
+    return session::parse_number(text)
+               ? ""
+               : "'" + text + "' is no number from 0 to " + std::to_string(UINT64_MAX);
+}
+
 }  // namespace lambda::config

@@ -126,6 +126,25 @@ TEST_CASE("A run has what is common, and its own flags") {
     CHECK(scenario->runs[1].scenario.flows[2].law == "stcp");
 }
 
+TEST_CASE("Flags that would count for nothing are refused") {
+    const auto error = [](Flags flags) {
+        if (flags.flows.empty()) flags.flows = {"rtt=1ms"};
+        const auto scenario = scenario_of(flags);
+        return scenario ? std::string("accepted") : scenario.error().message;
+    };
+    Flags burst;
+    burst.burst = 3;
+    CHECK_THAT(error(burst), Catch::StartsWith("--burst: "));
+    burst.changes = {"1s,loss=1e-3"};
+    CHECK(error(burst) == "accepted");
+    Flags nothing;
+    nothing.duration = "0s";
+    CHECK_THAT(error(nothing), Catch::StartsWith("--duration: "));
+    Flags empty;
+    empty.flows = {""};
+    CHECK_THAT(error(empty), Catch::StartsWith("--flow: "));
+}
+
 TEST_CASE("A run is told by the path as it was while it was measured") {
     Flags flags;
     flags.capacity = "10Mbit/s";

@@ -262,6 +262,31 @@ class Programs(Case):
                 self.assertEqual(result.returncode, DONE, (program, arguments, result.stderr))
                 self.assertTrue(result.stdout.strip())
 
+    def test_a_value_that_would_count_for_nothing_is_refused(self):
+        lab, sim = ("lambda-lab", "run"), ("lambda-sim", "flows", "--flow", "law=fixed,rtt=1ms", "--duration")
+        for command, words, said in (
+                (lab, ["--seed", "-1"], b"'-1' is no number"),
+                (lab, ["--seed", "99999999999999999999"], b"is no number"),
+                (lab, ["--loss-burst", "5"], b"--loss-burst: goes with --loss"),
+                (lab, ["--reorder-by", "3ms"], b"--reorder-by: goes with --reorder"),
+                (lab, ["--logs", os.path.join(self.scratch, "logs")], b"--logs goes with --on"),
+                (lab, ["--ready-within", "3s"], b"--ready-within goes with --ready"),
+                (lab, ["--json", ""], b"empty"),
+                (sim, ["1s", "--seed", "-1"], b"'-1' is no number"),
+                (sim, ["1s", "--burst", "3"], b"--burst: goes with --loss"),
+                (sim, ["0s"], b"--duration: "),
+                (sim, ["99ms"], b"--duration: "),
+                (sim, ["1s", "--flow", ""], b"empty"),
+                (("lambda-sim", "run", "r1"), ["--seed", "18446744073709551616"], b"is no number")):
+            with self.subTest(words):
+                program, *verb = command
+                result = subprocess.run([os.path.join(Settings.tools_dir, program), *verb, *words,
+                                         *(("--", "true") if command == lab else ())],
+                                        capture_output=True, env=self.environment)
+                self.assertEqual(result.returncode, USAGE, result.stderr)
+                self.assertIn(said, result.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.scratch, "logs")))
+
     def test_an_option_with_nothing_behind_its_sign_takes_no_other_word(self):
         kept = self.file_with(os.path.join(self.scratch, "kept"), b"kept")
         for folder, program, *words in (

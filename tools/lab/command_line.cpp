@@ -34,8 +34,8 @@ struct Words {
     std::string path_file;
     PathFlags flags;
     std::vector<std::pair<std::string, std::string>> on, ready;
-    std::string in, logs, json, series, report, memory = "1GiB", ready_within = "30s",
-                                                turn = "100us", offload = "udp";
+    std::string in, logs, json, series, report, memory = "1GiB", ready_within, turn = "100us",
+                                                offload = "udp";
     std::optional<std::uint64_t> seed;
     std::vector<std::string> command;
     std::string all;  // the whole command line
@@ -162,9 +162,12 @@ Result<void> add_commands(const Words& words, const PathSpec& path, Logs& logs,
         if (!host) return host.error();
         household.ready.push_back({*host, text});
     }
-    const auto patience = parse_duration(words.ready_within);
-    if (!patience) return patience.error();
-    household.patience = *patience;
+    if (!words.ready_within.empty()) {
+        if (words.ready.empty()) return usage_error("--ready-within goes with --ready");
+        const auto patience = parse_duration(words.ready_within);
+        if (!patience) return patience.error();
+        household.patience = *patience;
+    }
     const auto host = main_host(path, words.in);
     if (!host) return host.error();
     household.main_host = *host;
@@ -196,6 +199,8 @@ int tell(const Words& words, const std::string& path, const Outcome& outcome,
 
 int run(const Words& words) {
     if (words.command.empty()) return fail(usage_error("no command; give it after --"));
+    if (!words.logs.empty() && words.on.empty())
+        return fail(usage_error("--logs goes with --on: no command writes there"));
     auto path = path_of(words);
     if (!path) return fail(path.error());
     const auto memory = parse_size(words.memory);
@@ -271,7 +276,9 @@ int run_command_line(int count, char** all) {
     runs->add_option("--json", words.json, "File for the counters");
     runs->add_option("--series", words.series, "File for both directions over time, CSV");
     runs->add_option("--report", words.report, "File for a page with tables and charts, HTML");
-    runs->add_option("--seed", words.seed, "Of loss and the like; printed with the counters");
+    runs->add_option("--seed", words.seed, "Of loss and the like; printed with the counters")
+        ->check(config::wrong_with_number)
+        ->type_name("NUMBER");
     runs->add_option("--memory", words.memory, "Most for packets on the way: 1GiB");
     runs->add_option("--turn", words.turn, "How often the lab looks while packets come: 100us");
     runs->add_option("--offload", words.offload, "What stays together between kernel and lab")
@@ -280,6 +287,10 @@ int run_command_line(int count, char** all) {
     CLI::App* const checks = app.add_subcommand("check", "Check a path and tell it in words");
     add_path_options(*checks, words);
 
+    for (CLI::App* command : {runs, checks}) {
+        for (CLI::Option* option : command->get_options())
+            if (option->get_type_size() > 0) option->check(config::wrong_with_value);
+    }
     if (auto checked = config::check_values({all, dashes}); !checked) return fail(checked.error());
     try {
         app.parse(static_cast<int>(dashes - all), all);

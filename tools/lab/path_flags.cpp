@@ -60,14 +60,18 @@ Result<PathSpec> with_flags(PathSpec path, const PathFlags& flags) {
              [](LinkSpec& l, const std::string& t) { l.impairments.duplicate = to_share(t); });
         each("reorder", flags.reorder,
              [](LinkSpec& l, const std::string& t) { l.impairments.reorder.rate = to_share(t); });
-        each("reorder-by", flags.reorder_by,
-             [](LinkSpec& l, const std::string& t) { l.impairments.reorder.by = to_delay(t); });
+        each("reorder-by", flags.reorder_by, [](LinkSpec& l, const std::string& t) {
+            if (l.impairments.reorder.rate == 0) throw Wrong{"goes with --reorder"};
+            l.impairments.reorder.by = to_delay(t);
+        });
         each("mtu", flags.mtu, [](LinkSpec& l, const std::string& t) { l.mtu = to_mtu(t); });
         each("loss", flags.loss, [](LinkSpec& l, const std::string& t) {
             l.impairments.loss = {to_share(t), 1};
         });
-        each("loss-burst", flags.loss_burst,
-             [](LinkSpec& l, const std::string& t) { l.impairments.loss.burst = to_burst(t); });
+        each("loss-burst", flags.loss_burst, [](LinkSpec& l, const std::string& t) {
+            if (l.impairments.loss.rate == 0) throw Wrong{"goes with --loss: nothing is lost"};
+            l.impairments.loss.burst = to_burst(t);
+        });
         name = "loss";
         check_loss(path.forward.impairments.loss);
         check_loss(path.backward.impairments.loss);

@@ -105,6 +105,7 @@ Result<FlowsScenario> scenario_of(const Flags& flags) {
     Reader reader;
     reader.take(parse_rate(flags.capacity), "--capacity", scenario.capacity);
     reader.take(parse_duration(flags.duration), "--duration", scenario.duration);
+    if (scenario.duration < kBin) reader.refuse("--duration", "is less than 100ms");
     reader.take(parse_duration(flags.jitter), "--jitter", scenario.jitter);
     reader.take(parse_duration(flags.lateness), "--lateness", scenario.lateness);
     reader.take(parse_duration(flags.noise), "--noise", scenario.stamp_noise);
@@ -137,6 +138,7 @@ Result<FlowsScenario> scenario_of(const Flags& flags) {
     scenario.clock_drift = flags.drift_ppm * 1e-6;
     scenario.seed = flags.seed;
     for (const std::string& text : flags.flows) {
+        if (text.empty()) reader.refuse("--flow", "says nothing of it");
         std::vector<FlowSettings> flows;
         reader.take(parse_flow(text), "--flow", flows);
         scenario.flows.insert(scenario.flows.end(), flows.begin(), flows.end());
@@ -153,6 +155,8 @@ Result<FlowsScenario> scenario_of(const Flags& flags) {
         most_loss = std::max(most_loss, change.loss.value_or(0));
     if (scenario.burst > 1 && most_loss > scenario.burst / (scenario.burst + 1))
         reader.refuse("--loss", "is more than bursts of this length can have");
+    if (scenario.burst > 1 && most_loss == 0)
+        reader.refuse("--burst", "goes with --loss: nothing is lost");
     if (flags.flows.empty()) reader.refuse("--flow", "there is none");
     if (reader.error()) return *reader.error();
     reader.take(queue_bytes(flags.queue, scenario), "--queue", scenario.queue_bytes);

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "common/report/outputs.h"
+#include "config/option_values.h"
 #include "tools/sim/flags.h"
 #include "tools/sim/flows.h"
 #include "tools/sim/report.h"
@@ -72,9 +73,9 @@ void add_flows_command(CLI::App& app, const std::string& command_line, int& exit
     made->line = command_line;
     Flags* flags = &made->flags;
     CLI::App* command = app.add_subcommand("flows", "transfers that share one bottleneck");
-    command->add_option("--capacity", flags->capacity, "of the bottleneck");
-    command->add_option("--queue", flags->queue, "drop-tail: bytes, or e.g. 0.5BDP");
-    command->add_option("--duration", flags->duration);
+    command->add_option("--capacity", flags->capacity, "of the bottleneck (1Gbit/s)");
+    command->add_option("--queue", flags->queue, "drop-tail: bytes, or e.g. 0.5BDP (1BDP)");
+    command->add_option("--duration", flags->duration, "of the run, in virtual time (60s)");
     command->add_option("--loss", flags->loss, "share of packets lost at random")
         ->check(CLI::Range(0.0, 0.99).description(""))
         ->type_name("0..0.99");
@@ -96,7 +97,9 @@ void add_flows_command(CLI::App& app, const std::string& command_line, int& exit
     command->add_option("--pauses", flags->pauses,
                         "EVERY,LONGEST: the path stands still, in the mean after EVERY");
     command->add_option("--from", flags->from, "measure from here; else the second half");
-    command->add_option("--seed", flags->seed);
+    command->add_option("--seed", flags->seed, "of all that is drawn (1)")
+        ->check(config::wrong_with_number)
+        ->type_name("NUMBER");
     command
         ->add_option(
             "--flow", flags->flows,

@@ -3,8 +3,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include <iostream>
-
 #include "common/report/page.h"
 #include "config/option_values.h"
 #include "tools/model/command.h"
@@ -23,6 +21,10 @@ int main(int argc, char** argv) {
     lambda::simulation::add_run_commands(app, command_line, exit_code);
     lambda::simulation::add_swarm_command(app, exit_code);
     lambda::model::add_model_command(app, exit_code);
+    for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        for (CLI::Option* option : command->get_options())
+            if (option->get_type_size() > 0) option->check(lambda::config::wrong_with_value);
+    }
     const auto checked = lambda::config::check_values({argv, static_cast<std::size_t>(argc)});
     if (!checked) {
         std::cerr << "lambda-sim: " << checked.error().sentence() << "\n";

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "common/report/outputs.h"
+#include "config/option_values.h"
 #include "tools/sim/named.h"
 #include "tools/sim/report.h"
 #include "tools/sim/told.h"
@@ -228,7 +229,10 @@ void add_run_commands(CLI::App& app, const std::string& command_line, int& exit_
     made->line = command_line;
     CLI::App* command = app.add_subcommand("run", "named scenarios, and what they must show");
     command->add_option("scenario", made->names, "some of `list`, or files")->required();
-    command->add_option("--seed", made->seed, "the first")->capture_default_str();
+    command->add_option("--seed", made->seed, "the first")
+        ->check(config::wrong_with_number)
+        ->type_name("NUMBER")
+        ->capture_default_str();
     command->add_option("--seeds", made->seeds, "how many, instead of the file's")
         ->check(CLI::Range(1u, kMaxSeeds).description(""))
         ->type_name("1.." + std::to_string(kMaxSeeds));

@@ -71,6 +71,8 @@ TEST_CASE("passwords come from the file, the environment, netrc, in this order")
     const Server server{"ann", "h", 2811};
     ::chmod(scratch.write(".netrc", "machine h login ann password three\n").c_str(), 0600);
     CHECK(Logins().find(server, "", warnings.hear())->password == "three");
+    ::setenv("LAMBDA_FTP_PASSWORD", "", 1);
+    CHECK(Logins().find(server, "", warnings.hear())->password == "three");
     ::setenv("LAMBDA_FTP_PASSWORD", "two", 1);
     CHECK(Logins().find(server, "", warnings.hear())->password == "two");
     const std::string file = scratch.write("password", "one\r\nnot this\n");

@@ -39,6 +39,7 @@ TEST_CASE("rules for hosts") {
     CHECK_FALSE(allows("0.0.0.0/0", "x", "::1"));
     CHECK(allows("2001:db8::/33", "x", "2001:db8:7fff::1"));
     CHECK_FALSE(allows("2001:db8::/33", "x", "2001:db8:8000::1"));
+    CHECK(allows("4you.1st", "4you.1st", "10.0.0.1"));
     CHECK(allows("Store.Example.org", "store.example.ORG", "10.0.0.1"));
     CHECK_FALSE(allows("store.example.org", "store.example.org.evil", "10.0.0.1"));
     CHECK(allows("*.example.org", "a.b.example.org", "10.0.0.1"));
@@ -77,9 +78,27 @@ TEST_CASE("public leaves out what is not routed in the Internet") {
 }
 
 TEST_CASE("what is no rule is said") {
-    for (const char* rule :
-         {"", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/x", "10.0.0.0/-1", "::/129", "a b", "*.", "*x",
-          "http://x", "a/8", ".example", "-x", "10.0.0.0/8/8"}) {
+    for (const char* rule : {"",
+                             "10.0.0.0/33",
+                             "10.0.0.0/",
+                             "10.0.0.0/x",
+                             "10.0.0.0/-1",
+                             "::/129",
+                             "a b",
+                             "*.",
+                             "*x",
+                             "http://x",
+                             "a/8",
+                             ".example",
+                             "-x",
+                             "10.0.0.0/8/8",
+                             "0",
+                             "1.5",
+                             "10.1.2",
+                             "10.1.2.256",
+                             "99999999999999999999",
+                             "null",
+                             "None"}) {
         INFO(rule);
         const auto parsed = HostRules::parse({rule});
         REQUIRE_FALSE(parsed);

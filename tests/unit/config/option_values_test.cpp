@@ -16,3 +16,12 @@ TEST_CASE("an option with '=' and nothing behind it is refused") {
     CHECK(check({"put", "h:", "--", "--receipt="}).ok());
     CHECK(check({}).ok());
 }
+
+TEST_CASE("a number has digits alone, and 64 bits hold it") {
+    CHECK(config::wrong_with_number("0").empty());
+    CHECK(config::wrong_with_number("18446744073709551615").empty());
+    for (const char* wrong : {"-1", "18446744073709551616", "", "1.5", "0x1", " 1", "1e3"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(config::wrong_with_number(wrong).empty());
+    }
+}

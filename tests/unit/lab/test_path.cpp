@@ -249,4 +249,8 @@ TEST_CASE("bad flags are refused by name") {
     CHECK(error({.loss = "2"}).rfind("--loss: ", 0) == 0);
     CHECK(error({.loss = "0.9", .loss_burst = "3"}).rfind("--loss: ", 0) == 0);
     CHECK(error({.congestion = "no such"}).rfind("--congestion: ", 0) == 0);
+    CHECK(error({.loss_burst = "5"}).rfind("--loss-burst: ", 0) == 0);  // of nothing
+    CHECK(error({.reorder_by = "3ms"}).rfind("--reorder-by: ", 0) == 0);
+    CHECK(error({.loss = "1%", .loss_burst = "5", .reorder = "1%", .reorder_by = "3ms"}) ==
+          "accepted");
 }
