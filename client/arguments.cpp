@@ -36,34 +36,36 @@ Result<void> check_scopes(const CLI::App& app, const Form& form) {
 }
 
 // Of two that exclude each other one would count for nothing.
-Result<void> check_pairs(const CLI::App& app, const Arguments& into) {
+Result<void> check_pairs(const CLI::App& app, const Form& form, const Arguments& into) {
     const auto given = [&](const char* option) { return app.get_option(option)->count() > 0; };
     if (given("--rate-file") && given("--rate-limit"))
-        return usage("--rate-file takes the place of --rate-limit: give one of them");
+        return usage("--rate-file takes the place of --rate-limit: give one of them", &form);
     if (given("--background") && given("--congestion"))
-        return usage("--background is --congestion background: give one of them");
+        return usage("--background is --congestion background: give one of them", &form);
     if (given("--stage") && given("--retry-for"))
-        return usage("--retry-for is not for a --stage: who hands out the ranges tries again");
+        return usage("--retry-for is not for a --stage: who hands out the ranges tries again",
+                     &form);
     if (!into.signer.empty() && into.any_signer)
-        return usage("--signer and --any-signer exclude each other");
+        return usage("--signer and --any-signer exclude each other", &form);
     if (into.detach && !into.left_over.empty())
         return usage(
             "--left-over lists what was not done, which nobody knows yet when --detach "
-            "returns");
-    if (into.wait && into.cancel) return usage("--wait and --cancel exclude each other");
+            "returns",
+            &form);
+    if (into.wait && into.cancel) return usage("--wait and --cancel exclude each other", &form);
     return {};
 }
 
 // A sync deletes only what no pattern protects.
-Result<void> settle_plan(Arguments& into) {
+Result<void> settle_plan(const Form& form, Arguments& into) {
     transfer::SyncRecord& plan = into.plan;
     plan.whole = into.action == Action::sync;
     // Size and time are no digest: who may write there can give a forged file both.
     if (into.sha256) plan.checksum = true;
     if (plan.max_delete != UINT64_MAX && !plan.erase)
-        return usage("--max-delete goes with --delete");
+        return usage("--max-delete goes with --delete", &form);
     if (plan.dry_run && into.detach)
-        return usage("--dry-run tells what would be done, so it does not go with --detach");
+        return usage("--dry-run tells what would be done, so it does not go with --detach", &form);
     if (plan.erase) plan.rules = into.walk.rules;
     return {};
 }
@@ -128,24 +130,25 @@ Result<void> take_operands(const CLI::App& app, std::vector<std::string> behind_
     if (auto settled = settle_help(into); !settled) return settled;
     if (into.action == Action::completion && !into.operands.empty() &&
         into.operands.front() != "bash")
-        return usage("there is no completion script for " + into.operands.front());
+        return usage("there is no completion script for " + into.operands.front(), form);
     std::size_t rule_bytes = 0;
     for (const transfer::Rule& rule : into.walk.rules) rule_bytes += rule.pattern.size();
     if (into.walk.rules.size() > transfer::kMaxRules || rule_bytes > transfer::kMaxRuleBytes)
-        return usage("there are more than 4096 patterns, or more than 256 KiB of them");
-    if (auto checked = check_pairs(app, into); !checked) return checked;
-    if (auto settled = settle_plan(into); !settled) return settled;
+        return usage("there are more than 4096 patterns, or more than 256 KiB of them", form);
+    if (auto checked = check_pairs(app, *form, into); !checked) return checked;
+    if (auto settled = settle_plan(*form, into); !settled) return settled;
     const std::size_t sources = into.from_file.empty() ? into.operands.size() - 1 : 0;
     if (auto checked = check_range_options(into.range, sources); !checked) return checked;
     if (!into.receipt.empty() && into.plan.dry_run)
-        return usage("a dry run moves nothing that a receipt could tell of");
+        return usage("a dry run moves nothing that a receipt could tell of", form);
     if (!into.receipt.empty() && into.range.any())
-        return usage("a receipt tells of whole files, not of ranges");
+        return usage("a receipt tells of whole files, not of ranges", form);
     if (into.action != Action::trial && !into.trial.swept.empty()) {
-        return usage("--" + into.trial.swept.begin()->first + " takes a list for trial alone");
+        return usage("--" + into.trial.swept.begin()->first + " takes a list for trial alone",
+                     form);
     }
     if (into.certificate.empty() != into.key.empty()) {
-        return usage("--certificate and --key go together");
+        return usage("--certificate and --key go together", form);
     }
     return {};
 }

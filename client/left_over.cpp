@@ -41,6 +41,12 @@ Result<std::string> fresh_file() {
     return directory + "/" + std::string(kPrefix) + name + std::to_string(::getpid());
 }
 
+Error lost(Error error) {
+    error.message = "the list of what was not done is lost: " + error.message;
+    if (error.remedy.empty()) error.remedy = "give it a place by --left-over FILE";
+    return error;
+}
+
 // Whether what a source is called says which names are of it.
 bool named(const Item& item) {
     return !item.pattern && item.name != ".";
@@ -109,10 +115,10 @@ bool drop_settled(Plan& plan, const mover::Outcome& outcome) {
 Result<std::string> write_left_over(const std::string& file,
                                     const std::vector<std::string>& sources) {
     auto path = file.empty() ? fresh_file() : Result<std::string>(file);
-    if (!path) return path;
+    if (!path) return lost(path.error());
     std::string content;
     for (const std::string& source : sources) (content += source) += '\0';
-    if (auto written = write_output(*path, content); !written) return written.error();
+    if (auto written = write_output(*path, content); !written) return lost(written.error());
     return path;
 }
 

@@ -175,7 +175,7 @@ Result<Login> Logins::find(const Server& server, const std::string& password_fil
     const std::string instead = std::string("give it by ") + names.option + ", " + names.variable +
                                 " or a line 'machine " + server.host + " login " + user +
                                 " password ...' in ~/.netrc";
-    auto typed = may_ask ? ask_password(whose + ": ", instead)
+    auto typed = may_ask ? ask_password(whose, instead)
                          : Result<std::string>(Error{.fault = Fault::session,
                                                      .message = "nothing has the " + whose,
                                                      .path = {},

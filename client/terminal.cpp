@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t kLineLimit = 1024;
 
-Error no_terminal(const std::string& remedy) {
+Error no_terminal(const std::string& what, const std::string& remedy) {
     return Error{.fault = Fault::session,
-                 .message = "there is no terminal to ask on",
+                 .message = "there is no terminal to ask on for " + what,
                  .path = {},
                  .side = Side::local,
                  .remedy = remedy};
@@ -71,17 +71,19 @@ io::Descriptor open_terminal() {
 
 Result<bool> ask_yes(const std::string& question) {
     const io::Descriptor terminal = open_terminal();
-    if (!terminal) return no_terminal("--trust-new-host trusts a new server unasked");
+    if (!terminal)
+        return no_terminal("leave to trust the server",
+                           "--trust-new-host trusts a new server unasked");
     auto answer = ask(terminal.get(), question);
     if (!answer) return answer.error();
     return *answer == "yes";
 }
 
-Result<std::string> ask_password(const std::string& prompt, const std::string& instead) {
+Result<std::string> ask_password(const std::string& whose, const std::string& instead) {
     const io::Descriptor terminal = open_terminal();
-    if (!terminal) return no_terminal(instead);
+    if (!terminal) return no_terminal("the " + whose, instead);
     const Silence silence(terminal.get());
-    return ask(terminal.get(), prompt);
+    return ask(terminal.get(), whose + ": ");
 }
 
 }  // namespace lambda::client

@@ -11,7 +11,8 @@ namespace lambda::client {
 
 // True only for "yes" typed in full.
 Result<bool> ask_yes(const std::string& question);
-// Without echo. `instead`: how it is given where there is no terminal, for the error.
-Result<std::string> ask_password(const std::string& prompt, const std::string& instead);
+// Without echo. `whose`: "password of ann at h"; `instead`: how it is given where there is no
+// terminal, for the error.
+Result<std::string> ask_password(const std::string& whose, const std::string& instead);
 
 }  // namespace lambda::client

@@ -232,6 +232,16 @@ void list_copies(RemoteSession& session, Report& report) {
                     ", and none ended lately");
 }
 
+// Of the one with this number.
+Error refused(const session::Reply& reply, std::uint64_t number, const RemoteSession& session) {
+    Error error = refusal(reply, Fault::file, "copy " + std::to_string(number));
+    const Server& server = session.server();
+    if (reply.code == 550)
+        error.remedy = "`lambda-ftp copies " + (server.user.empty() ? "" : server.user + "@") +
+                       server.endpoint() + "` lists those of this account";
+    return error;
+}
+
 void wait_for_copy(RemoteSession& session, std::uint64_t number, Report& report) {
     const auto copies = copies_of(session, report);
     if (!copies) return report.error(copies.error());
@@ -249,7 +259,7 @@ void wait_for_copy(RemoteSession& session, std::uint64_t number, Report& report)
     if (session.connection().logged_in()) report.session_stands();
     if (!last) return report.error(last.error());
     auto result = session::parse_copy_result(*last);
-    if (!result) return report.error(refusal(*last, Fault::file, {}));
+    if (!result) return report.error(refused(*last, number, session));
     if (result->cut) result->cut->remedy.clear();  // to wait for it again is none
     report_result(*result, dialler, nullptr, report);
     report.moved(outcome_of(*result));
@@ -262,7 +272,7 @@ void cancel_copy(RemoteSession& session, std::uint64_t number, Report& report) {
     if (!queued) return report.error(queued.error());
     const auto reply = session.receive(report);
     if (!reply) return report.error(reply.error());
-    if (!reply->positive()) report.error(refusal(*reply, Fault::file, {}));
+    if (!reply->positive()) report.error(refused(*reply, number, session));
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
 #include <cstdlib>
+
+#include <cerrno>
 #include <fstream>
 
 #include "common/io/root.h"
@@ -38,6 +41,9 @@ ReceiptReader::ReceiptReader(std::unique_ptr<std::istream> in, std::string name)
     : in_(std::move(in)), name_(std::move(name)) {}
 
 Result<ReceiptReader> ReceiptReader::open(const std::string& file) {
+    struct stat status {};
+    if (::stat(file.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+        return errno_error(Fault::file, "cannot read", file, EISDIR);
     auto in = std::make_unique<std::ifstream>(file, std::ios::binary);
     if (!*in) return errno_error(Fault::file, "cannot open", file, errno);
     return open(std::move(in), file);

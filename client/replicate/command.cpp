@@ -206,7 +206,7 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
     for (const Error& error : ending.errors) report.error(error);
     for (const Failure& failure : *failures) {
         Error error = failure.error;
-        error.path = job.sites[failure.site].text + ": " + failure.name;
+        error.path = place_of(job, failure);
         report.error(error);
     }
     if (ending.how == Ending::How::finished && ending.errors.empty() && ending.unreached.empty()) {
@@ -217,7 +217,8 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
     if (ending.how == Ending::How::interrupted) report.error(interruption_error());
     if (ending.how == Ending::How::cancelled) {
         Error cancelled = interruption_error();
-        cancelled.message = "cancelled";
+        cancelled.message = "the run was cancelled";
+        cancelled.remedy = "the next one compares anew";
         report.error(cancelled);
     }
     const auto goes = how_it_goes(part, store);

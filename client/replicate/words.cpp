@@ -303,6 +303,11 @@ Words words_of_site(const SiteStatus& status, const SiteSaid& said) {
     return words;
 }
 
+std::string place_of(const Job& job, const Failure& failure) {
+    const std::string site = failure.site < job.sites.size() ? job.sites[failure.site].text : "";
+    return failure.name == "." ? site : site + ": " + failure.name;
+}
+
 Words words_of_failure(const Job& job, const Failure& failure) {
     const std::string place = failure.site < job.sites.size() ? job.sites[failure.site].text : "";
     Words words;
@@ -313,8 +318,7 @@ Words words_of_failure(const Job& job, const Failure& failure) {
         .text("code", to_string(failure.error.fault))
         .text("message", failure.error.message)
         .number("attempts", std::uint64_t{failure.attempts});
-    words.text = "left over at " + place + ": " + printable(failure.name) + ": " +
-                 failure.error.message + " (" +
+    words.text = "left over at " + place_of(job, failure) + ": " + failure.error.message + " (" +
                  std::to_string(failure.attempts) + (failure.attempts == 1 ? " try)" : " tries)");
     return words;
 }

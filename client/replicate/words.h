@@ -41,6 +41,8 @@ struct SiteSaid {
 };
 Words words_of_site(const SiteStatus& status, const SiteSaid& said);
 Words words_of_failure(const Job& job, const Failure& failure);
+// The destination, and what failed there unless it is all of a source.
+std::string place_of(const Job& job, const Failure& failure);
 
 struct JobStatus {
     std::optional<Run> run;

@@ -103,7 +103,7 @@ Result<TrialFile> TrialFile::name(const std::string& directory, std::uint64_t si
     std::error_code failed;
     const auto absolute = std::filesystem::absolute(directory, failed);
     if (failed) return errno_error(Fault::file, "cannot be reached", directory, failed.value());
-    return TrialFile((absolute / (".lambda-trial-" + random_name())).string());
+    return TrialFile((absolute / (std::string(kOwnName) + random_name())).string());
 }
 
 Result<TrialFile> TrialFile::make(const std::string& directory, std::uint64_t size) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "client/trial/measures.h"
 #include "common/base/result.h"
@@ -27,6 +28,9 @@ class TrialFile {
     explicit TrialFile(std::string path) : path_(std::move(path)) {}
     std::string path_;  // absolute; empty: nothing to remove
 };
+
+// What a trial calls its own files: this, and a random_name().
+inline constexpr std::string_view kOwnName = ".lambda-trial-";
 
 // Sixteen hex digits.
 std::string random_name();

@@ -84,7 +84,7 @@ Result<void> TrialRunner::greet() {
 }
 
 std::string TrialRunner::remote_name() const {
-    const std::string name = ".lambda-trial-" + random_name();
+    const std::string name = std::string(kOwnName) + random_name();
     return directory_.empty() || directory_.ends_with('/') ? directory_ + name
                                                            : directory_ + "/" + name;
 }

@@ -180,9 +180,10 @@ class Trial {
     }
 
     void skip(const std::string& leg, const Error& error) {
-        // The path is the trial's own file, or a size: nothing that the user knows.
+        // Of a trial's own file the user knows the directory, of a size nothing.
         Error said = error;
-        said.path.clear();
+        const std::size_t own = said.path.rfind(kOwnName);
+        said.path.resize(own == said.path.npos ? 0 : own);
         const std::string why = said.sentence();
         skipped_.insert(leg);
         story_.skips.push_back({leg, why});

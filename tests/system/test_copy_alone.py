@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 
-from harness import CUT, DONE, MIB, NO_SESSION, need_program, wait_for
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USER, need_program, wait_for
 from test_copy import TERMS, CopyCase, Impostor, Session, fingerprint
 
 
@@ -71,6 +71,11 @@ class Beginning(CopyCase):
                 done = self.client("copies", a.url(), "--wait", str(begun.events[0]["copy"]))
                 self.assertEqual(done.code, DONE, str(done))
                 self.assert_copied(names, a, b, to="new")
+        for option in ("--wait", "--cancel"):
+            nobody = self.client("copies", a.url(), option, "99")
+            self.assert_failed(nobody, FILE_FAILED)
+            self.assertIn("copy 99 (on the server): ", nobody.stderr)
+            self.assertIn(f"`lambda-ftp copies {USER}@127.0.0.1:{a.port}`", nobody.stderr)
 
     def test_no_server_may_dial(self):
         a, b = (self.server(root=self.folder(side), state=self.folder("s" + side), settings=settings)

@@ -187,7 +187,9 @@ class Sessions(Case):
 
     def test_no_password_and_no_terminal(self):
         server = self.server()
-        self.assert_failed(self.client("ls", server.url(), password=False), NO_SESSION)
+        result = self.client("ls", server.url(), password=False)
+        self.assert_failed(result, NO_SESSION)
+        self.assertIn(f"no terminal to ask on for the password of {USER} at 127.0.0.1:", result.said())
 
     def test_an_unknown_host_key(self):
         server = self.server()

@@ -444,6 +444,11 @@ class Receipts(Case):
         self.assertFalse(os.path.exists(self.receipt))
         self.assertEqual(os.path.getsize(source), 10)
 
+    def test_a_directory_is_no_receipt(self):
+        result = self.client("audit", self.scratch)
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("Is a directory", result.said())
+
     def test_a_receipt_within_the_tree_that_it_tells_of(self):
         top = self.tree()
         receipts = [os.path.join(top, name) for name in ("first", "second")]

@@ -337,6 +337,7 @@ class Replicate(Jobs):
         wait_for(lambda: len(names_below(copy)) > had, "more files", alive=run.running)
         self.assert_done(self.replicate(job, "cancel"))
         self.assertEqual(run.wait(), CUT, run.stdout + run.stderr)
+        self.assertIn("the run was cancelled; the next one compares anew", run.stderr)
         self.assertEqual(watch.wait(), DONE, watch.stdout + watch.stderr)
         self.assertIn('"cancelled"', watch.stdout)
         self.assertEqual(self.replicate(job, "history").events[0]["state"], "cancelled")

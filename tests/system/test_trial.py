@@ -112,6 +112,9 @@ class Trials(Case):
         self.assertEqual(os.listdir(server.root), [])  # no file of the name .null either
         result = self.trial(server, "--size", "1MiB", "--legs", "memory-memory", code=FILE_FAILED)
         self.assertEqual(len(events(result, "skipped")), 2)
+        self.file_with(server.path("file"), b"")
+        result = self.trial(server, "--size", "1MiB", "--legs", "put-disk-disk", place="file", code=FILE_FAILED)
+        self.assertIn("/file/ (on the server): ", events(result, "skipped")[0]["why"])
 
     def test_no_output_takes_the_place_of_another_file(self):
         server = self.server("--allow-null")

@@ -167,6 +167,15 @@ TEST_CASE("an option of another command is refused, by name") {
         CHECK_THAT(parsed.error().message, Catch::Contains(c.said));
         CHECK_THAT(parsed.error().remedy, Catch::Contains(" --help"));
     }
+    for (const auto& words : std::initializer_list<std::vector<const char*>>{
+             {"copies", "--wait", "1", "--cancel", "2", "h:"},
+             {"put", "--background", "--congestion", "cubic", "a", "h:"},
+             {"sync", "--max-delete", "3", "a", "h:"},
+             {"put", "--certificate", "c", "a", "h:"}}) {
+        CAPTURE(words.front());
+        CHECK(parse(words).error().remedy ==
+              "see lambda-ftp " + std::string(words.front()) + " --help");
+    }
     // What the settings file may hold for all commands, all of them take.
     for (const char* action : {"ls", "ping", "stat"}) {
         CHECK(parse({action, "h:", "--stripes", "3", "--json", "--no-uring", "--background"}).ok());

@@ -47,6 +47,13 @@ TEST_CASE("of two sources of one name nobody can tell which is done") {
     CHECK(undone(plan, cut_after({"a"})) == std::vector<std::string>{"d1/a", "d2/a", "d2/b"});
 }
 
+TEST_CASE("a list that cannot be kept is called by what it is") {
+    const Error lost = write_left_over("/proc/none/list", {"one"}).error();
+    CHECK_THAT(lost.message, Catch::StartsWith("the list of what was not done is lost: "));
+    CHECK_THAT(lost.remedy, Catch::Contains("--left-over"));
+    CHECK(lost.path.starts_with("/proc/none"));
+}
+
 TEST_CASE("left-over files: each its own, and the newest hundred stay") {
     const Scratch scratch;
     ::setenv("XDG_STATE_HOME", (scratch / "").c_str(), 1);

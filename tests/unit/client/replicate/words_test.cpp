@@ -96,6 +96,21 @@ TEST_CASE("history tells of a cut run that it is cut, and of each what it did") 
                         "and links not done, 1 destination given up"));
 }
 
+TEST_CASE("a source that failed as a whole has no name below the destination") {
+    Job job;
+    job.sites.emplace_back().text = "h:x";
+    Failure failure;
+    failure.error.message = "cannot open: No such file or directory (/gone/)";
+    failure.name = ".";
+    CHECK(place_of(job, failure) == "h:x");
+    CHECK_THAT(words_of_failure(job, failure).text,
+               Catch::StartsWith("left over at h:x: cannot open: "));
+    failure.name = "a";
+    CHECK(place_of(job, failure) == "h:x: a");
+    CHECK_THAT(words_of_failure(job, failure).text,
+               Catch::StartsWith("left over at h:x: a: cannot open: "));
+}
+
 TEST_CASE("where failures alone are told, the rest is done, if all of them were told of tasks") {
     const TaskNames names{{"a/f", "a/f"}, {"b/f", "b/f"}, {"/src/b/f", "b/f"}, {"c", "c"}};
     mover::Outcome outcome;
