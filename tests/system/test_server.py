@@ -253,11 +253,12 @@ class Life(Case):
 
 class Programs(Case):
     def test_version_and_help(self):
-        for program in ("lambda-ftp", "lambda-ftpd"):
+        for folder, program in ((Settings.bin_dir, "lambda-ftp"), (Settings.bin_dir, "lambda-ftpd"),
+                                (Settings.tools_dir, "lambda-lab"), (Settings.tools_dir, "lambda-sim")):
             for arguments in (["--help"], ["version"], ["--version"]):
-                if arguments == ["version"] and program == "lambda-ftpd":
+                if arguments == ["version"] and program != "lambda-ftp":
                     continue
-                result = subprocess.run([os.path.join(Settings.bin_dir, program), *arguments], capture_output=True,
+                result = subprocess.run([os.path.join(folder, program), *arguments], capture_output=True,
                                         env=self.environment)
                 self.assertEqual(result.returncode, DONE, (program, arguments, result.stderr))
                 self.assertTrue(result.stdout.strip())

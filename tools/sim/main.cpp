@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
     CLI::App app(
         "lambda-sim runs the production sender, receiver and congestion laws in virtual "
         "time; a seed repeats a run to the byte.");
+    app.set_version_flag("--version", "lambda-sim " LAMBDA_VERSION);
     app.require_subcommand(1);
     int exit_code = 0;
     const std::string command_line = lambda::report::command_line(argc, argv);
