@@ -1,12 +1,11 @@
 #include "client/receipt/receipt_reader.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <sys/stat.h>
-#include <cstdlib>
-
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 
 #include "common/io/root.h"
