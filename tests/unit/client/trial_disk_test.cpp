@@ -18,7 +18,7 @@ TEST_CASE("trial: its file lies on the disk alone, or the page cache would be tr
     auto made = TrialFile::make(scratch / "", kSize);
     REQUIRE(made);
     const io::Descriptor file(::open(made->path().c_str(), O_RDONLY | O_CLOEXEC));
-    if (!io::direct_pays(file)) {
+    if (io::storage_of(file) == io::Storage::memory) {
         std::cerr << "a trial's file: SKIPPED: files live in memory here\n";
         return;
     }
