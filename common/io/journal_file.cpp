@@ -107,7 +107,7 @@ Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image) {
     const bool range = target.kind == OpenFile::Kind::range;
     if (target.kind != OpenFile::Kind::partial && !range) return {};
     if (::fdatasync(target.plain.get()) != 0) return file_error("cannot flush", target.path, errno);
-    if (range) return {};  // it moves whole, or again
+    if (!target.locked) return {};  // it moves whole, or again
     const bool first = !target.journal;
     if (first) {
         // Whatever stands there is not ours, or of a partial file that is gone.

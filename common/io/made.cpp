@@ -1,11 +1,12 @@
 #include "common/io/made.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
+
+#include "common/io/partial_lock.h"
 
 namespace lambda::io {
 namespace {
@@ -40,7 +41,8 @@ int Made::give_name() {
         if (named != EEXIST) return named;
         // Somebody was faster: over that, by a rename.
         // Nobody takes it for one that was left behind.
-        if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) return errno;
+        const PartialLock lock = lock_partial(opened.get(), path);
+        if (lock == PartialLock::another || lock == PartialLock::failed) return errno;
         std::string beside = partial_name(leaf);
         const int error = link_opened(opened.get(), holder, beside);
         if (error != 0) return error;

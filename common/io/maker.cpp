@@ -1,13 +1,13 @@
 #include "common/io/maker.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "common/io/attributes.h"
+#include "common/io/partial_lock.h"
 #include "common/io/virtual_file.h"
 
 namespace lambda::io {
@@ -58,13 +58,15 @@ Descriptor nameless_file(int directory, mode_t mode) {
 }
 
 // The partial file, made by us and locked before anybody else found it. Nothing: not as simple.
-Descriptor fresh_partial(const TargetDirectories::Place& place, const std::string& partial) {
+Descriptor fresh_partial(const TargetDirectories::Place& place, const std::string& partial,
+                         const std::string& path) {
     const int directory = place.directory->opened.get();
     Descriptor file(::openat(directory, partial.c_str(),
                              O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 ||
-        !still_named(directory, partial, file.get()))
-        return {};
+    if (!file) return {};
+    const PartialLock lock = lock_partial(file.get(), path);
+    const bool ours = lock == PartialLock::held || lock == PartialLock::none;
+    if (!ours || !still_named(directory, partial, file.get())) return {};
     return file;
 }
 
@@ -181,7 +183,7 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
     if (nameless) made.opened = nameless_file(directory, making.metadata.mode & 0777);
     made.nameless = static_cast<bool>(made.opened);
     if (!made.opened) {
-        made.opened = fresh_partial(*place, partial);
+        made.opened = fresh_partial(*place, partial, made.path);
         if (!made.opened) return make_file_alone(making, content);
         made.partial = partial;
     }

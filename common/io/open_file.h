@@ -53,6 +53,7 @@ struct OpenFile {
     Root::Place place;    // partial: where it gets its name
     std::string partial;  // the temporary name in that directory; empty: nothing to remove
     Descriptor journal;   // of a partial file, once there is one
+    bool locked = false;  // partial: it may be kept, since nobody else writes it
     bool keep = false;    // the partial file and its journal are for a later transfer
 
     OpenFile() = default;
@@ -87,9 +88,9 @@ struct CreatedTarget {
     std::vector<std::byte> journal;  // of the partial file that was kept
 };
 
-// Makes missing directories and the locked partial file. A link that the user named is followed to
-// the place it shows; one that stands below that is replaced by the rename. A device keeps what it
-// held: there the holes are filled with zeros.
+// Makes missing directories and the partial file, locked where its file system has locks. A link
+// that the user named is followed to the place it shows; one that stands below that is replaced by
+// the rename. A device keeps what it held: there the holes are filled with zeros.
 Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& name,
                                     std::uint64_t size, const std::vector<Range>& holes,
                                     const ports::Disk::Keep& keep);

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -11,6 +10,7 @@
 
 #include "common/io/attributes.h"
 #include "common/io/open_file.h"
+#include "common/io/partial_lock.h"
 #include "common/io/process.h"
 #include "common/io/target_name.h"
 #include "common/io/virtual_file.h"
@@ -105,9 +105,20 @@ Error no_partial(const std::string& path, const std::string& partial) {
                         "remove it");
 }
 
-// Opens the partial file, ours alone: its lock is held, and the name still shows it. What it holds
-// is as it was. Whether it stood there before.
-Result<bool> open_partial(OpenFile& target) {
+// The journal of what stands there, if this transfer goes on with that.
+std::vector<std::byte> journal_kept(OpenFile& target, const struct stat& status,
+                                    const ports::Disk::Keep& keep) {
+    // A journal beside an empty file is of another that is gone.
+    if (!keep || status.st_size == 0) return {};
+    auto journal = open_journal(target);
+    target.keep = !journal.empty() && keep(journal);
+    if (!target.keep) journal.clear();
+    return journal;
+}
+
+// Opens the partial file, ours alone: made by us, or locked, and the name still shows it. Its
+// journal, where it is kept; else it is empty.
+Result<std::vector<std::byte>> open_partial(OpenFile& target, const ports::Disk::Keep& keep) {
     const int directory = target.place.directory.get();
     if (is_spare(directory)) return file_error("cannot create", target.path, EMFILE);
     const std::string partial = partial_name(target.place.leaf);
@@ -135,8 +146,10 @@ Result<bool> open_partial(OpenFile& target) {
             if (!stands) ::unlinkat(directory, partial.c_str(), 0);
             return error;
         };
-        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-            if (errno != EWOULDBLOCK) return give_up("cannot lock its partial file");
+        const PartialLock lock = lock_partial(file.get(), target.path);
+        if (lock == PartialLock::failed) return give_up("cannot lock its partial file");
+        if (lock == PartialLock::another ||
+            (lock == PartialLock::none && stands && !left_alone(directory, file.get()))) {
             if (waited == kLockWait) return being_written(target.path);
             // A session that was cut lets go soon, and who comes back is fast.
             std::this_thread::sleep_for(kLockPause);
@@ -154,7 +167,15 @@ Result<bool> open_partial(OpenFile& target) {
         target.kind = OpenFile::Kind::partial;
         target.plain = std::move(file);
         target.partial = partial;
-        return stands;
+        target.locked = lock == PartialLock::held;
+        std::vector<std::byte> journal;
+        if (stands && target.locked) journal = journal_kept(target, ours, keep);
+        if (target.keep) return journal;
+        if (keep || stands) remove_journal(target);
+        if (!stands) return journal;
+        // Made anew, not emptied: a writer that has no lock may have it open still.
+        if (::unlinkat(directory, partial.c_str(), 0) != 0 && errno != ENOENT)
+            return file_error("cannot remove " + partial + " beside it", target.path, errno);
     }
     return being_written(target.path);
 }
@@ -233,9 +254,11 @@ Result<void> free_partial(int directory, const std::string& partial, const std::
     if (!file && errno == ENOENT) return {};  // it went just now
     // A link is one that a writer who died did not name.
     if (!file && errno != ELOOP) return file_error("cannot take over " + partial, path, errno);
-    if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK) return being_written(path);
-        return file_error("cannot lock " + partial, path, errno);
+    const PartialLock lock = file ? lock_partial(file.get(), path) : PartialLock::held;
+    if (lock == PartialLock::failed) return file_error("cannot lock " + partial, path, errno);
+    if (lock == PartialLock::another ||
+        (lock == PartialLock::none && !left_alone(directory, file.get()))) {
+        return being_written(path);
     }
     if (file && !still_named(directory, partial, file.get())) return being_written(path);
     // First: it never stands without its partial file.
@@ -273,26 +296,14 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     }
     if (type != 0 && type != S_IFREG) return open_in_place(target, type, holes);
 
-    const auto stood = open_partial(*target);
-    if (!stood) return stood.error();
-    std::vector<std::byte> journal;
-    // A journal beside an empty file is of another that is gone.
-    struct stat status {};
-    const bool filled = *stood && ::fstat(target->plain.get(), &status) == 0 && status.st_size > 0;
-    if (keep && filled) journal = open_journal(*target);
-    target->keep = !journal.empty() && keep(journal);
+    auto journal = open_partial(*target, keep);
+    if (!journal) return journal.error();
     // It is compared as the disk has it. What is not flushed stays.
     if (target->keep) ::posix_fadvise(target->plain.get(), 0, 0, POSIX_FADV_DONTNEED);
-    if (!target->keep) {
-        journal.clear();
-        if (keep || *stood) remove_journal(*target);
-        if (::ftruncate(target->plain.get(), 0) != 0)
-            return file_error("cannot empty its partial file", path, errno);
-    }
     target->storage = storage_of(target->plain);
     if (size >= kDirectTarget && target->storage != Storage::memory)
         target->direct = open_direct(target->place.directory.get(), target->partial, target->plain);
-    return CreatedTarget{std::move(target), std::move(journal)};
+    return CreatedTarget{std::move(target), *std::move(journal)};
 }
 
 Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at) {
