@@ -110,6 +110,15 @@ class Lab(LabCase):
             self.assertGreater(run.counters["backward"]["packets"], size / 1460)
             self.assertLess(run.counters["forward"]["packets"], run.counters["backward"]["packets"])
 
+    def test_the_timetable_waits_for_a_server_that_is_long_in_getting_ready(self):
+        path = self.path("bottleneck: {rate: 1Gbit/s}\n"
+                         "hosts: [{name: client, side: left}, {name: server, side: right, delay: 1ms}]\n"
+                         "timetable: [{at: 2s, delay: 500ms}, {at: 2s, dead: 1min, direction: forward}]\n")
+        run = self.lab(path, "--on", "server", "sleep 2.5; " + peer("echo"), "--ready", "server", "ready",
+                       main=peer("round_trips", "$LAB_HOST_server", 5))
+        self.assertLess(max(json.loads(run.stdout)), 0.5)
+        self.assertEqual(run.counters["forward"]["dead"], 0)
+
     def test_a_dead_path_comes_back(self):
         self.fifo("done")
         path = self.path("bottleneck: {rate: 1Gbit/s}\n"

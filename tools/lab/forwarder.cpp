@@ -71,7 +71,6 @@ Forwarder::Forwarder(Time now, const PathSpec& path, std::vector<Host>& hosts, A
 void Forwarder::begin(Time now) {
     forward_.reset_counters(now);
     backward_.reset_counters(now);
-    timetable_ = Timetable(now, path_.timetable);
     began_ = now;
     const std::uint64_t seed = counters_.seed;
     counters_ = Counters{};

@@ -23,8 +23,10 @@ class Forwarder {
     Forwarder(Time now, const PathSpec& path, std::vector<Host>& hosts, Arena& arena,
               std::uint64_t seed);
 
-    // Counters and timetable begin.
+    // Counters begin.
     void begin(Time now);
+    // Until then the path is what it is without its timetable.
+    void begin_timetable(Time now) { timetable_ = Timetable(now, path_.timetable); }
     Counters counters(Time now);
     // Since begin(), for a series over time.
     LinkCounters forward(Time now) { return forward_.counters(now); }

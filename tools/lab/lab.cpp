@@ -141,6 +141,7 @@ class Lab {
         const Time now = clock_.now();
         if (news == kMainBegan) {
             forwarder_.begin(now);
+            forwarder_.begin_timetable(now);
             series_.begin(now);
         } else if (news == kMainEnded) {
             counters_ = forwarder_.counters(now);

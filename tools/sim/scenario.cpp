@@ -104,10 +104,10 @@ Result<std::vector<FlowSettings>> parse_flow(std::string_view text) {
     if (flow.access && flow.access->bits_per_second <= 0)
         return wrong(text, "access has a rate above 0");
     flow.stripes = static_cast<std::uint16_t>(stripes);
-    if (sabul::make_law(flow.law, {}) == nullptr) {
-        std::string names = "laws are";
-        for (const std::string& name : sabul::law_names()) names += " " + name;
-        return wrong("law=" + flow.law, names);
+    if (const auto law = sabul::check_law(flow.law); !law) {
+        Error error = law.error();
+        error.fault = Fault::usage;
+        return error;
     }
     if (latest && *latest < flow.start)
         return wrong(text, "a range of starts ends after it begins");
