@@ -33,7 +33,10 @@ constexpr double kLossPackets = 200;  // that a share of loss needs
 constexpr double kYieldingStart = 10e6 / 8;  // bytes a second
 constexpr double kAfterStart = 0.75;
 
+// More is not the path's, unless it stays what it is with so much less than when it was met.
 constexpr double kAmbientCap = 0.06;
+constexpr double kMostAmbient = 0.2;
+constexpr double kMuchLess = 0.5;
 constexpr double kAmbientSpread = 1.5;  // of one control interval's
 constexpr double kAmbientMemory = 0.8;
 constexpr double kDip = 0.03;
@@ -52,6 +55,7 @@ Sabul::Sabul(const LawSettings& settings)
       sending_(rate_),
       window_(rate_ * 1.0),  // one second's worth until the round trip is known
       start_(settings),
+      most_ambient_(kAmbientCap),
       rival_(settings.seed) {}
 
 // What the user allows comes before what we need.
@@ -370,7 +374,7 @@ void Sabul::probe_loss(Time now) {
         if (dip_received_ + dip_lost_ > 0) {
             ambient_lost_ = kAmbientMemory * ambient_lost_ + dip_lost_;
             ambient_packets_ = kAmbientMemory * ambient_packets_ + dip_lost_ + dip_received_;
-            ambient_ = std::min(ambient_lost_ / ambient_packets_, kAmbientCap);
+            bound_ambient(ambient_lost_ / ambient_packets_);
         }
     }
     const bool due = now >= next_dip_ || (excess > 0.01 && now >= dip_to_ + 6 * round());
@@ -382,6 +386,20 @@ void Sabul::probe_loss(Time now) {
     dip_lost_ = dip_received_ = 0;
     const double draw = 0.5 + static_cast<double>(random_()) / static_cast<double>(random_.max());
     next_dip_ = now + from_seconds(draw * std::max(1.0, 12 * seconds(rtt_)));
+}
+
+// Where all who share a short queue lose what they send too much, each would take that for the
+// path's, and none would send less.
+void Sabul::bound_ambient(double measured) {
+    if (measured <= most_ambient_) {
+        most_ambient_ = std::max(kAmbientCap, std::min(most_ambient_, 1.25 * measured));
+        beyond_rate_ = 0;
+    } else if (rate_ >= beyond_rate_) {
+        beyond_rate_ = rate_;
+    } else if (rate_ < kMuchLess * beyond_rate_ && queue_ < target_delay(beyond_rate_) / 2) {
+        most_ambient_ = std::min(1.25 * measured, kMostAmbient);
+    }
+    ambient_ = std::min(measured, most_ambient_);
 }
 
 // A drain: half the rate for a round trip, so that all flows of the queue see its floor.

@@ -65,6 +65,7 @@ class Sabul final : public Law {
     void step(Time now);
     void contend(Time now, const Span& span);
     void probe_loss(Time now);
+    void bound_ambient(double measured);
     void expire_base(Time now);
     void doubt_base(Time now);
     double bounded(double rate) const;
@@ -113,6 +114,8 @@ class Sabul final : public Law {
 
     double ambient_ = 0;  // loss that is not ours
     double ambient_lost_ = 0, ambient_packets_ = 0;
+    double most_ambient_;     // that is believed
+    double beyond_rate_ = 0;  // the highest with which more than that was met; 0: less was met last
     double loss_deviation_ = 0, loss_mean_ = 0;
     Time dip_from_{}, dip_to_{}, next_dip_{}, dip_judged_{};
     double dip_depth_ = 0, dip_lost_ = 0, dip_received_ = 0;

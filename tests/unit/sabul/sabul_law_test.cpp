@@ -227,6 +227,20 @@ TEST_CASE("sabul: random loss is found to be none of its making") {
     }
 }
 
+TEST_CASE("sabul: loss of a tenth that half the rate does not end is none of its making") {
+    Sabul law({.initial = BitRate{100e6}});
+    FluidPath path;
+    for (const double loss : {0.1, 0.15, 0.02, 0.1}) {
+        path.loss = loss;
+        path.run(law, 30s);
+        path.forget();
+        path.run(law, 30s);
+        INFO(loss);
+        CHECK(path.mean_rate() > 0.93 * path.capacity);
+        CHECK(law.ambient_loss() == Approx(loss).epsilon(0.2).margin(5e-3));
+    }
+}
+
 TEST_CASE("sabul: on a path that stands still now and then random loss reads as it is") {
     Sabul law({.initial = BitRate{100e6}});
     FluidPath path;
