@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/io/machine.h"
 #include "common/io/open_file.h"
 
 namespace lambda::io {
@@ -16,6 +17,8 @@ namespace {
 constexpr off_t kMostJournalBytes = 2 << 20;
 // A search that takes longer than this costs more than asking for each file does.
 constexpr std::size_t kMostLooked = 20'000;
+// The data of so long may move again after a power loss; each flush waits for the disk once more.
+constexpr Duration kFlushJournalEvery = std::chrono::seconds(1);
 constexpr std::string_view kPartialEnd = ".part";
 
 struct CloseDirectory {
@@ -129,6 +132,12 @@ Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image) {
     target.keep = true;
     if (first && sync_directory(target.place.directory.get(), target.plain.get()) != 0)
         return file_error("cannot flush its directory", target.path, errno);
+    const Time now = Clock().now();
+    if (first || now - target.journal_flushed >= kFlushJournalEvery) {
+        if (::fdatasync(target.journal.get()) != 0)
+            return file_error("cannot flush its journal", target.path, errno);
+        target.journal_flushed = now;
+    }
     return {};
 }
 

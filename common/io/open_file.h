@@ -10,6 +10,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/file_range.h"
+#include "common/base/time.h"
 #include "common/io/root.h"
 #include "common/io/target_queue.h"
 #include "common/ports/disk.h"
@@ -53,6 +54,7 @@ struct OpenFile {
     Root::Place place;    // partial: where it gets its name
     std::string partial;  // the temporary name in that directory; empty: nothing to remove
     Descriptor journal;   // of a partial file, once there is one
+    Time journal_flushed{};
     bool locked = false;  // partial: it may be kept, since nobody else writes it
     bool keep = false;    // the partial file and its journal are for a later transfer
 

@@ -147,8 +147,8 @@ class Disk {
     // A second look at size, mtime and ctime, on the open file.
     virtual void check_source(DiskTag tag, DiskFile file) = 0;
 
-    // Whether a partial file that was cut stands there for `path`, unless `below` is set, or
-    // anywhere below the directory `path`. May say so where there is too much to look at.
+    // Whether a partial file that was cut, or a journal, stands there for `path`, unless `below` is
+    // set, or anywhere below the directory `path`. May say so where there is too much to look at.
     virtual void find_partials(DiskTag tag, const std::string& path, bool below) = 0;
     // The partial file beside `name` (or `name` itself where it is no regular file), locked, with
     // missing parent directories made. One that a cut transfer left is kept where it has a journal
@@ -162,7 +162,7 @@ class Disk {
     virtual bool write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
                        std::size_t at, std::size_t bytes) = 0;
     // Flushes what was written until now, then puts `image` into the file's journal at `offset`,
-    // which is not flushed. From then on the partial file stays when the transfer is cut.
+    // which is flushed now and then. From then on the partial file stays when the transfer is cut.
     virtual void sync(DiskTag tag, DiskFile file, std::uint64_t offset,
                       std::vector<std::byte> image) = 0;
     // Flushes what was written until now, so that what is then read of it comes from the disk, past

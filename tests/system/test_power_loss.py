@@ -5,8 +5,9 @@ import os
 import shutil
 import time
 
-from harness import DONE, MIB, Case, Settings
+from harness import DONE, MIB, Case, Settings, wait_for
 from disks import lose_power, small_ext4, small_xfs
+from test_resume import durable_bytes
 
 
 class PowerLoss(Case):
@@ -101,6 +102,29 @@ class PowerLoss(Case):
 
     def test_xfs_of_what_did_not_move(self):
         self.not_moved(small_xfs)
+
+    def kept(self, make):
+        image = make(self)
+        server = self.server(root=image.folder)
+        source = self.random_file("long", 48 * MIB)
+        client = self.start("put", "--rate-limit", "80Mbit/s", source, server.url("long"))
+        wait_for(lambda: durable_bytes(image.folder) >= 32 * MIB, "32 MiB that are durable", alive=client.running)
+        lose_power(image)
+        client.kill()
+        server.kill()
+        image.unmount_once_free()
+        image.mount()
+        server = self.server(root=image.folder, state=server.state)
+        result = self.transfer("put", source, server.url("long"))
+        self.assert_same(source, server.path("long"))
+        self.assertGreater(result.summary["bytes_kept"], 8 * MIB)  # but for what a second moved, and its flush
+        self.assertEqual(server.parts(), [])
+
+    def test_ext4_keeps_what_was_durable(self):
+        self.kept(lambda case: small_ext4(case, 128 * MIB))
+
+    def test_xfs_keeps_what_was_durable(self):
+        self.kept(small_xfs)
 
     def test_ext4(self):
         self.losses(lambda case: small_ext4(case, 128 * MIB))
