@@ -20,6 +20,7 @@ constexpr std::size_t kMostLooked = 20'000;
 // The data of so long may move again after a power loss; each flush waits for the disk once more.
 constexpr Duration kFlushJournalEvery = std::chrono::seconds(1);
 constexpr std::string_view kPartialEnd = ".part";
+constexpr std::string_view kJournalEnd = ".journal";
 
 struct CloseDirectory {
     void operator()(DIR* directory) const { ::closedir(directory); }
@@ -45,7 +46,8 @@ bool any_partial(Descriptor start) {
         }
         const std::string_view name = entry->d_name;
         if (name == "." || name == "..") continue;
-        if (name.ends_with(kPartialEnd) && ports::is_partial_name(name)) return true;
+        const bool kept = name.ends_with(kPartialEnd) || name.ends_with(kJournalEnd);
+        if (kept && ports::is_partial_name(name)) return true;
         // The partial file of a link's target lies beside that.
         if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) return true;
         if (entry->d_type != DT_DIR) continue;
@@ -59,7 +61,7 @@ bool any_partial(Descriptor start) {
 }  // namespace
 
 std::string journal_name(const std::string& partial) {
-    return partial.substr(0, partial.size() - kPartialEnd.size()) + ".journal";
+    return partial.substr(0, partial.size() - kPartialEnd.size()) + std::string(kJournalEnd);
 }
 
 bool find_partials(const Root& root, const std::string& path, bool below) {
@@ -75,8 +77,9 @@ bool find_partials(const Root& root, const std::string& path, bool below) {
         S_ISLNK(status.st_mode)) {
         return true;
     }
-    return ::fstatat(directory, partial_name(place->leaf).c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
-           0;
+    const std::string partial = partial_name(place->leaf);
+    return ::fstatat(directory, partial.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ||
+           ::fstatat(directory, journal_name(partial).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 std::vector<std::byte> open_journal(OpenFile& target) {

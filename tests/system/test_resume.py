@@ -117,6 +117,25 @@ class Resume(Case):
         self.assert_same(source, server.path("file"))
         self.assertEqual(result.summary["bytes_kept"], 0)
 
+    def test_a_journal_alone_goes(self):
+        server = self.server()
+        self.cut_half_way(server, self.random_file("file", 24 * MIB), how=self.SLOWLY)
+        self.until_unlocked(server)
+        part, = (p for p in server.parts() if p.endswith(b".part"))
+        os.unlink(part)
+        # So small that it needs none itself.
+        self.transfer("put", self.random_file("file", 2 * MIB), server.url("file"))
+        self.assertEqual(os.listdir(server.root), ["file"])
+
+    def test_a_partial_file_beside_what_was_done_goes(self):
+        server = self.server()
+        tree = os.path.dirname(self.random_file("file", 1000, folder="tree")) + b"/"
+        self.transfer("put", tree, server.url("to"))
+        # As a transfer that was killed leaves it, while another made the file: its name's digest.
+        self.file_with(server.path("to/.lambda-f7f3387d17298c1b8947c03f40451220.part"), b"whole")
+        self.assertEqual(self.client("put", tree, server.url("to")).code, DONE)
+        self.assertEqual(server.parts(), [])
+
     def test_half_a_tebibyte_is_no_reason_to_wait(self):
         server = self.server()
         source = os.path.join(self.folder("local"), "sparse")

@@ -95,8 +95,12 @@ TEST_CASE(
     std::filesystem::remove(partial);
     {
         Cut disk(uring);
+        // So that it goes.
+        CHECK(disk.finds(folder / "file", false));
+        CHECK(disk.finds(folder.path(), true));
         const DiskEvent fresh = disk.create(folder / "file", 5, kYes);
         CHECK(fresh.journal.empty());
+        CHECK_FALSE(std::filesystem::exists(journal));
         disk.disk->close(fresh.file);
     }
     write_file(folder / "precious", "precious");
