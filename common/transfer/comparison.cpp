@@ -255,7 +255,7 @@ Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     if (moves_anyway(asked) && !wanted(verdict)) verdict = Verdict::changed;
     verdict = adopt(offered, standing, verdict);
     if (verdict == Verdict::left && standing.error) miss(offered.name, *standing.error);
-    if (plan_.dry_run && verdict == Verdict::changed) {
+    if (verdict == Verdict::changed) {
         if (const auto error = foreseen(asked, standing)) {
             miss(offered.name, *error);
             verdict = Verdict::left;
@@ -267,7 +267,7 @@ Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     return verdict;
 }
 
-// As it fails where it is announced.
+// As it would fail where it is announced.
 std::optional<Error> Comparison::foreseen(const Asked& asked,
                                           const ports::Standing& standing) const {
     const bool directory = asked.offered.kind == OfferKind::directory;

@@ -185,9 +185,12 @@ class Sync(Case):
     def test_a_dry_run_foresees_a_directory_in_the_way(self):
         source = self.small_tree()
         os.makedirs(self.daemon.path("to/a/inner"))
+        said = []
         for options in (("--dry-run",), ()):
             result = self.sync(*options, source, self.daemon.url("to"), code=FILE_FAILED)
             self.assertIn("it is a directory", str(result))
+            said.append((sorted(self.changes(result)), result.summary["planned_bytes"]))
+        self.assertEqual(*said)
         cleared = self.sync("--dry-run", "--delete", source, self.daemon.url("to"))
         self.assertIn(("replace", "a"), self.changes(cleared))
 

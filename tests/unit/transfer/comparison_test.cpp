@@ -159,6 +159,19 @@ TEST_CASE("comparison: what stays and changed a moment ago is flushed before the
     CHECK(ends->tree.kept.empty());
 }
 
+TEST_CASE("comparison: what a directory is in the way of fails unsent and without a word") {
+    for (const bool dry_run : {true, false}) {
+        Ends ends({.whole = true, .dry_run = dry_run}, {found(FoundKind::file, "f")});
+        ends.tree.standing["f"] = kDirectory;
+        ends.run();
+        CHECK(ends.comparison.over());
+        CHECK(ends.changes.lines.empty());
+        CHECK(ends.sent(FoundKind::file).empty());
+        REQUIRE(ends.missed.size() == 1);
+        CHECK(ends.missed[0].second.message == "cannot write: it is a directory");
+    }
+}
+
 TEST_CASE("comparison: a further name that is newer stays, too") {
     Ends ends({.whole = true, .update = true}, three_names());
     ends.tree.standing["b"] = file_of(9, 6);
