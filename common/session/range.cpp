@@ -1,5 +1,6 @@
 #include "common/session/range.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -9,6 +10,8 @@ namespace lambda::session {
 namespace {
 
 constexpr std::array<std::string_view, 3> kActions{"look", "finish", "discard"};
+constexpr std::array kRangeFacts{"offset", "length", "whole", "modified",
+                                 "inode",  "stage",  "fence"};
 
 void add_version(Facts& facts, const FileVersion& version) {
     facts.add("whole", version.size)
@@ -51,7 +54,10 @@ void add_range(Facts& facts, const RangeOffer& offer) {
 }
 
 std::optional<RangeOffer> read_range(const Facts& facts, FactReader& reader, bool put) {
-    if (facts.find("offset") == nullptr) return std::nullopt;
+    // Without `offset` it is missing where any other is there: bytes of a stage are not the whole.
+    const bool asked = std::any_of(kRangeFacts.begin(), kRangeFacts.end(),
+                                   [&](const char* name) { return facts.find(name) != nullptr; });
+    if (!asked) return std::nullopt;
     RangeOffer offer;
     Range& bytes = offer.range.bytes;
     bytes.first = reader.number("offset", 0, kMostFileBytes);

@@ -66,6 +66,25 @@ TEST_CASE("ranges of a stage fit the file, and everything is said of them") {
     }
 }
 
+TEST_CASE("what is said of a range needs its offset") {
+    const std::string good = written(put_of({0, MiB}));
+    const std::string rest = good.substr(good.find(';') + 1);
+    REQUIRE(good.starts_with("offset=0;"));
+    for (const std::string& text :
+         {rest, std::string("length=5;"), std::string("whole=-1;"), std::string("modified=x;"),
+          std::string("inode=x;"), std::string("stage=a;"), std::string("fence=0;")}) {
+        const auto parsed = Facts::parse(text);
+        REQUIRE(parsed.ok());
+        for (const bool put : {false, true}) {
+            CAPTURE(text, put);
+            FactReader reader(parsed->facts);
+            read_range(parsed->facts, reader, put);
+            REQUIRE(reader.error());
+            CHECK(reader.error()->message.find("'offset'") != std::string::npos);
+        }
+    }
+}
+
 TEST_CASE("an offer carries a range, and no receipt with it") {
     Offer offer;
     offer.path = "/file";
