@@ -73,9 +73,18 @@ std::string name_of(std::uint64_t number) {
     return "transfer " + std::to_string(number) + ": ";
 }
 
+// The far end is the client here.
+std::string told_here(Error error) {
+    if (error.side == Side::remote && !error.path.empty()) {
+        error.path += " (at the client)";
+        error.side = Side::local;
+    }
+    return error.sentence();
+}
+
 void log_end(std::uint64_t number, const mover::Outcome& outcome) {
     std::string text =
-        name_of(number) + (outcome.cut ? "cut: " + outcome.cut->sentence() + "; " : "ended: ") +
+        name_of(number) + (outcome.cut ? "cut: " + told_here(*outcome.cut) + "; " : "ended: ") +
         session::format_tally(
             {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed});
     text += " sent packets: " + std::to_string(outcome.sent_packets) +
@@ -84,7 +93,7 @@ void log_end(std::uint64_t number, const mover::Outcome& outcome) {
     io::log_info(text);
     const std::size_t told = std::min(outcome.failures.size(), kMaxLoggedFailures);
     for (const mover::FileFailure& failure : std::span(outcome.failures).first(told)) {
-        io::log_warning(name_of(number) + failure.error.sentence());
+        io::log_warning(name_of(number) + told_here(failure.error));
     }
 }
 

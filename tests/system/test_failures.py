@@ -6,7 +6,7 @@ import resource
 import socket
 import subprocess
 
-from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_isolation, support_program
+from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_isolation, support_program, wait_for
 
 NOBODY = 65534
 
@@ -23,6 +23,18 @@ class Sources(Case):
         self.assert_failed(self.client("get", server.url("pipe"), self.folder("back")), FILE_FAILED)
         # Within a tree, and by a pattern, they are passed over.
         self.assertEqual(self.client("put", self.folder("local"), server.url("tree")).code, DONE)
+
+    def test_the_servers_log_tells_whose_disk_it_was(self):
+        server = self.server()
+        source = self.random_file("source", 10)
+        self.transfer("put", source, server.url("there"))
+        back = self.folder("back")
+        os.mkdir(os.path.join(back, "there"))
+        self.assert_failed(self.client("get", server.url("there"), back + "/"), FILE_FAILED)
+        wait_for(lambda: "there (at the client): " in server.stderr, "the log to tell of it")
+        os.mkdir(server.path("in"))
+        self.assert_failed(self.client("put", source, server.url("in/../there/below")), FILE_FAILED)
+        self.assertNotIn("(on the server)", server.stderr)
 
     def test_what_is_done_is_not_left_over_any_more(self):
         server = self.server()
