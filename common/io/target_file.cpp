@@ -300,6 +300,11 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     if (!journal) return journal.error();
     // It is compared as the disk has it. What is not flushed stays.
     if (target->keep) ::posix_fadvise(target->plain.get(), 0, 0, POSIX_FADV_DONTNEED);
+    // Before the time is spent that the digests of holes take. What has none is as large as what is
+    // written.
+    if (!target->keep && !holes.empty() &&
+        ::ftruncate(target->plain.get(), static_cast<off_t>(size)) != 0)
+        return file_error("cannot set the size", path, errno);
     target->storage = storage_of(target->plain);
     if (size >= kDirectTarget && target->storage != Storage::memory)
         target->direct = open_direct(target->place.directory.get(), target->partial, target->plain);

@@ -1,8 +1,10 @@
 """Files of every awkward size arrive as they were, both ways."""
 
+import errno
 import os
+import tempfile
 
-from harness import GIB, KIB, MIB, Case
+from harness import FILE_FAILED, GIB, KIB, MIB, Case, need
 
 # Around nothing, a packet's payload over Ethernet, a page, the limit of packed files, and a leaf.
 SIZES = (0, 1, 1439, 1440, 1441, 4095, 4096, 4097, 64 * KIB - 1, 64 * KIB, MIB - 1, MIB, MIB + 1)
@@ -60,3 +62,16 @@ class Sizes(Case):
         self.transfer("put", source, server.url("hole"))
         self.assert_same_sparse(source, server.path("hole"))
         self.assertLess(os.stat(server.path("hole")).st_blocks * 512, 2 * MIB)
+
+    def test_a_hole_larger_than_the_target_may_be_fails_before_it_is_digested(self):
+        server = self.server()
+        with tempfile.NamedTemporaryFile(dir="/dev/shm") as source, open(server.path("probe"), "wb") as probe:
+            source.truncate(1 << 62)
+            with self.assertRaises(OSError, msg="a file system that holds it shows nothing") as holds:
+                probe.truncate(1 << 62)
+            need(holds.exception.errno == errno.EFBIG, "a file system with a largest file")
+            os.unlink(probe.name)
+            result = self.client("put", source.name, server.url("hole"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("cannot set the size: File too large", result.said())
+        self.assertEqual(os.listdir(server.root), [])
