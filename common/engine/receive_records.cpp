@@ -15,12 +15,12 @@ const std::string* announced(const transfer::Record& record) {
     return same != nullptr ? &same->name : nullptr;
 }
 
-Error unasked() {
+Error unasked(const char* what) {
     return Error{.fault = Fault::protocol,
-                 .message = "the server sends what it was not asked for",
+                 .message = what,
                  .path = {},
                  .side = Side::remote,
-                 .remedy = "use the same version at both ends, and a server that you trust"};
+                 .remedy = "use the same version at both ends, and ends that you trust"};
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
             return true;
         }
         plan_heard_ = true;
-        return !setup_.is_client && set_plan(*plan);
+        return !setup_.is_client && !sink_.begun() && set_plan(*plan);
     }
     if (!within_plan()) {
         cut(beyond_grant("more than the granted sync was begun"));
@@ -58,7 +58,12 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
     const std::string* const entry = announced(record);
     if (comparison_.dry_run() && entry != nullptr) return false;
     if (setup_.is_client && !wanted_.covers(record, comparison_.at_top())) {
-        cut(unasked());
+        cut(unasked("the server sends what it was not asked for"));
+        return true;
+    }
+    if (entry != nullptr && !comparison_.may_come(record, *entry)) {
+        cut(unasked(setup_.is_client ? "the server sends what the sync leaves as it is"
+                                     : "the client sends what its sync leaves as it is"));
         return true;
     }
     if (!setup_.may_archive && transfer::is_archive(record)) {
@@ -73,7 +78,7 @@ bool ReceiveSide::handle_record(const transfer::Record& record) {
     const auto* failed = std::get_if<transfer::FailRecord>(&record);
     if (failed != nullptr || std::holds_alternative<transfer::VoidRecord>(record))
         comparison_.note_fault();
-    if (failed != nullptr) comparison_.note_sent(failed->name);
+    if (failed != nullptr) comparison_.note_failed(failed->name);
     if (entry != nullptr) comparison_.note_sent(*entry);
     if (!sink_.handle(record)) return false;
     if (!std::holds_alternative<transfer::FinishRecord>(record)) return true;
@@ -99,7 +104,7 @@ bool ReceiveSide::within_grant(const transfer::Record& record) const {
 
 // A sender that is silent of what it was asked for has not sent it.
 void ReceiveSide::miss_unheard() {
-    for (const std::string& name : wanted_.unheard(setup_.walk.rules)) {
+    for (const std::string& name : wanted_.unheard()) {
         comparison_.note_fault();
         comparison_.miss(name, Error{.fault = Fault::file,
                                      .message = "the server sent nothing of it",

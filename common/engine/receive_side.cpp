@@ -56,7 +56,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
                      outcome_.add_skip(skip.name, skip.why);
                  }}),
       wants_(setup_.wants.begin(), setup_.wants.end()),
-      wanted_(setup_.wants, setup_.walk.archive),
+      wanted_(setup_.wants, setup_.walk),
       patience_at_(now + kPatience),
       disk_watch_(now),
       scratch_(kMaxText),

@@ -333,36 +333,14 @@ void Comparison::note_shared(const Offered& offered, Verdict verdict) {
         (offered.kind == OfferKind::link ? left_links_ : left_files_).add(offered.name);
 }
 
-// What is blocked comes in the end, or fails.
-bool Comparison::to_come(const Offered& offered, Verdict verdict) const {
-    const bool mends =
-        offered.kind == OfferKind::directory && verdict == Verdict::attributes;  // by being entered
-    return !plan_.dry_run && (wanted(verdict) || verdict == Verdict::blocked || mends);
-}
-
-void Comparison::note_sent(const std::string& name) {
-    if (to_come_.erase(name) > 0) to_come_bytes_ -= name.size();
-}
-
-bool Comparison::handle_finish() {
-    if (!asked_.empty() || !similar_.empty()) return false;
-    for (const std::string& name : to_come_) {
-        ++faults_;
-        miss(name, Error{.fault = Fault::file,
-                         .message = "it was offered, and then not sent",
-                         .path = name,
-                         .side = Side::remote,
-                         .remedy = "use the same version at both ends"});
-    }
-    to_come_.clear();
-    return true;
-}
-
 void Comparison::act(Asked& asked, Verdict verdict) {
     const Offered& offered = asked.offered;
-    if (to_come(offered, verdict) && to_come_.insert(offered.name).second)
-        to_come_bytes_ += offered.name.size();
     const bool directory = offered.kind == OfferKind::directory;
+    if (to_come(offered, verdict)) {
+        const auto [at, added] = to_come_.try_emplace(offered.name, ToCome{directory});
+        if (added) to_come_bytes_ += offered.name.size();
+        if (!added && directory) ++at->second.times;
+    }
     const bool file = offered.kind == OfferKind::file;
     const std::uint64_t size = file ? offered.metadata.size : 0;
     switch (verdict) {

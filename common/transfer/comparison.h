@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -68,8 +68,13 @@ class Comparison {
     bool handle(const Record& record);
     // Something of the source could not be read: nothing is removed, since it may be there.
     void note_fault() { ++faults_; }
-    // An entry was announced, or told as failed.
+    // Whether this entry may be announced: of a sync only what was offered and is to come, and the
+    // directories around that. An option may keep what stands there from all else.
+    bool may_come(const Record& entry, const std::string& name) const;
+    // It was announced.
     void note_sent(const std::string& name);
+    // It was told as failed. A directory may be announced all the same.
+    void note_failed(const std::string& name);
     // The sender announces nothing more: what was to come has failed. False: not all is judged yet.
     bool handle_finish();
     // What is offered next lies in no directory.
@@ -162,7 +167,12 @@ class Comparison {
     std::uint32_t next_verdict_ = 0;
     std::vector<std::uint8_t> verdicts_;  // of this turn
     std::vector<Blocked> blocked_;
-    std::set<std::string> to_come_;  // names of what is to be announced, or told as failed
+    struct ToCome {
+        bool directory = false;
+        bool failed = false;    // this was told
+        std::size_t times = 1;  // a directory, of several sources
+    };
+    std::map<std::string, ToCome> to_come_;  // by name: what is to be announced, or told as failed
     std::size_t to_come_bytes_ = 0;
     ContentDigests digests_;
     std::unordered_map<std::uint32_t, Similar> similar_;             // by offer

@@ -71,7 +71,7 @@ bool Sink::handle(const Record& record) {
         return true;
     }
     if (const auto* finish = std::get_if<FinishRecord>(&record)) {
-        if (finish->files != next_file_ || finish_files_) return false;
+        if (finish->files != next_file_ || finish_files_ || tree_.inside()) return false;
         finish_files_ = finish->files;
         evaluate_all();
         return true;

@@ -89,6 +89,8 @@ class Sink {
     bool all_done() const {
         return finish_files_ && files_.empty() && tree_.in_hand() == 0 && blocks_.empty();
     }
+    // An entry was announced.
+    bool begun() const { return next_file_ > 0; }
     // A directory takes the place of what is none.
     void set_replaces() { tree_.set_replaces(); }
     // When turn() has something to do by itself.

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "common/transfer/filter.h"
 #include "common/transfer/names.h"
 
 namespace lambda::transfer {
 
-Wanted::Wanted(const std::vector<WantRecord>& wants, bool archive) : archive_(archive) {
+Wanted::Wanted(const std::vector<WantRecord>& wants, const WalkRecord& walk)
+    : links_(walk.links), archive_(walk.archive), filter_(walk.rules) {
     for (const WantRecord& want : wants) {
         std::string name = base_name(want.name);
         if (want.contents || name.empty() || name == ".") {
@@ -25,12 +25,14 @@ Wanted::Wanted(const std::vector<WantRecord>& wants, bool archive) : archive_(ar
 
 bool Wanted::covers(const Record& record, bool at_top) {
     if (!archive_ && is_archive(record)) return false;
-    if (const auto* file = std::get_if<FileRecord>(&record)) return covers(file->name);
+    if (const auto* file = std::get_if<FileRecord>(&record))
+        return covers(file->name) && walks(file->name, false);
     if (const auto* directory = std::get_if<DirectoryRecord>(&record))
-        return covers(directory->name);
-    if (const auto* link = std::get_if<LinkRecord>(&record)) return covers(link->name);
+        return covers(directory->name) && walks(directory->name, true);
+    if (const auto* link = std::get_if<LinkRecord>(&record))
+        return links_ == ports::Links::keep && covers(link->name) && walks(link->name, false);
     if (const auto* same = std::get_if<SameRecord>(&record))
-        return covers(same->name) && covers(same->first);
+        return covers(same->name) && covers(same->first) && walks(same->name, false);
     if (const auto* offer = std::get_if<OfferRecord>(&record)) {
         const bool lands =
             offer->kind != OfferRecord::Kind::leave && offer->kind != OfferRecord::Kind::skipped;
@@ -54,12 +56,26 @@ bool Wanted::covers(std::string_view name) {
            });
 }
 
-std::vector<std::string> Wanted::unheard(const std::vector<Rule>& rules) const {
-    const Filter filter(rules);
+// Whether the rules leave out neither it nor a directory that it lies in.
+bool Wanted::walks(const std::string& name, bool directory) {
+    if (name == ".") return true;
+    const std::size_t slash = name.rfind('/');
+    const std::string around = slash == name.npos ? std::string() : name.substr(0, slash);
+    if (around != walked_ && slash != name.npos) {
+        for (std::size_t end = 0; end != slash;) {
+            end = name.find('/', end + 1);
+            if (filter_.excludes(std::string_view(name).substr(0, end), true)) return false;
+        }
+        walked_ = around;
+    }
+    return !filter_.excludes(name, directory);
+}
+
+std::vector<std::string> Wanted::unheard() const {
     std::vector<std::string> names;
     for (const auto& [name, heard] : names_) {
         const bool left_out =
-            name != "." && (filter.excludes(name, false) || filter.excludes(name, true));
+            name != "." && (filter_.excludes(name, false) || filter_.excludes(name, true));
         if (!heard && !left_out) names.push_back(name);
     }
     return names;

@@ -253,6 +253,87 @@ TEST_CASE("hostile server: a dry run writes nothing") {
     CHECK(hostile.disk.files.empty());
 }
 
+TEST_CASE("hostile server: a sync writes nothing over what an option keeps") {
+    Hostile hostile({{"tree", false, true}}, [](engine::Setup& setup) {
+        setup.plan = {.whole = true, .ignore_existing = true};
+    });
+    hostile.disk.directories["here"] = {};
+    hostile.disk.files["here/a"] = {{}, 1, 0600};
+    hostile.offer(transfer::OfferRecord::Kind::directory, ".");
+    for (const char* name : {"a", "b"}) hostile.offer(transfer::OfferRecord::Kind::file, name);
+    hostile.offer(transfer::OfferRecord::Kind::leave, "");
+    hostile.say(transfer::OfferedRecord{3, 0});
+    hostile.turn(50);
+    hostile.say(transfer::DirectoryRecord{hostile.next(), {}, "."});
+    hostile.file("b", 0);
+    hostile.turn(50);
+    REQUIRE_FALSE(hostile.receiver->done());
+    // Twice; what has the verdict "left"; what was not offered; another kind of it.
+    const std::string name = GENERATE("b", "a", "c", "a directory");
+    CAPTURE(name);
+    if (name == "a directory") {
+        hostile.say(transfer::DirectoryRecord{hostile.next(), {}, "a"});
+    } else {
+        hostile.file(name, 0);
+    }
+    hostile.turn(50);
+    CHECK(hostile.cut() == "the server sends what the sync leaves as it is");
+    CHECK(hostile.disk.files.at("here/a").mode == 0600);
+    CHECK(hostile.disk.files.contains("here/b"));
+    CHECK_FALSE(hostile.disk.files.contains("here/c"));
+}
+
+TEST_CASE("hostile sender: of a sync that was granted, too") {
+    Hostile hostile({});
+    hostile.disk.directories["here"] = {};
+    hostile.say(transfer::SyncRecord{.whole = true, .existing = true});
+    hostile.offer(transfer::OfferRecord::Kind::directory, ".");
+    hostile.offer(transfer::OfferRecord::Kind::file, "a");
+    hostile.offer(transfer::OfferRecord::Kind::leave, "");
+    hostile.say(transfer::OfferedRecord{2, 0});
+    hostile.turn(50);
+    hostile.file("a", 0);
+    hostile.turn(1);
+    CHECK(hostile.cut() == "the client sends what its sync leaves as it is");
+    CHECK(hostile.disk.files.empty());
+}
+
+TEST_CASE("hostile server: what the walk leaves out is not written") {
+    Hostile hostile({{"tree"}}, [](engine::Setup& setup) {
+        setup.walk = {.links = ports::Links::skip, .rules = {{false, ".profile"}}};
+    });
+    const bool is_link = GENERATE(false, true);
+    hostile.say(transfer::DirectoryRecord{hostile.next(), {}, "tree"});
+    if (is_link) {
+        hostile.say(transfer::LinkRecord{hostile.next(), {}, "tree/l", "/etc"});
+    } else {
+        hostile.file("tree/.profile", 0);
+    }
+    hostile.turn(50);
+    CHECK(hostile.cut() == "the server sends what it was not asked for");
+    CHECK(hostile.disk.files.empty());
+}
+
+TEST_CASE("hostile sender: a sync is not told once something was announced") {
+    Hostile hostile({});
+    const bool late = GENERATE(false, true);
+    if (late) hostile.file("a", 0);
+    hostile.say(transfer::SyncRecord{.whole = true});
+    hostile.turn(2);
+    REQUIRE(hostile.receiver->done() == late);
+    if (late) CHECK(hostile.cut() == "the sender sent a record that makes no sense");
+}
+
+TEST_CASE("hostile sender: nothing ends within a directory") {
+    Hostile hostile({});
+    hostile.say(transfer::DirectoryRecord{hostile.next(), {}, "d"});
+    const bool left = GENERATE(false, true);
+    if (left) hostile.say(transfer::LeaveRecord{0});
+    hostile.finish();
+    hostile.turn(2);
+    CHECK((hostile.receiver->done() && hostile.receiver->outcome().cut) == !left);
+}
+
 TEST_CASE("hostile sender: more than was granted is not begun") {
     Hostile hostile({}, [](engine::Setup& setup) { setup.most_bytes = 2 * kMiB; });
     hostile.file("first", 0, 2 * kMiB);

@@ -102,6 +102,52 @@ TEST_CASE("comparison: no other name is made of a file that was left") {
     }
 }
 
+TEST_CASE("comparison: of a sync comes only what was offered and is wanted, and once") {
+    Ends ends(
+        {.whole = true, .ignore_existing = true},
+        {found(FoundKind::file, "a"), found(FoundKind::file, "b"), found(FoundKind::directory, "d"),
+         found(FoundKind::file, "d/n"), kLeave, found(FoundKind::directory, "e"), kLeave,
+         found(FoundKind::directory, "new"), found(FoundKind::file, "new/f"), kLeave});
+    ends.tree.standing["a"] = file_of(7, 5);
+    ends.tree.standing["d"] = ends.tree.standing["e"] = kDirectory;
+    const auto may = [&](const std::string& name, bool directory = false) {
+        const Record file = FileRecord{.name = name, .data = {}};
+        const Record entered = DirectoryRecord{.entry = 0, .metadata = {}, .name = name};
+        return ends.comparison.may_come(directory ? entered : file, name);
+    };
+    ends.run();
+    REQUIRE(ends.sound);
+    CHECK(may("b"));
+    CHECK(may("d/n"));
+    CHECK(may("new/f"));
+    CHECK_FALSE(may("a"));
+    CHECK_FALSE(may("zz"));
+    CHECK_FALSE(may("new/g"));
+    CHECK_FALSE(may("d"));
+    // A directory is announced where it is wanted, or something in it.
+    CHECK(may(".", true));
+    CHECK(may("d", true));
+    CHECK(may("new", true));
+    CHECK_FALSE(may("a", true));
+    CHECK_FALSE(may("e", true));
+    // It may have failed in part.
+    ends.comparison.note_failed("new");
+    CHECK(may("new", true));
+    for (const char* name : {"b", "new", "new/f"}) ends.comparison.note_sent(name);
+    ends.comparison.note_failed("d/n");
+    for (const char* name : {"b", "d/n", "new/f"}) CHECK_FALSE(may(name));
+    for (const char* name : {".", "d", "new"}) CHECK_FALSE(may(name, true));
+    CHECK(ends.comparison.handle_finish());
+    CHECK(ends.missed.empty());
+}
+
+TEST_CASE("comparison: without a sync what stands is kept by no option") {
+    Ends ends({}, {found(FoundKind::file, "a")});
+    ends.tree.standing["a"] = file_of(0, 5);
+    ends.run();
+    CHECK(ends.comparison.may_come(FileRecord{.name = "a", .data = {}}, "a"));
+}
+
 TEST_CASE("comparison: by SHA-256, a forged file of the same XXH3 is not adopted") {
     const auto [one, other] = twins();
     REQUIRE(one != other);

@@ -31,7 +31,7 @@ bool offer(Wanted& wanted, const std::string& leaf, OfferKind kind, bool at_top 
 }  // namespace
 
 TEST_CASE("wanted: a name means what is called so, and what lies below") {
-    Wanted wanted({{"data/good"}, {"tree/"}}, false);
+    Wanted wanted({{"data/good"}, {"tree/"}}, {});
     CHECK(file(wanted, "good"));
     CHECK(directory(wanted, "tree"));
     CHECK(directory(wanted, "tree/sub"));
@@ -61,7 +61,7 @@ TEST_CASE("wanted: a name means what is called so, and what lies below") {
 }
 
 TEST_CASE("wanted: a pattern means what its last component matches") {
-    Wanted wanted({{"runs/*/a?.txt", true}, {"/logs/[xy]*/", true}, {"v\\*", true}}, false);
+    Wanted wanted({{"runs/*/a?.txt", true}, {"/logs/[xy]*/", true}, {"v\\*", true}}, {});
     CHECK(file(wanted, "a1.txt"));
     CHECK(directory(wanted, "x-files"));
     CHECK(file(wanted, "y/any/thing"));
@@ -77,7 +77,7 @@ TEST_CASE("wanted: a pattern means what its last component matches") {
     CHECK_FALSE(file(wanted, "z/a1.txt"));
     CHECK_FALSE(directory(wanted, "."));
     // The wildcards do not match what begins with a dot, as a shell's.
-    Wanted all({{"*", true}}, false);
+    Wanted all({{"*", true}}, {});
     CHECK(file(all, "x"));
     CHECK_FALSE(file(all, ".bashrc"));
 }
@@ -86,41 +86,80 @@ TEST_CASE("wanted: the contents of a directory have any name") {
     const auto want =
         GENERATE(WantRecord{"tree", false, true}, WantRecord{"tree*", true, true}, WantRecord{"/"},
                  WantRecord{""}, WantRecord{"."}, WantRecord{"tree/."});
-    Wanted wanted({{"good"}, want}, false);
+    Wanted wanted({{"good"}, want}, {});
     CHECK(directory(wanted, "."));
     CHECK(file(wanted, ".bashrc"));
     CHECK(link(wanted, "sub/link"));
     CHECK(same(wanted, "a", "b"));
-    CHECK(wanted.unheard({}) == Names{"good"});
+    CHECK(wanted.unheard() == Names{"good"});
     CHECK(file(wanted, "good"));
-    CHECK(wanted.unheard({}).empty());
+    CHECK(wanted.unheard().empty());
 }
 
 TEST_CASE("wanted: a directory's contents have failed where nothing tells of it") {
-    Wanted wanted({{"tree", false, true}}, false);
+    Wanted wanted({{"tree", false, true}}, {});
     CHECK(file(wanted, "x"));
     CHECK(wanted.covers(SkipRecord{"a pipe", "it is one"}, false));
-    CHECK(wanted.unheard({{false, "*"}}) == Names{"."});
+    CHECK(wanted.unheard() == Names{"."});
     const bool fails = GENERATE(false, true);
     if (fails) {
         CHECK(wanted.covers(FailRecord{.name = "in/tree", .message = {}, .remedy = {}}, false));
     } else {
         CHECK(offer(wanted, ".", OfferKind::directory));
     }
-    CHECK(wanted.unheard({}).empty());
+    CHECK(wanted.unheard().empty());
 }
 
 TEST_CASE("wanted: a name of which nothing was heard is known") {
-    Wanted wanted({{"a"}, {"in/b"}, {"c"}, {"d"}, {"e"}, {"*.txt", true}}, false);
-    CHECK(wanted.unheard({}) == Names{"a", "b", "c", "d", "e"});
+    Wanted wanted({{"a"}, {"in/b"}, {"c"}, {"d"}, {"e"}, {"*.txt", true}}, {});
+    CHECK(wanted.unheard() == Names{"a", "b", "c", "d", "e"});
     CHECK(file(wanted, "a"));
     CHECK(directory(wanted, "b"));
     CHECK(wanted.covers(FailRecord{.name = "c", .message = {}, .remedy = {}}, false));
     CHECK(offer(wanted, "d", OfferKind::file));
     CHECK(wanted.covers(SkipRecord{"e", "it is a pipe"}, false));  // what is named fails
-    CHECK(wanted.unheard({}) == Names{"e"});
+    CHECK(wanted.unheard() == Names{"e"});
     // It is left out, or may be.
-    CHECK(wanted.unheard({{false, "e"}}).empty());
-    CHECK(wanted.unheard({{false, "e/"}}).empty());
-    CHECK(wanted.unheard({{true, "e"}, {false, "*"}}) == Names{"e"});
+    const auto unheard = [](std::vector<Rule> rules, WantRecord want = {"e"}) {
+        return Wanted({want}, {.rules = std::move(rules)}).unheard();
+    };
+    CHECK(unheard({{false, "e"}}).empty());
+    CHECK(unheard({{false, "e/"}}).empty());
+    CHECK(unheard({{true, "e"}, {false, "*"}}) == Names{"e"});
+    CHECK(unheard({{false, "*"}}, {"tree", false, true}) == Names{"."});
+}
+
+TEST_CASE("wanted: what the rules of the walk leave out is not taken, nor what lies in it") {
+    Wanted wanted({{"x"}, {"e"}},
+                  {.rules = {{false, ".profile"}, {false, "/x/no/"}, {false, "/e"}}});
+    CHECK(directory(wanted, "x"));
+    CHECK(file(wanted, "x/a"));
+    CHECK(file(wanted, "x/no"));  // of directories alone
+    CHECK(file(wanted, "x/d/no/a"));
+    CHECK(file(wanted, "x/d/no/b"));
+    CHECK(offer(wanted, ".profile", OfferKind::skipped, false));
+
+    CHECK_FALSE(file(wanted, "x/.profile"));
+    CHECK_FALSE(link(wanted, "x/.profile"));
+    CHECK_FALSE(same(wanted, "x/.profile", "x/a"));
+    CHECK_FALSE(directory(wanted, "x/.profile"));
+    CHECK_FALSE(directory(wanted, "x/no"));
+    CHECK_FALSE(file(wanted, "x/no/a"));  // of a directory that was not announced
+    CHECK_FALSE(file(wanted, "x/no/a/b/c"));
+    CHECK_FALSE(file(wanted, "e"));
+    CHECK(file(wanted, "x/d/no/c"));
+
+    Wanted all({{"", false, true}}, {.rules = {{false, "*"}}});
+    CHECK(directory(all, "."));
+    CHECK_FALSE(file(all, "a"));
+}
+
+TEST_CASE("wanted: a link is taken only where links are to be kept") {
+    for (const auto links : {ports::Links::skip, ports::Links::follow}) {
+        Wanted wanted({{"tree"}}, {.links = links, .rules = {}});
+        CHECK_FALSE(link(wanted, "tree/l"));
+        CHECK(file(wanted, "tree/l"));
+    }
+    Wanted kept({{"tree"}}, {.links = ports::Links::keep, .rules = {}});
+    CHECK(link(kept, "tree/l"));
 }
