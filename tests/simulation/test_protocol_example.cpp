@@ -87,7 +87,7 @@ TEST_CASE("the frames and records of the protocol's example") {
     ack.samples[0] = {0, 7000};
     ack.packets = 1;
     ack.bytes = 5;
-    ack.credit = 176;
+    ack.credit = 175;
     ack.buffer = 4194304;
     sabul::append_ack(out, ack);
     expect("ACK");
