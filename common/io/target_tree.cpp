@@ -472,6 +472,8 @@ Result<Made> TargetTree::keep_one(const ports::TargetName& target) {
     if (!place) return place.error();
     Made kept;
     kept.path = target.text();
+    // Of a transfer that was killed while this one was made. One that is being written stays.
+    (void)free_partial(place->directory->opened.get(), partial_name(place->leaf), kept.path);
     kept.directory = std::move(place->directory);
     kept.device = kept.directory->device;
     kept.leaf = std::move(place->leaf);

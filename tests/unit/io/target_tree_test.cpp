@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -286,6 +287,23 @@ TEST_CASE("target: that what was deleted is not durable is said") {
         flushes.failing = 0;
         flushes.error_number = EIO;
     }
+}
+
+TEST_CASE("target: beside what stays no partial file does, but one that is being written") {
+    const Folder folder;
+    for (const char* name : {"f", "g"}) {
+        write_file(folder / name, "whole");
+        write_file(folder / partial_name(name), "whole");
+    }
+    write_file(folder / journal_name(partial_name("f")), "x");
+    const Descriptor writer(::open((folder / partial_name("g")).c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(::flock(writer.get(), LOCK_EX | LOCK_NB) == 0);
+    Asked asked;
+    for (const char* name : {"f", "g"}) {
+        asked.tree.keep(5, {folder / "", name});
+        CHECK_FALSE(asked.next().error);
+    }
+    CHECK(names_in(folder.path()) == Names{partial_name("g"), "f", "g"});
 }
 
 TEST_CASE("target: what stays is durable with its name when that is said") {
