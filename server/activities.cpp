@@ -28,6 +28,8 @@ session::Reply nothing_to_sign() {
     return {.code = 503, .lines = {"No transfer has ended here that an account was kept of"}};
 }
 
+// A client waits for a reply for a minute.
+constexpr std::chrono::seconds kMostForFormer{30};
 constexpr const char* kExporterLabel = "EXPORTER-lambda-ftp-1";
 
 }  // namespace
@@ -72,6 +74,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
         claim = co_await claim_range(*offer->range, target);
         if (!claim) co_return;
     } else {
+        if (put) co_await wait_for_former(target);
         auto look = [&] { return put && lands_in_directory(target, offer->several, root); };
         into_directory = co_await service_.files.run(look);
     }
@@ -140,6 +143,19 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
     reply(150, session::format_agreement(started.agreement));
 }
 #pragma GCC diagnostic pop
+
+// The files of a client that was killed are locked until all is flushed that came of them; the same
+// command run again at once would find them so.
+asio::awaitable<void> Session::wait_for_former(const std::string& target) {
+    connection_.set_deadline(Connection::Deadline::clock::now() + kMostForFormer);
+    for (bool said = false; !stopping_ && service_.transfers.ending(user_, target); said = true) {
+        if (!said) log("waits for the end of the transfer before, of a client that is gone");
+        service_.transfers.at_next_end([weak = weak_from_this()] {
+            if (const auto self = weak.lock()) self->connection_.wake();
+        });
+        if (co_await connection_.wait(io::IoStatus::ok) == Connection::Wait::deadline) break;
+    }
+}
 
 void Session::transfer_ended(const mover::Outcome& outcome) {
     if (outcome.cut) {

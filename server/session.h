@@ -83,6 +83,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
     // activities.cpp
     boost::asio::awaitable<void> transfer(const std::string& argument);
+    boost::asio::awaitable<void> wait_for_former(const std::string& target);
     void transfer_ended(const mover::Outcome& outcome);
     boost::asio::awaitable<void> join(const std::string& argument);
     void sign(const std::string& argument);

@@ -177,7 +177,8 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
                           .account = std::move(request.account),
                           .memory = memory,
                           .ended = std::move(request.ended),
-                          .held = std::move(held)};
+                          .held = std::move(held),
+                          .target = get ? std::string() : std::move(request.target)};
     return OpenedTransfer{.number = number, .agreement = std::move(agreement)};
 }
 
@@ -244,7 +245,16 @@ void Transfers::join(std::uint64_t number, const session::JoinRequest& request,
 
 void Transfers::stop(std::uint64_t number, Error why) {
     const auto found = transfers_.find(number);
-    if (found != transfers_.end()) found->second.mover->stop(std::move(why));
+    if (found == transfers_.end()) return;
+    found->second.stopped = true;
+    found->second.mover->stop(std::move(why));
+}
+
+bool Transfers::ending(const std::string& account, const std::string& target) const {
+    return std::any_of(transfers_.begin(), transfers_.end(), [&](const auto& each) {
+        const Transfer& transfer = each.second;
+        return transfer.stopped && transfer.account == account && transfer.target == target;
+    });
 }
 
 void Transfers::supersede(const std::string& stage, Range bytes, std::uint64_t fence) {
@@ -296,6 +306,7 @@ void Transfers::end(std::uint64_t number) {
     give_back(transfer.account, transfer.memory);
     log_end(number, outcome);
     transfer.ended(outcome);
+    for (const auto& then : std::exchange(at_next_end_, {})) then();
     look_whether_idle();
 }
 

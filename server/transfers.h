@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "common/base/address.h"
 #include "common/base/result.h"
@@ -90,6 +91,11 @@ class Transfers {
     // After claim(). Where the transfer has ended meanwhile, the stream is closed.
     void join(std::uint64_t number, const session::JoinRequest& request, io::TlsStream stream);
 
+    // Whether a put to this target was stopped and is not over: it flushes, and holds its files.
+    bool ending(const std::string& account, const std::string& target) const;
+    // Runs once, when the next transfer has ended.
+    void at_next_end(std::function<void()> then) { at_next_end_.push_back(std::move(then)); }
+
     // Nothing where the transfer has ended.
     void stop(std::uint64_t number, Error why);
     void stop_all(const Error& why);
@@ -117,6 +123,8 @@ class Transfers {
         std::uint64_t memory = 0;
         std::function<void(const mover::Outcome&)> ended;
         std::optional<Held> held{};
+        std::string target{};  // of a put
+        bool stopped = false;
     };
     // `others`: how many transfers will run beside it.
     std::variant<Share, session::Reply> take_share(const std::string& account,
@@ -137,6 +145,7 @@ class Transfers {
     std::size_t accounts_ = 1;
     std::map<std::string, std::size_t> running_of_;  // account; those that run none are not there
     std::function<void()> when_idle_;
+    std::vector<std::function<void()>> at_next_end_;
 };
 
 }  // namespace lambda::server

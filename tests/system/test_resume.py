@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from harness import CUT, DONE, GIB, KIB, MIB, Case, Result, Settings, wait_for
+from harness import CUT, DONE, GIB, KIB, MIB, Case, Result, Settings, need, sanitized, support_program, wait_for
 from network import UdpCounter
 
 SLOT = 512 << 10  # of a journal
@@ -237,6 +237,21 @@ class Resume(Case):
             return landed + durable_bytes(server.root)
         except FileNotFoundError:  # a journal went with its file's landing
             return landed
+
+    def test_the_same_command_at_once_waits_for_what_the_killed_one_flushes(self):
+        need(not sanitized(), "the runtime of a sanitizer comes first")
+        held = self.file_with(os.path.join(self.scratch, "held"), b"")
+        server = self.server(launcher=["env", f"LD_PRELOAD={support_program('held_flush.so')}", f"HELD_FLUSH={held}"])
+        source = self.random_file("file", 24 * MIB)
+        client = self.start("put", *self.SLOWLY, source, server.url("file"))
+        wait_for(lambda: os.path.exists(held + ".asked"), "a flush", alive=client.running)
+        client.kill()
+        again = self.start("put", source, server.url("file"))
+        wait_for(lambda: "waits for the end of the transfer before" in server.stderr, "the wait", alive=again.running)
+        os.unlink(held)
+        self.assertEqual(again.wait(), DONE, again.stdout + again.stderr)
+        self.assert_same(source, server.path("file"))
+        self.assertEqual(server.parts(), [])
 
     def test_a_lost_session_is_dialled_again(self):
         server = self.server()
