@@ -11,6 +11,7 @@
 #include "client/replicate/between.h"
 #include "client/replicate/load.h"
 #include "client/replicate/overlap.h"
+#include "client/replicate/place_here.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/remote_tree.h"
 #include "client/replicate/scan.h"
@@ -24,11 +25,6 @@ namespace {
 // What a process needs beside its rings, and the least that a lane may have.
 constexpr std::uint64_t kBesideRings = 80 * MiB;
 constexpr std::uint64_t kLeastOfLane = 16 * MiB;
-std::optional<Standing> stand_here(const std::string& path) {
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
-    return standing_of(status);
-}
 
 class ClientCarrier final : public Carrier {
   public:
@@ -53,12 +49,10 @@ class ClientCarrier final : public Carrier {
         if (putting()) return look_there(site, source);
         Standings found;
         found.reserve(source.entries.size());
+        PlaceHere destination(site.path);
         for (const Entry& entry : source.entries) {
             if (interrupted()) return interruption_error();
-            const std::string path = joined(site.path, entry.name);
-            // The destination itself may be a link that leads to it.
-            const auto led = entry.name == "." ? stand_here(path + "/.") : std::nullopt;
-            found.push_back(led ? led : stand_here(path));
+            found.push_back(destination.stand(entry.name));
         }
         if (load.mark.listing == 0) return found;
         const auto left = leave_mark(site.path, load.mark);
@@ -68,17 +62,18 @@ class ClientCarrier final : public Carrier {
     Result<Standings> check(const Load& load) const override {
         if (auto seen = see(load); !seen) return seen.error();
         const Site& site = job_.sites[load.site];
-        std::vector<std::string> paths;
-        paths.reserve(load.tasks.size());
-        for (const Task& task : load.tasks) paths.push_back(joined(site.path, task.name));
         if (putting()) {
+            std::vector<std::string> paths;
+            paths.reserve(load.tasks.size());
+            for (const Task& task : load.tasks) paths.push_back(joined(site.path, task.name));
             auto tree = RemoteTree::open(site.server, access_);
             if (!tree) return tree.error();
             return tree->stand(paths);
         }
         Standings found;
-        found.reserve(paths.size());
-        for (const std::string& path : paths) found.push_back(stand_here(path));
+        found.reserve(load.tasks.size());
+        PlaceHere destination(site.path);
+        for (const Task& task : load.tasks) found.push_back(destination.stand(task.name));
         return found;
     }
 
@@ -124,9 +119,11 @@ class ClientCarrier final : public Carrier {
         const auto top = tree->stand({site.path + "/.", site.path});  // it may be a link
         if (!top) return top.error();
         Standings found(source.entries.size());
-        if (!top->back()) return found;
+        if (top->back().unseen) return Standings(found.size(), top->back());
+        if (!top->back().standing) return found;
         if (const auto itself = known.find("."); itself != known.end())
-            found[itself->second] = top->front() ? top->front() : top->back();
+            found[itself->second] = top->front().standing ? top->front() : top->back();
+        std::unordered_map<std::string, std::shared_ptr<const Error>> hidden;  // directories
         const auto walked = tree->walk(
             site.path, ".",
             [&](const std::string& below, const Standing& standing) {
@@ -135,8 +132,17 @@ class ClientCarrier final : public Carrier {
                 found[entry->second] = standing;
                 return source.entries[entry->second].standing.kind == Kind::directory;
             },
-            [](const std::string&, const Error&) {});  // what cannot be seen is tried
+            [&](const std::string& below, const Error& error) {
+                hidden[below] = std::make_shared<const Error>(error);
+            });
         if (!walked) return walked.error();
+        for (std::size_t i = 0; i < found.size() && !hidden.empty(); ++i) {
+            const Entry& entry = source.entries[i];
+            const auto holder = hidden.find(directory_of(entry.name));
+            if (entry.name == "." || found[i].standing || holder == hidden.end()) continue;
+            found[i] = holder->second;
+            if (entry.standing.kind == Kind::directory) hidden[entry.name] = found[i].unseen;
+        }
         return found;
     }
 
@@ -178,9 +184,14 @@ class ClientCarrier final : public Carrier {
         plan.names_all = true;  // batch_files bounds them
         const bool attributes = load.tasks.front().piece == Piece::attributes;
         const bool trees = job_.carries_trees() && !attributes;  // in which nothing is offered
-        if (!trees) {
-            std::string& target = putting() ? plan.remote_target : plan.local_target.path;
-            target = joined(site.path, directory_of(load.tasks.front().name));
+        const std::string below = directory_of(load.tasks.front().name);
+        Result<HeldDirectory> held{HeldDirectory{}};
+        if (!trees && putting()) {
+            plan.remote_target = joined(site.path, below);
+        } else if (!trees) {
+            held = PlaceHere(site.path).hold(below);
+            if (!held) return held.error();
+            plan.local_target.path = held->path;
         }
         TaskNames names;
         for (const Task& task : load.tasks) {
@@ -191,7 +202,7 @@ class ClientCarrier final : public Carrier {
             plan.items.push_back(
                 {.argument = path, .path = path, .name = name, .named = named(task)});
         }
-        auto outcome = run(plan, arguments(load), progressed);
+        auto outcome = named_by(*held, run(plan, arguments(load), progressed));
         if (!outcome) return outcome;
         name_tasks(*outcome, names, trees ? Told::whole : Told::last_part);
         rest_is_done(*outcome, names);
@@ -202,7 +213,11 @@ class ClientCarrier final : public Carrier {
         const Site& site = job_.sites[load.site];
         const Task& task = load.tasks.front();
         const std::string source = job_.roots[task.root].path_of(task.name);
-        const std::string target = joined(site.path, task.name);
+        Result<HeldDirectory> held{HeldDirectory{}};
+        if (!putting()) held = PlaceHere(site.path).hold(directory_of(task.name));
+        if (!held) return held.error();
+        const std::string target = putting() ? joined(site.path, task.name)
+                                             : joined(held->path, transfer::base_name(task.name));
         const StagedFile file{
             .direction = job_.direction,
             .server = site.server,
@@ -216,11 +231,11 @@ class ClientCarrier final : public Carrier {
         if (task.piece == Piece::range) {
             outcome = carry_range(file, task.bytes, static_cast<std::uint64_t>(load.lease),
                                   arguments(load), report);
-            if (!outcome) return outcome;
-        } else {
-            const auto finished = finish_file(file, arguments(load), report);
-            if (!finished) return finished.error();
+        } else if (const auto finished = finish_file(file, arguments(load), report); !finished) {
+            outcome = finished.error();
         }
+        outcome = named_by(*held, std::move(outcome));
+        if (!outcome) return outcome;
         const bool done = !outcome->cut && outcome->failures.empty();
         const std::uint64_t files = done && task.piece == Piece::finish ? 1 : 0;
         outcome->files = files;
@@ -228,6 +243,20 @@ class ClientCarrier final : public Carrier {
         outcome->done.clear();
         if (done) outcome->done.push_back(task.name);
         for (mover::FileFailure& failure : outcome->failures) failure.name = task.name;
+        return outcome;
+    }
+
+    // What it says of the directory, as the user knows that.
+    static Result<mover::Outcome> named_by(const HeldDirectory& held,
+                                           Result<mover::Outcome> outcome) {
+        if (held.path.empty()) return outcome;
+        if (!outcome) {
+            Error error = outcome.error();
+            held.name(error);
+            return error;
+        }
+        if (outcome->cut) held.name(*outcome->cut);
+        for (mover::FileFailure& failure : outcome->failures) held.name(failure.error);
         return outcome;
     }
 

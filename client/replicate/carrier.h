@@ -31,7 +31,7 @@ struct Load {
         mark{};  // of the site's listing, where several hosts mean a directory of theirs by it
 };
 
-using Standings = std::vector<std::optional<Standing>>;
+using Standings = std::vector<There>;
 using Progressed = std::function<void(const mover::Progress&)>;
 
 class Carrier {

@@ -137,7 +137,7 @@ Result<void> Conductor::handle_check(const Done& done, const Result<Standings>& 
     std::vector<Settled> settled;
     for (std::size_t i = 0; i < load.tasks.size(); ++i) {
         const Task& task = load.tasks[i];
-        const auto& there = (*result)[i];
+        const auto& there = (*result)[i].standing;
         const bool same = there && there->kind == Kind::file && there->size == task.standing.size &&
                           transfer::same_time(task.standing.mtime_ns, there->mtime_ns);
         settled.push_back({.id = task.id,

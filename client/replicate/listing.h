@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,18 @@ struct Standing {
     std::uint64_t size = 0;     // files alone
     std::int64_t mtime_ns = 0;  // since 1970
     std::uint32_t mode = 0;     // permission bits
+};
+
+// What stands under a name at a destination: this, nothing, or, where it could not be looked at,
+// nobody knows.
+struct There {
+    There(std::nullopt_t = std::nullopt) {}
+    There(const std::optional<Standing>& found) : standing(found) {}
+    There(const Standing& found) : standing(found) {}
+    There(std::shared_ptr<const Error> why) : unseen(std::move(why)) {}
+
+    std::optional<Standing> standing{};
+    std::shared_ptr<const Error> unseen{};  // one for all that it hides
 };
 
 struct Tally {

@@ -66,8 +66,15 @@ std::string exactly(const std::string& name) {
 
 }  // namespace
 
-Decision decide(const Standing& source, const std::optional<Standing>& there, Which which,
-                Conflict conflict) {
+Decision decide(const Standing& source, const There& place, Which which, Conflict conflict) {
+    if (place.unseen) {
+        const bool spares = which != Which::all || conflict != Conflict::replace;
+        if (!spares || source.kind != Kind::file)
+            return {.change = Change::create, .why = "what stands there cannot be seen"};
+        return {.change = Change::refuse,
+                .why = "what stands there cannot be seen: " + place.unseen->sentence()};
+    }
+    const std::optional<Standing>& there = place.standing;
     if (!there) {
         if (which == Which::existing && source.kind == Kind::file)
             return {.change = Change::none, .why = "not there"};
@@ -116,8 +123,8 @@ std::string itemised(const Decision& decision, Kind kind, session::Direction dir
     return text;
 }
 
-SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standing>>& there,
-                   Which which, Conflict conflict) {
+SitePlan plan_site(const Listing& source, const std::vector<There>& there, Which which,
+                   Conflict conflict) {
     LAMBDA_ASSERT(there.size() == source.entries.size());
     SitePlan plan;
     std::set<std::pair<std::uint32_t, std::string_view>> refused;  // directories, and those below
@@ -133,7 +140,7 @@ SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standi
         if (decision.change != Change::none) {
             plan.steps.push_back({static_cast<std::uint32_t>(i), decision});
         } else if (standing.kind == Kind::file) {
-            Tally& into = *decision.why == '\0' ? plan.same : plan.left;
+            Tally& into = decision.why.empty() ? plan.same : plan.left;
             ++into.files;
             into.bytes += standing.size;
         }

@@ -22,15 +22,14 @@ enum class Change : std::uint8_t {
 
 struct Decision {
     Change change = Change::none;
-    const char* why = "";
+    std::string why{};
     bool size = false;  // differs
     bool time = false;
     bool mode = false;
 };
 
-// `there`: nothing where the name is free.
-Decision decide(const Standing& source, const std::optional<Standing>& there, Which which,
-                Conflict conflict);
+// What could not be looked at is tried, but where the job spares something that may stand there.
+Decision decide(const Standing& source, const There& there, Which which, Conflict conflict);
 
 // Eleven characters as of rsync --itemize-changes: "<f+++++++++" is a file that is new at a server,
 // ">f.st......" one that comes from there with another size and time. "*refused   ":
@@ -47,8 +46,8 @@ struct SitePlan {
     Tally left;               // that are not, and that the job leaves as they are, or out
 };
 // `there` has an element for each entry.
-SitePlan plan_site(const Listing& source, const std::vector<std::optional<Standing>>& there,
-                   Which which, Conflict conflict);
+SitePlan plan_site(const Listing& source, const std::vector<There>& there, Which which,
+                   Conflict conflict);
 
 // A file as ranges of about `most` bytes, each on the grain of a stage; none where it is no larger
 // than that. kMostRanges at most: then they are larger.

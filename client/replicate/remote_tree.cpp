@@ -66,24 +66,32 @@ Result<RemoteTree> RemoteTree::open(const Server& server, const Access& access) 
     return RemoteTree(*std::move(connection));
 }
 
-Result<std::vector<std::optional<Standing>>> RemoteTree::stand(
-    const std::vector<std::string>& paths) {
-    std::vector<std::optional<Standing>> found(paths.size());
+Result<std::vector<There>> RemoteTree::stand(const std::vector<std::string>& paths) {
+    std::vector<There> found(paths.size());
     std::deque<std::size_t> asked;
     std::size_t next = 0;
     while (next < paths.size() || !asked.empty()) {
         for (; next < paths.size() && asked.size() < kInHand; ++next) {
-            // A name that no line can carry is not known.
-            if (connection_->send("MLST", paths[next])) asked.push_back(next);
+            if (auto sent = connection_->send("MLST", paths[next]); sent) {
+                asked.push_back(next);
+            } else {
+                found[next] = std::make_shared<const Error>(sent.error());
+            }
         }
         if (asked.empty()) break;
         const auto reply = connection_->receive();
         if (!reply) return reply.error();
         const std::size_t at = asked.front();
         asked.pop_front();
-        if (!reply->positive() || reply->lines.size() < 2) continue;
-        if (const auto entry = session::parse_entry(reply->lines[1]))
-            found[at] = standing_of(*entry);
+        if (!reply->positive()) {
+            if (!says_missing(reply->text()))
+                found[at] = std::make_shared<const Error>(refusal(*reply, Fault::file, paths[at]));
+            continue;
+        }
+        const auto entry =
+            entry_of(reply->lines.size() < 2 ? std::string() : reply->lines[1], paths[at]);
+        found[at] = entry ? There(standing_of(*entry))
+                          : There(std::make_shared<const Error>(entry.error()));
     }
     return found;
 }

@@ -15,10 +15,10 @@ namespace lambda::client::replicate {
 
 class RemoteTree {
   public:
-    // Errors of all: of the session. What the server refuses to show is not there.
+    // Errors of all: of the session.
     static Result<RemoteTree> open(const Server& server, const Access& access);
 
-    Result<std::vector<std::optional<Standing>>> stand(const std::vector<std::string>& paths);
+    Result<std::vector<There>> stand(const std::vector<std::string>& paths);
 
     // Lists the directory `path`, and, in breadth, those below it for which `visit` is true.
     // `below`: the names of the entries, with `prefix` before them.

@@ -136,7 +136,7 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
     const auto led = tree->stand(within);
     if (!led) return led.error();
     for (std::size_t i = 0; i < paths.size(); ++i) {
-        if ((*led)[i]) (*tops)[i] = (*led)[i];
+        if ((*led)[i].standing) (*tops)[i] = (*led)[i];
     }
     const transfer::Filter filter(job.rules);
     Listing listing;
@@ -153,7 +153,7 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
     };
     for (std::uint32_t number = 0; number < job.roots.size(); ++number) {
         const SourceRoot& root = job.roots[number];
-        const auto& top = (*tops)[number];
+        const auto& top = (*tops)[number].standing;
         const bool directory = top && top->kind == Kind::directory;
         if (!top || (!directory && (root.name == "." || top->kind != Kind::file))) {
             listing.miss(

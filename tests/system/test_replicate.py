@@ -361,6 +361,53 @@ class Replicate(Jobs):
         self.assertIn("a link took its place, or that of a directory that it is in", run.stdout + run.stderr)
         self.assertEqual({name for name in names_below(copy) if name.startswith("zone")}, set())
 
+    def test_a_link_that_was_put_below_the_destination_is_not_followed(self):
+        server = self.server()
+        folders = [f"d{i}" for i in range(16)]
+        for name in folders:
+            folder = self.folder(os.path.join("root/data", name))
+            self.file_with(os.path.join(folder, "file"), self.random.randbytes(128 * KIB))
+        self.assertTrue(os.path.samefile(os.path.dirname(folder), os.path.join(server.root, "data")))
+        copy = self.folder("copy")
+        named = os.path.join(self.scratch, "named")
+        os.symlink(copy, named)
+        job = self.job_from(server.url("data/"), [named], batch_files=1, concurrency=1, rate_limit="8Mbit/s", retries=0)
+        run = self.start("replicate", job)
+        wait_for(lambda: names_below(copy), "the first files", alive=run.running)
+        self.assert_done(self.replicate(job, "pause"))
+        wait_for(lambda: "paused" in run.stderr, "the pause", alive=run.running)
+        elsewhere = self.folder("elsewhere")
+        awaited = [name for name in folders if not os.path.exists(os.path.join(copy, name))]
+        self.assertTrue(awaited)
+        for name in awaited:
+            os.symlink(elsewhere, os.path.join(copy, name))
+        self.assert_done(self.replicate(job, "resume"))
+        self.assertEqual(run.wait(), FILE_FAILED, run.stdout + run.stderr)
+        self.assertEqual(os.listdir(elsewhere), [])
+        self.assertIn("a link stands in its place", run.stdout + run.stderr)
+        self.assertNotIn("/proc/", run.stdout + run.stderr)
+        self.assertEqual(len(names_below(copy)), len(folders) - len(awaited))
+
+    def test_what_a_destination_does_not_show_is_spared(self):
+        self.files(1, KIB, "drop")
+        drop = self.folder("other-root/copy/drop")
+        file = os.path.join(drop, "0")
+        server = self.other_server(user=NOBODY if os.geteuid() == 0 else None)
+        self.addCleanup(os.chmod, drop, 0o755)
+        for more in ({"which": "missing"}, {"conflict": "keep"}, {"conflict": "fail"}):
+            with self.subTest(str(more)):
+                self.file_with(file, b"newer")
+                os.chmod(drop, 0o333)  # it may be written, and not listed
+                job = self.job([server.url("copy")], retries=0, **more)
+                self.assertNotIn("not there", self.replicate(job, "plan").stdout)
+                result = self.replicate(job)
+                self.assert_failed(result, FILE_FAILED)
+                self.assertIn("what stands there cannot be seen", result.said())
+                with open(file, "rb") as found:
+                    self.assertEqual(found.read(), b"newer")
+        self.replicate(self.job([server.url("copy")], retries=0))  # nothing is to be spared
+        self.assert_same(os.path.join(self.source, "drop/0"), file)
+
     def test_an_interrupted_run_goes_on(self):
         self.files(60, 32 * KIB)
         server = self.server()

@@ -47,6 +47,24 @@ TEST_CASE("what exists, what is missing, and what is newer there can be let alon
     CHECK(item(kFile, with(kFile, 12, 900), Which::all, Conflict::fail) == "<f.st......");
 }
 
+TEST_CASE("what cannot be seen there is not taken for nothing") {
+    const There hidden = std::make_shared<const Error>(
+        Error{.fault = Fault::file, .message = "no", .path = "d", .side = Side::remote});
+    for (const auto& [which, conflict] : {std::pair{Which::missing, Conflict::replace},
+                                          {Which::existing, Conflict::replace},
+                                          {Which::all, Conflict::keep},
+                                          {Which::all, Conflict::fail}}) {
+        const Decision spared = decide(kFile, hidden, which, conflict);
+        CHECK(spared.change == Change::refuse);
+        CHECK(spared.why.find("d (on the server): no") != std::string::npos);
+    }
+    const Decision tried = decide(kFile, hidden, Which::all, Conflict::replace);
+    CHECK(tried.change == Change::create);
+    CHECK(tried.why == "what stands there cannot be seen");
+    CHECK(decide({.kind = Kind::directory}, hidden, Which::missing, Conflict::keep).change ==
+          Change::create);
+}
+
 TEST_CASE("directories and links") {
     Standing directory{.kind = Kind::directory, .size = 0, .mtime_ns = 5, .mode = 0755};
     CHECK(item(directory, std::nullopt) == "cd+++++++++");
@@ -113,7 +131,7 @@ TEST_CASE("what lies below a directory that cannot stand there is refused") {
         source.entries.push_back({.root = 0, .name = name, .standing = file ? kFile : directory});
     }
     source.entries.push_back({.root = 1, .name = "d/e", .standing = kFile});
-    std::vector<std::optional<Standing>> there(source.entries.size());
+    std::vector<There> there(source.entries.size());
     there[0] = kFile;
     const SitePlan plan = plan_site(source, there, Which::all, Conflict::replace);
     std::vector<std::uint32_t> refused;
