@@ -132,15 +132,15 @@ Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image) {
         if (wrote <= 0) return file_error("cannot write its journal", target.path, errno);
         done += static_cast<std::size_t>(wrote);
     }
-    target.keep = true;
-    if (first && sync_directory(target.place.directory.get(), target.plain.get()) != 0)
-        return file_error("cannot flush its directory", target.path, errno);
     const Time now = Clock().now();
     if (first || now - target.journal_flushed >= kFlushJournalEvery) {
         if (::fdatasync(target.journal.get()) != 0)
             return file_error("cannot flush its journal", target.path, errno);
         target.journal_flushed = now;
     }
+    target.keep = true;
+    if (first && sync_directory(target.place.directory.get(), target.plain.get()) != 0)
+        return file_error("cannot flush its directory", target.path, errno);
     return {};
 }
 
