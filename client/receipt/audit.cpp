@@ -95,10 +95,13 @@ void audit(const Arguments& arguments, Report& report) {
     if (!place) return report.error(place.error());
     const auto signer = signer_of(receipt->key(), *server, KnownHosts::of_user(), arguments.signer);
     if (!signer) return report.error(signer.error());
-    // With authorities any server that they know would do.
-    if (*signer == Signer::unknown && place->server && arguments.at.empty() &&
-        !arguments.settings.ca.empty())
-        return report.error(unnamed_server(*server));
+    // By the receipt's word alone no server is dialled but one that is known: with authorities any
+    // that they know would do, and where new hosts are trusted any at all.
+    Arguments how = arguments;
+    if (place->server && arguments.at.empty()) {
+        if (*signer == Signer::unknown) return report.error(unnamed_server(*server));
+        how.settings.trust_new_host = false;
+    }
     // The server itself shows its key.
     const bool shown = *signer != Signer::given && place->server &&
                        place->server->endpoint() == server->endpoint();
@@ -115,7 +118,7 @@ void audit(const Arguments& arguments, Report& report) {
     if (place->server) {
         const bool looks = named && statement.tally.files == 1 && !replica.is_directory;
         audit_there(*receipt, *place->server, {.replica = replica, .looks = looks, .shown = shown},
-                    arguments, findings, report);
+                    how, findings, report);
     } else {
         audit_here(*receipt, replica, findings);
     }

@@ -385,8 +385,13 @@ class Receipts(Case):
         result = self.audit("--at", source)
         self.assert_failed(result, INTEGRITY)
         self.assertIn(keys[here], result.said())
+        result = self.audit()  # though new hosts are trusted
+        self.assert_failed(result, INTEGRITY)
+        self.assertIn("name it by --at", result.said())
+        self.assertEqual(read(known_hosts), b"")
         for known, arguments in (("given", signer), ("unknown", ("--at", source, "--any-signer")),
-                                 ("known", ()), ("known", ("--at", source))):  # the server shows it
+                                 # The server shows it; by the receipt's word alone it is not dialled.
+                                 ("known", ("--at", self.daemon.url("file"))), ("known", ("--at", source))):
             result = self.audit(*arguments)
             self.assert_good(result, 1)
             self.assertEqual((self.found(result)["signer"], self.found(result)["key"]), (known, keys[here]))
@@ -404,7 +409,7 @@ class Receipts(Case):
         os.unlink(os.path.join(self.home, ".config/lambda-ftp/known_hosts"))
         authority = ("--ca", own["certificate"])
         there = ("--at", honest.url("file"), *authority)
-        for arguments in (there, (), ("--any-signer", *there)):
+        for arguments in (there, ("--any-signer", *there), there[:2]):
             result = self.audit(*arguments)
             self.assert_failed(result, INTEGRITY)
             self.assertIn("another key", result.said())
@@ -421,7 +426,7 @@ class Receipts(Case):
         source = self.random_file("file", 1000)
         self.transfer("put", "--receipt", self.receipt, *authority, source, self.daemon.url("file"))
         self.daemon.kill()  # nobody asks for it
-        for arguments in (authority, ("--any-signer", *authority)):
+        for arguments in (authority, ("--any-signer", *authority), (), ("--any-signer",)):  # new hosts are trusted
             result = self.audit(*arguments)
             self.assert_failed(result, INTEGRITY)
             self.assertIn("name it by --at", result.said())
