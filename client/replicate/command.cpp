@@ -240,19 +240,21 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
 void tell_others(const Job& job, Store& store, const Conclusion& conclusion, Report& report) {
     const Run& run = conclusion.run;
     const auto sites = store.sites(run.id);
-    const std::string summary = summary_of(job, run, sites ? *sites : std::vector<SiteStatus>());
+    const auto summary = [&](std::size_t most = std::string::npos) {
+        return summary_of(job, run, sites ? *sites : std::vector<SiteStatus>(), most);
+    };
     if (!job.after.empty()) {
         const auto ran = run_command(job.after,
                                      {{"LAMBDA_JOB", job.name},
                                       {"LAMBDA_RUN", std::to_string(run.id)},
                                       {"LAMBDA_STATE", replicate::word(run.state)},
                                       {"LAMBDA_EXIT_CODE", std::to_string(report.exit_code())},
-                                      {"LAMBDA_SUMMARY", summary}},
+                                      {"LAMBDA_SUMMARY", summary(kMostSummary)}},
                                      job.hook_timeout);
         if (!ran) report.error(ran.error());
     }
     if (job.webhook.empty() || !conclusion.ours) return;
-    if (const auto posted = post_json(job.webhook, summary); !posted)
+    if (const auto posted = post_json(job.webhook, summary()); !posted)
         report.say(posted.error().sentence());
 }
 

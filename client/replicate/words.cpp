@@ -370,7 +370,9 @@ Words words_of_status(const Job& job, const JobStatus& status) {
     return words;
 }
 
-std::string summary_of(const Job& job, const Run& run, const std::vector<SiteStatus>& sites) {
+namespace {
+
+std::string whole_summary(const Job& job, const Run& run, const std::vector<SiteStatus>& sites) {
     // Where this mover alone has left, others go on.
     const bool over = run.state != RunState::running;
     JsonObject json;
@@ -381,6 +383,19 @@ std::string summary_of(const Job& job, const Run& run, const std::vector<SiteSta
         .number("failed", run.failed)
         .raw("destinations", json_of(sites, over ? SiteSaid::Run::over : SiteSaid::Run::goes_on));
     return json.line();
+}
+
+}  // namespace
+
+std::string summary_of(const Job& job, const Run& run, std::vector<SiteStatus> sites,
+                       std::size_t most) {
+    std::string summary = whole_summary(job, run, sites);
+    for (const std::size_t trouble : {300u, 0u}) {
+        if (summary.size() <= most) return summary;
+        for (SiteStatus& site : sites) site.trouble.resize(std::min(site.trouble.size(), trouble));
+        summary = whole_summary(job, run, sites);
+    }
+    return summary.size() <= most ? summary : whole_summary(job, run, {});
 }
 
 std::string left_over_name(const Job& job, std::uint32_t root, const std::string& below) {

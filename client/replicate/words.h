@@ -54,8 +54,11 @@ struct JobStatus {
 SiteSaid::Run how_it_goes(const JobStatus& status);
 // The whole in one line.
 Words words_of_status(const Job& job, const JobStatus& status);
-// The summary for hooks: one JSON object.
-std::string summary_of(const Job& job, const Run& run, const std::vector<SiteStatus>& sites);
+// The summary for hooks: one JSON object. Of at most so many bytes: its troubles are cut, or the
+// destinations left out, for the sake of the rest.
+constexpr std::size_t kMostSummary = 100 * KiB;  // of a variable, Linux takes 128
+std::string summary_of(const Job& job, const Run& run, std::vector<SiteStatus> sites,
+                       std::size_t most = std::string::npos);
 
 // How --left-over calls what is called `below` at the destinations: as a source of put or get.
 std::string left_over_name(const Job& job, std::uint32_t root, const std::string& below);

@@ -66,6 +66,23 @@ TEST_CASE("JSON calls a destination what the words call it") {
                Catch::Contains("\"state\":\"not done\""));
 }
 
+TEST_CASE("a summary fits into a variable, whatever the servers answer and how many they are") {
+    Run run{.id = 1, .shape = {}};
+    run.state = RunState::left_over;
+    SiteStatus site = half_done();
+    site.trouble = std::string(4000, '\x80');
+    const std::vector<SiteStatus> some(6, site);
+    CHECK(summary_of({}, run, some).size() > 128 * KiB);
+    const std::string cut = summary_of({}, run, some, kMostSummary);
+    CHECK(cut.size() <= kMostSummary);
+    CHECK_THAT(cut, Catch::Contains("\"trouble\":\"\\udc80"));
+    const std::string many = summary_of({}, run, std::vector<SiteStatus>(200, site), kMostSummary);
+    CHECK(many.size() <= kMostSummary);
+    CHECK_THAT(many, Catch::Contains("\"trouble\":\"\""));
+    const std::string most = summary_of({}, run, std::vector<SiteStatus>(2000, site), kMostSummary);
+    CHECK_THAT(most, Catch::Contains("\"destinations\":[]"));
+}
+
 TEST_CASE("a job that never ran may be paused") {
     CHECK(words_of_status({}, {}).text == ": never run");
     CHECK_THAT(words_of_status({}, {}).json.line(), Catch::Contains("\"paused\":false"));
