@@ -10,6 +10,7 @@
 
 #include "common/base/units.h"
 #include "common/dialling/auth_tls.h"
+#include "common/dialling/line_pace.h"
 
 namespace lambda::dialling {
 namespace {
@@ -123,8 +124,11 @@ Result<session::ReplyLine> Connection::receive_lines(
         line = *std::move(next);
         return line.has_value();
     };
+    LinePace pace(now(), kReplyTimeout);
     for (std::size_t lines = 0; lines < kMostLines; ++lines) {
-        if (auto waited = wait_until(ready, kReplyTimeout); !waited) return waited.error();
+        const Duration left = std::max(pace.deadline() - now(), Duration{});
+        if (auto waited = wait_until(ready, left); !waited) return waited.error();
+        pace.came(now());
         if (line->first && line->code == 421) return lost(line->text);
         if (line->last) return *std::move(line);
         take(*line);
