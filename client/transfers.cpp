@@ -237,7 +237,9 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
             failure.error.path = path_there(plan, agreement->into_directory, failure.name);
     }
     if (receipt && !outcome.cut) {
-        const auto made = sign_receipt(**connection, plan, outcome.receipt.value(), *receipt);
+        const auto made =
+            sign_receipt(**connection, plan, arguments.access(), agreement->into_directory,
+                         outcome.receipt.value(), *receipt);
         if (!made && may_pass(made.error())) {
             outcome.cut = made.error();  // the next try finds all of it, and gets one
         } else if (!made) {

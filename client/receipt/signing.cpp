@@ -1,13 +1,17 @@
 #include "client/receipt/signing.h"
 
+#include <chrono>
 #include <filesystem>
 
+#include "client/password.h"
 #include "common/io/signature.h"
-#include "common/receipt/lines.h"
 #include "common/session/sign.h"
 
 namespace lambda::client {
 namespace {
+
+// Clocks differ; by more than a day one of the two says nothing of use.
+constexpr std::int64_t kMostSkew = std::chrono::nanoseconds(std::chrono::hours(24)).count();
 
 Error wrong(std::string message) {
     return Error{.fault = Fault::integrity,
@@ -38,9 +42,38 @@ Result<session::Reply> ask(Connection& connection, const session::SignRequest& r
     return reply;
 }
 
-// That the last lines are what was asked for, by the key that this session was made with.
-Result<void> check(const session::Reply& reply, const session::SignRequest& request,
-                   const Connection& connection) {
+// Whom the login named.
+Result<std::string> account_of(const Server& server, const Access& access) {
+    if (!server.user.empty()) return server.user;
+    if (!access.certificate.empty()) return find_user(server);
+    const auto login = access.logins->find(
+        server, access.password_file, [](const std::string&) {}, access.password_names,
+        access.may_ask);
+    return login ? Result<std::string>(login->user) : login.error();
+}
+
+receipt::Statement statement_of(const Connection& connection, const std::string& account,
+                                const Plan& plan, bool into_directory, const receipt::Tally& tally,
+                                const session::SignRequest& request) {
+    const bool put = plan.direction == session::Direction::put;
+    const std::string there = path_at_server(plan.remote_target);
+    return {
+        .direction = plan.direction,
+        .server = request.server,
+        .account = account,
+        .place = !put            ? std::string()
+                 : there.empty() ? "/"
+                                 : there,
+        .destination = request.destination,
+        .into_directory = put ? into_directory : request.into_directory,
+        .tally = tally,
+        .time_ns =
+            std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(),
+        .key = connection.peer_fingerprint()};
+}
+
+// That the last lines are what was done, by the key that this session was made with.
+Result<void> check(const session::Reply& reply, const receipt::Statement& known) {
     if (reply.code == 550) return wrong("the server's account of the transfer differs from ours");
     if (reply.code != 213 || reply.lines.size() != 3)
         return wrong("the server did not sign: " + reply.text());
@@ -48,13 +81,12 @@ Result<void> check(const session::Reply& reply, const session::SignRequest& requ
     const auto second = receipt::parse_line(reply.lines[2]);
     const auto* statement = first ? std::get_if<receipt::Statement>(&*first) : nullptr;
     const auto* seal = second ? std::get_if<receipt::Seal>(&*second) : nullptr;
-    if (statement == nullptr || seal == nullptr || statement->tally.lines != request.lines ||
-        statement->tally.files != request.files || statement->server != request.server ||
-        statement->destination != request.destination) {
+    if (statement == nullptr || seal == nullptr)
         return wrong("the server signed something else than was asked for");
-    }
+    if (const std::string what = difference(*statement, known); !what.empty())
+        return wrong("the server signed another " + what + " than was asked for or done");
     const io::Fingerprint key = io::fingerprint_of_key(seal->public_key);
-    if (key != connection.peer_fingerprint() || key != statement->key ||
+    if (key != known.key || key != statement->key ||
         !io::verifies({.bytes = seal->signature, .public_key = seal->public_key},
                       receipt::signed_text(reply.lines[1]))) {
         return wrong("the server's signature is not one by its key");
@@ -64,12 +96,33 @@ Result<void> check(const session::Reply& reply, const session::SignRequest& requ
 
 }  // namespace
 
-Result<void> sign_receipt(Connection& connection, const Plan& plan, const receipt::Tally& tally,
-                          ReceiptFile& file) {
+std::string difference(const receipt::Statement& signed_one, const receipt::Statement& known) {
+    const receipt::Tally& one = signed_one.tally;
+    const receipt::Tally& other = known.tally;
+    if (one.lines != other.lines) return "digest of the files";
+    if (one.files != other.files) return "number of files";
+    if (one.adopted != other.adopted) return "number of adopted files";
+    if (one.bytes != other.bytes) return "number of bytes";
+    if (signed_one.direction != known.direction) return "direction";
+    if (signed_one.server != known.server) return "name of the server";
+    if (signed_one.account != known.account) return "account";
+    if (signed_one.place != known.place) return "place";
+    if (signed_one.destination != known.destination) return "destination";
+    if (signed_one.into_directory != known.into_directory) return "way to land in the target";
+    const std::int64_t earliest = known.time_ns - kMostSkew;
+    const std::int64_t latest = known.time_ns + kMostSkew;
+    return signed_one.time_ns < earliest || signed_one.time_ns > latest ? "day" : std::string();
+}
+
+Result<void> sign_receipt(Connection& connection, const Plan& plan, const Access& access,
+                          bool into_directory, const receipt::Tally& tally, ReceiptFile& file) {
     const session::SignRequest request = request_of(plan, tally);
     const auto reply = ask(connection, request);
     if (!reply) return reply.error();
-    if (auto checked = check(*reply, request, connection); !checked) return checked;
+    const auto account = account_of(plan.server, access);
+    if (!account) return account.error();
+    const auto known = statement_of(connection, *account, plan, into_directory, tally, request);
+    if (auto checked = check(*reply, known); !checked) return checked;
     file.take(reply->lines[1] + "\n" + reply->lines[2] + "\n");
     return file.finish();
 }

@@ -4,13 +4,20 @@
 #include "client/connection.h"
 #include "client/destination.h"
 #include "client/receipt/receipt_file.h"
+#include "common/receipt/lines.h"
 #include "common/receipt/tally.h"
 
 namespace lambda::client {
 
 // After the last byte, on the transfer's own session. `file` holds the lines that `tally` counts.
-// Errors: Fault::integrity where the server's account is another, or its signature is none.
-Result<void> sign_receipt(Connection& connection, const Plan& plan, const receipt::Tally& tally,
-                          ReceiptFile& file);
+// Errors: Fault::integrity where what the server signs is not what was done, or its signature is
+// none.
+// `into_directory`: put: as agreed.
+Result<void> sign_receipt(Connection& connection, const Plan& plan, const Access& access,
+                          bool into_directory, const receipt::Tally& tally, ReceiptFile& file);
+
+// What of the statement is not as this end knows it; empty: nothing. Pure. `known` has no number,
+// and as time that of now.
+std::string difference(const receipt::Statement& signed_one, const receipt::Statement& known);
 
 }  // namespace lambda::client

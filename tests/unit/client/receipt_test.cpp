@@ -6,6 +6,7 @@
 
 #include "client/receipt/receipt_file.h"
 #include "client/receipt/receipt_reader.h"
+#include "client/receipt/signing.h"
 #include "common/io/signature.h"
 #include "common/ports/disk.h"
 #include "tests/support/catch.h"
@@ -195,4 +196,39 @@ TEST_CASE("a receipt has its name only when it is whole") {
     REQUIRE((*file)->finish().ok());
     CHECK(content_of(path) == "one\ntwo\n");
     CHECK_FALSE(ReceiptFile::begin(scratch / "nowhere/receipt").ok());
+}
+
+TEST_CASE("what a server signs is what was done, or the difference is told") {
+    const std::int64_t day = 86'400'000'000'000;
+    const receipt::Statement known{.server = "u@h:1",
+                                   .account = "u",
+                                   .place = "/in",
+                                   .destination = {},
+                                   .into_directory = true,
+                                   .tally = {.files = 2, .adopted = 1, .bytes = 3},
+                                   .time_ns = 100 * day,
+                                   .key = {}};
+    const auto told = [&](auto change) {
+        receipt::Statement other = known;
+        other.transfer = 7;
+        other.time_ns += day / 2;  // clocks differ
+        change(other);
+        return difference(other, known);
+    };
+    CHECK(told([](receipt::Statement&) {}).empty());
+    CHECK(told([](receipt::Statement& s) { s.tally.lines[0] = std::byte{1}; }) ==
+          "digest of the files");
+    CHECK(told([](receipt::Statement& s) { s.tally.files = 3; }) == "number of files");
+    CHECK(told([](receipt::Statement& s) { s.tally.adopted = 0; }) == "number of adopted files");
+    CHECK(told([](receipt::Statement& s) { s.tally.bytes = 4; }) == "number of bytes");
+    CHECK(told([](receipt::Statement& s) { s.direction = session::Direction::get; }) ==
+          "direction");
+    CHECK(told([](receipt::Statement& s) { s.server = "u@h:2"; }) == "name of the server");
+    CHECK(told([](receipt::Statement& s) { s.account = "v"; }) == "account");
+    CHECK(told([](receipt::Statement& s) { s.place = "/out"; }) == "place");
+    CHECK(told([](receipt::Statement& s) { s.destination = "/home"; }) == "destination");
+    CHECK(told([](receipt::Statement& s) { s.into_directory = false; }) ==
+          "way to land in the target");
+    CHECK(told([&](receipt::Statement& s) { s.time_ns += 2 * day; }) == "day");
+    CHECK(told([&](receipt::Statement& s) { s.time_ns = 0; }) == "day");
 }
