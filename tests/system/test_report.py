@@ -110,7 +110,7 @@ class Page(PageCase):
             self.assertEqual(run.stdout, "")  # said before the work
         full = self.flows("/dev/full", SIM_FAILED)
         self.assertIn("/dev/full: cannot write the report: No space left on device", full.stderr)
-        self.flows("", DONE)
+        self.flows("", SIM_USAGE)
         self.tool("lambda-sim", "flows", "--report", code=SIM_USAGE)
 
     def test_of_two_outputs_none_takes_the_other_s_place(self):

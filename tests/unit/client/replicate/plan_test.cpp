@@ -48,8 +48,8 @@ TEST_CASE("what exists, what is missing, and what is newer there can be let alon
 }
 
 TEST_CASE("what cannot be seen there is not taken for nothing") {
-    const There hidden = std::make_shared<const Error>(
-        Error{.fault = Fault::file, .message = "no", .path = "d", .side = Side::remote});
+    const There hidden = std::make_shared<const Error>(Error{
+        .fault = Fault::file, .message = "no", .path = "d", .side = Side::remote, .remedy = {}});
     for (const auto& [which, conflict] : {std::pair{Which::missing, Conflict::replace},
                                           {Which::existing, Conflict::replace},
                                           {Which::all, Conflict::keep},
