@@ -252,7 +252,7 @@ Result<std::shared_ptr<const RangeClaim>> FileDisk::take_claim(const std::string
 
 void FileDisk::close(DiskFile file) {
     name_workers_->post([this, closed = std::move(entry(file).file)]() mutable {
-        closed->keep = false;
+        closed->dropped = true;
         const bool makes_room = closed->held != nullptr;
         closed.reset();
         if (makes_room) reactor_.wake();

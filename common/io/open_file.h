@@ -56,7 +56,9 @@ struct OpenFile {
     Descriptor journal;   // of a partial file, once there is one
     Time journal_flushed{};
     bool locked = false;  // partial: it may be kept, since nobody else writes it
-    bool keep = false;    // the partial file and its journal are for a later transfer
+    bool keep = false;    // the partial file and its journal are for a later transfer ...
+    // ... but where it was closed: said apart, since a worker that flushes it may say `keep` later.
+    bool dropped = false;
 
     OpenFile() = default;
     OpenFile(const OpenFile&) = delete;

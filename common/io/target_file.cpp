@@ -229,7 +229,7 @@ Descriptor open_direct(int directory, const std::string& name, const Descriptor&
 }
 
 OpenFile::~OpenFile() {
-    if (partial.empty() || keep) return;
+    if (partial.empty() || (keep && !dropped)) return;
     // Where somebody removed it, what stands there is another's.
     if (!still_named(place.directory.get(), partial, plain.get())) return;
     remove_journal(*this);
