@@ -270,7 +270,6 @@ class Programs(Case):
                 (lab, ["--seed", "99999999999999999999"], b"is no number"),
                 (lab, ["--loss-burst", "5"], b"--loss-burst: goes with --loss"),
                 (lab, ["--reorder-by", "3ms"], b"--reorder-by: goes with --reorder"),
-                (lab, ["--logs", os.path.join(self.scratch, "logs")], b"--logs goes with --on"),
                 (lab, ["--ready-within", "3s"], b"--ready-within goes with --ready"),
                 (lab, ["--json", ""], b"empty"),
                 (sim, ["1s", "--seed", "-1"], b"'-1' is no number"),

@@ -199,8 +199,6 @@ int tell(const Words& words, const std::string& path, const Outcome& outcome,
 
 int run(const Words& words) {
     if (words.command.empty()) return fail(usage_error("no command; give it after --"));
-    if (!words.logs.empty() && words.on.empty())
-        return fail(usage_error("--logs goes with --on: no command writes there"));
     auto path = path_of(words);
     if (!path) return fail(path.error());
     const auto memory = parse_size(words.memory);
