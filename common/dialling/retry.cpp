@@ -27,13 +27,13 @@ bool may_pass(const Error& error) {
     return error.fault == Fault::cut || error.fault == Fault::session;
 }
 
-bool refused(const Error& error) {
-    return error.fault == Fault::session && error.side == Side::remote;
-}
-
 bool comes_back(const Error& error) {
     return error.fault == Fault::cut ||
            (error.fault == Fault::session && error.side == Side::network);
+}
+
+bool refused(const Error& error) {
+    return error.fault == Fault::session && error.side == Side::remote;
 }
 
 void add_try(mover::Outcome& sum, const mover::Outcome& next) {

@@ -38,11 +38,11 @@ class Retry {
 bool moved_some(const mover::Outcome& outcome);
 // Whether trying again may help.
 bool may_pass(const Error& error);
-// A login, or a server's key: the answer will be the same.
-bool refused(const Error& error);
 // Likewise, where nobody is there to mend what refuses: what the network does may pass, a refusal
 // does not.
 bool comes_back(const Error& error);
+// By the server, of the login, or by us, of its key: the answer will be the same.
+bool refused(const Error& error);
 
 // The outcome of several tries as one: what moved is summed; what stood there is what none of them
 // moved.

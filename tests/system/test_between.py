@@ -464,14 +464,19 @@ class Replicated(BetweenCase):
 
 
 class Left(CopyCase):
+    def under_way(self, a, b, line, rate):
+        """A copy that is dialled again, of a client that reaches `b` by `line`."""
+        self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
+        client = self.start("copy", *self.both(), "--rate-limit", rate, "--retry-for", "1min", a.url("big"),
+                            f"lambda://{USER}@127.0.0.1:{line.port}/big")
+        self.wait_for_part(b.root, client, at_least=1 * MIB)
+        return client
+
     def test_a_client_that_its_server_does_not_miss_comes_back(self):
         """Its session goes without a word, so that the first copy runs on beside the second try."""
         a, b = self.pair()
         line = Line(self, b)
-        self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
-        client = self.start("copy", *self.both(), "--rate-limit", "20Mbit/s", "--retry-for", "1min", a.url("big"),
-                            f"lambda://{USER}@127.0.0.1:{line.port}/big")
-        self.wait_for_part(b.root, client, at_least=1 * MIB)
+        client = self.under_way(a, b, line, "20Mbit/s")
         line.lose()
         self.assertEqual(client.wait(), DONE, client.stderr)
         self.assertIn("trying again in", client.stderr)
@@ -481,10 +486,7 @@ class Left(CopyCase):
     def test_what_ended_while_the_client_was_away_is_not_moved_again(self):
         a, b = self.pair()
         line = Line(self, b)
-        self.file_with(a.path("big"), self.random.randbytes(16 * MIB))
-        client = self.start("copy", *self.both(), "--rate-limit", "50Mbit/s", "--retry-for", "1min", a.url("big"),
-                            f"lambda://{USER}@127.0.0.1:{line.port}/big")
-        self.wait_for_part(b.root, client, at_least=1 * MIB)
+        client = self.under_way(a, b, line, "50Mbit/s")
         line.whole = False
         line.lose()
         wait_for(lambda: "copy 1: ended" in b.stderr, "the end of the copy", alive=b.running)

@@ -111,6 +111,7 @@ class Lab(LabCase):
             self.assertLess(run.counters["forward"]["packets"], run.counters["backward"]["packets"])
 
     def test_the_timetable_waits_for_a_server_that_is_long_in_getting_ready(self):
+        """Longer than to its first change: a time that passes, and nothing happens."""
         path = self.path("bottleneck: {rate: 1Gbit/s}\n"
                          "hosts: [{name: client, side: left}, {name: server, side: right, delay: 1ms}]\n"
                          "timetable: [{at: 2s, delay: 500ms}, {at: 2s, dead: 1min, direction: forward}]\n")

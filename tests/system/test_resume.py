@@ -240,7 +240,8 @@ class Resume(Case):
 
     def test_the_same_command_at_once_waits_for_what_the_killed_one_flushes(self):
         need(not sanitized(), "the runtime of a sanitizer comes first")
-        held = self.file_with(os.path.join(self.scratch, "held"), b"")
+        held = os.path.join(self.scratch, "held")
+        os.mkfifo(held)
         server = self.server(launcher=["env", f"LD_PRELOAD={support_program('held_flush.so')}", f"HELD_FLUSH={held}"])
         source = self.random_file("file", 24 * MIB)
         client = self.start("put", *self.SLOWLY, source, server.url("file"))
@@ -248,6 +249,7 @@ class Resume(Case):
         client.kill()
         again = self.start("put", source, server.url("file"))
         wait_for(lambda: "waits for the end of the transfer before" in server.stderr, "the wait", alive=again.running)
+        self.addCleanup(os.close, os.open(held, os.O_RDWR))
         os.unlink(held)
         self.assertEqual(again.wait(), DONE, again.stdout + again.stderr)
         self.assert_same(source, server.path("file"))

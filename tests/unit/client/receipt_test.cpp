@@ -63,6 +63,19 @@ Result<ReceiptReader> opened(const std::string& text) {
     return ReceiptReader::open(std::make_unique<std::istringstream>(text), "r");
 }
 
+// These, and no more.
+void check_files(ReceiptReader& reader, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        const auto line = reader.next();
+        REQUIRE(line.ok());
+        REQUIRE(line->has_value());
+        CHECK((*line)->path == name);
+    }
+    const auto end = reader.next();
+    REQUIRE(end.ok());
+    CHECK_FALSE(end->has_value());
+}
+
 }  // namespace
 
 TEST_CASE("a whole receipt gives its files") {
@@ -74,15 +87,7 @@ TEST_CASE("a whole receipt gives its files") {
     REQUIRE(reader.ok());
     CHECK(reader->key() == io::certificate_fingerprint(scratch / "own.pem").value());
     CHECK(reader->statement().server == "host:2811");
-    for (const std::string& name : names) {
-        const auto line = reader->next();
-        REQUIRE(line.ok());
-        REQUIRE(line->has_value());
-        CHECK((*line)->path == name);
-    }
-    const auto end = reader->next();
-    REQUIRE(end.ok());
-    CHECK_FALSE(end->has_value());
+    check_files(*reader, names);
 }
 
 TEST_CASE("a receipt that comes through a pipe is as good") {
@@ -101,15 +106,7 @@ TEST_CASE("a receipt that comes through a pipe is as good") {
     };
     auto reader = piped(text);
     REQUIRE(reader.ok());
-    for (const std::string& name : names) {
-        const auto line = reader->next();
-        REQUIRE(line.ok());
-        REQUIRE(line->has_value());
-        CHECK((*line)->path == name);
-    }
-    const auto end = reader->next();
-    REQUIRE(end.ok());
-    CHECK_FALSE(end->has_value());
+    check_files(*reader, names);
 
     CHECK(piped("no receipt\n").error().fault == Fault::usage);
     CHECK(piped(text.substr(0, text.size() - 9)).error().fault == Fault::integrity);
