@@ -1,15 +1,12 @@
 #include "client/receipt/receipt_reader.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
 
-#include "common/io/root.h"
 #include "common/io/signature.h"
+#include "common/io/temporary_file.h"
 
 namespace lambda::client {
 namespace {
@@ -20,18 +17,11 @@ ByteView octets(std::string_view text) {
     return std::as_bytes(std::span(text));
 }
 
-// An unlinked file; where it can't be made, a stream that has failed.
+// Where no file can be made, a stream that has failed.
 std::unique_ptr<std::iostream> temporary() {
-    const char* where = std::getenv("TMPDIR");
-    std::string name = std::string(where != nullptr ? where : "/tmp") + "/lambda-ftp-XXXXXX";
-    auto file = std::make_unique<std::fstream>();
-    if (const io::Descriptor made(::mkostemp(name.data(), O_CLOEXEC)); !made) {
-        file->setstate(std::ios::failbit);
-        return file;
-    }
-    file->open(name, std::ios::binary | std::ios::in | std::ios::out);
-    ::unlink(name.c_str());
-    return file;
+    const io::Descriptor file = io::temporary_file();
+    return std::make_unique<std::fstream>("/proc/self/fd/" + std::to_string(file.get()),
+                                          std::ios::binary | std::ios::in | std::ios::out);
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "common/io/directory_names.h"
 #include "common/io/open_file.h"
 #include "common/io/shared_barrier.h"
+#include "common/io/temporary_file.h"
 #include "common/ports/walker.h"
 
 namespace lambda::io {
@@ -36,12 +36,9 @@ Error too_deep(const std::string& name) {
                  .remedy = "remove it by hand"};
 }
 
-// An unlinked file; where it can't be made in a directory of temporary files, in memory.
-Descriptor temporary() {
-    const char* where = std::getenv("TMPDIR");
-    Descriptor file(
-        ::open(where != nullptr ? where : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (file) return file;
+// Where there is no room for temporary files, in memory.
+Descriptor spool() {
+    if (Descriptor file = temporary_file()) return file;
     return Descriptor(static_cast<int>(::syscall(SYS_memfd_create, "lambda-ftp", 1u)));
 }
 
@@ -124,7 +121,7 @@ Result<bool> ExtraneousList::gather_below(int directory, const Line& line, const
 }
 
 Result<void> ExtraneousList::put(const Line& line) {
-    if (!spool_) spool_ = temporary();
+    if (!spool_) spool_ = spool();
     if (!spool_) return file_error("cannot make a temporary file", "TMPDIR", errno);
     waiting_ += line.directory ? 'd' : 'f';
     append(waiting_, line.below);
