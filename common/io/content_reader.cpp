@@ -29,7 +29,7 @@ bool same_content(const struct stat& before, const struct stat& now) {
 }  // namespace
 
 Result<std::unique_ptr<ContentReader>> ContentReader::make(Root root, Reactor& reactor) {
-    auto threads = Workers::make(kThreads, kMostJobs);
+    auto threads = Workers::make(kThreads, kMostJobs, [&reactor] { reactor.lose_work(); });
     if (!threads) return threads.error();
     return std::unique_ptr<ContentReader>(
         new ContentReader(std::move(root), reactor, *std::move(threads)));

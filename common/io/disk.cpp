@@ -8,7 +8,7 @@ namespace lambda::io {
 
 Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root root,
                                                Reactor& reactor) {
-    auto parts = FileDisk::prepare(options, std::move(root));
+    auto parts = FileDisk::prepare(options, std::move(root), reactor);
     if (!parts) return parts.error();
     const std::string by_threads = "files are read and written by threads, without io_uring (";
     if (options.allow_uring) {

@@ -38,10 +38,10 @@ constexpr std::size_t round_up(std::size_t value) {
 
 }  // namespace
 
-Result<FileDisk::Parts> FileDisk::prepare(const DiskOptions& options, Root root) {
+Result<FileDisk::Parts> FileDisk::prepare(const DiskOptions& options, Root root, Reactor& reactor) {
     auto slots = Slots::reserve(options.memory_bytes, options.block_bytes);
     if (!slots) return slots.error();
-    auto workers = Workers::make(kNameThreads, kMostNameJobs);
+    auto workers = Workers::make(kNameThreads, kMostNameJobs, [&reactor] { reactor.lose_work(); });
     if (!workers) return workers.error();
     return Parts{*std::move(slots), std::move(root), *std::move(workers)};
 }
@@ -214,11 +214,10 @@ void FileDisk::commit(DiskTag tag, DiskFile file, const ports::FileMetadata& met
 void FileDisk::make_entry(DiskTag tag, ports::Making making) {
     if (claim_ != nullptr) return make_range(tag, making);
     if (maker_ == nullptr) {
-        auto started = Maker::start(root_, kMostMakings, [this](DiskEvent event) {
-            NameDone result;
-            result.event = std::move(event);
-            done(std::move(result));
-        });
+        const auto tell = [this](DiskEvent event) {
+            done({.event = std::move(event), .opening = false, .opened = {}});
+        };
+        auto started = Maker::start(root_, kMostMakings, tell, [this] { reactor_.lose_work(); });
         if (!started) return fail(tag, making.name.text(), started.error());
         maker_ = *std::move(started);
     }

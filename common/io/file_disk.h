@@ -29,7 +29,7 @@ class FileDisk : public ports::Disk {
         Root root;
         std::unique_ptr<Workers> name_workers;
     };
-    static Result<Parts> prepare(const DiskOptions& options, Root root);
+    static Result<Parts> prepare(const DiskOptions& options, Root root, Reactor& reactor);
 
     std::uint32_t slot_count() const final { return slots_.count(); }
     ByteSpan slot(std::uint32_t index) final { return slots_.at(index); }

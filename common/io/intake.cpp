@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "common/io/machine.h"
+#include "common/io/process.h"
 #include "common/io/root.h"
 #include "common/io/socket_address.h"
 
@@ -14,8 +14,7 @@ namespace lambda::io {
 Result<std::shared_ptr<Intake>> Intake::make() {
     void* arena = ::mmap(nullptr, kBatch * kBufferBytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (arena == MAP_FAILED)
-        return errno_error(Fault::unsupported, "no memory for datagrams", {}, errno);
+    if (arena == MAP_FAILED) return no_memory("cannot reserve memory for datagrams");
     return std::shared_ptr<Intake>(new Intake(static_cast<std::byte*>(arena)));
 }
 

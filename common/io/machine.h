@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,6 +43,9 @@ class Reactor final : public ports::Waiter {
     ~Reactor() override;
     void wait(Time until) override;  // epoll_pwait2: nanoseconds
     void wake() override;            // an eventfd
+    // Any thread that works for this one: for want of memory it ended a piece of work unsaid.
+    void lose_work();
+    bool work_lost() const { return work_lost_; }
 
     // Edge-triggered. `readiness` must outlive the registration. remove() before closing the fd.
     void add(int fd, Readiness* readiness);
@@ -51,6 +55,7 @@ class Reactor final : public ports::Waiter {
     Reactor(Descriptor epoll, Descriptor event);
     Descriptor epoll_;
     Descriptor event_;
+    std::atomic<bool> work_lost_ = false;
 };
 
 // What was asked for and what the machine gave: said once where it is too small.

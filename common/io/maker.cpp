@@ -102,7 +102,8 @@ Maker::Maker(const Root& root, Done done, std::unique_ptr<Finisher> finisher,
       finisher_(std::move(finisher)),
       thread_(std::move(thread)) {}
 
-Result<std::unique_ptr<Maker>> Maker::start(const Root& root, std::size_t most_jobs, Done done) {
+Result<std::unique_ptr<Maker>> Maker::start(const Root& root, std::size_t most_jobs, Done done,
+                                            std::function<void()> lost) {
     auto finisher = Finisher::make([done](const Made& made, std::optional<Error> error) {
         ports::DiskEvent event;
         event.tag = made.tag;
@@ -111,7 +112,7 @@ Result<std::unique_ptr<Maker>> Maker::start(const Root& root, std::size_t most_j
         done(std::move(event));
     });
     if (!finisher) return finisher.error();
-    auto thread = Workers::make(1, most_jobs);
+    auto thread = Workers::make(1, most_jobs, std::move(lost));
     if (!thread) return thread.error();
     return std::unique_ptr<Maker>(
         new Maker(root, std::move(done), *std::move(finisher), *std::move(thread)));

@@ -86,6 +86,13 @@ void take_short_slices() {
     static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
+Error no_memory(std::string what) {
+    Error error = errno_error(Fault::cut, std::move(what), {}, ENOMEM);
+    error.remedy =
+        "let the process have more (ulimit -v, the unit's LimitAS), or lower its `memory`";
+    return error;
+}
+
 Result<std::thread> start_thread(std::function<void()> run) {
     sigset_t all;
     sigset_t before;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <thread>
 
 #include "common/base/result.h"
@@ -32,6 +33,9 @@ bool files_are_short();
 // before that, and in a thread that somebody gave another policy, nothing changes. Threads that it
 // starts have slices as usual.
 void take_short_slices();
+
+// Of want of memory, which may pass (Fault::cut): "WHAT: Cannot allocate memory".
+Error no_memory(std::string what);
 
 // A thread that takes no signals. An error (Fault::cut: later it may do) where the machine allows
 // no more of them.

@@ -42,6 +42,11 @@ Reactor::Reactor(Descriptor epoll, Descriptor event)
 
 Reactor::~Reactor() = default;
 
+void Reactor::lose_work() {
+    work_lost_ = true;
+    wake();
+}
+
 void Reactor::wait(Time until) {
     timespec timeout{};
     if (until != kNever) {

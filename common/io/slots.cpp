@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
+#include "common/io/process.h"
 #include "common/ports/disk.h"
 
 namespace lambda::io {
@@ -16,9 +16,7 @@ Result<Slots> Slots::reserve(std::uint64_t memory_bytes, std::uint32_t block_byt
         std::clamp<std::uint64_t>(memory_bytes / block_bytes, 1, UINT32_MAX);
     void* memory = ::mmap(nullptr, count * block_bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-        return errno_error(Fault::unsupported, "cannot reserve the memory of the ring", {}, errno);
-    }
+    if (memory == MAP_FAILED) return no_memory("cannot reserve the memory of the ring");
     // Large pages, where the host gives them to who asks: fewer faults, cheaper registration.
     static_cast<void>(::madvise(memory, count * block_bytes, MADV_HUGEPAGE));
     return Slots(static_cast<std::byte*>(memory), static_cast<std::uint32_t>(count), block_bytes);

@@ -99,7 +99,7 @@ bool holds_something(int directory) {
 }  // namespace
 
 Result<std::unique_ptr<TargetTree>> TargetTree::make(Root root, Reactor& reactor) {
-    auto thread = Workers::make(1, kMostJobs);
+    auto thread = Workers::make(1, kMostJobs, [&reactor] { reactor.lose_work(); });
     if (!thread) return thread.error();
     return std::unique_ptr<TargetTree>(
         new TargetTree(std::move(root), reactor, *std::move(thread)));

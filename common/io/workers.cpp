@@ -1,5 +1,6 @@
 #include "common/io/workers.h"
 
+#include <new>
 #include <utility>
 
 #include "common/base/assert.h"
@@ -7,8 +8,9 @@
 
 namespace lambda::io {
 
-Result<std::unique_ptr<Workers>> Workers::make(unsigned threads, std::size_t most_jobs) {
-    std::unique_ptr<Workers> workers(new Workers(most_jobs));
+Result<std::unique_ptr<Workers>> Workers::make(unsigned threads, std::size_t most_jobs,
+                                               std::function<void()> lost) {
+    std::unique_ptr<Workers> workers(new Workers(most_jobs, std::move(lost)));
     for (unsigned i = 0; i < threads; ++i) {
         auto thread = start_thread([all = workers.get()] { all->run(); });
         if (!thread) return thread.error();
@@ -44,7 +46,12 @@ void Workers::run() {
             const std::function<void()> job = std::move(jobs_.front());
             jobs_.pop_front();
             lock.unlock();
-            job();
+            try {
+                job();
+            } catch (const std::bad_alloc&) {
+                if (!lost_) throw;
+                lost_();
+            }
             // What the job holds is let go here too, without the lock: it may remove a file.
         }
         lock.lock();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "common/base/assert.h"
@@ -82,6 +83,7 @@ struct Mover::State {
 
     engine::Setup engine_setup();  // once: the ciphers go with it
     void run();
+    void move();
     void publish();
 };
 
@@ -188,8 +190,27 @@ Result<void> Mover::start() {
     return {};
 }
 
+// One transfer's want of memory is not the end of the others in this process.
 void Mover::State::run() {
     io::take_short_slices();
+    try {
+        move();
+    } catch (const std::bad_alloc&) {
+        end.reset();  // what it holds may be what is missing
+        const std::lock_guard lock(mutex);
+        outcome.cut = io::no_memory("the transfer cannot go on");
+    }
+    // Connections, files and memory go with the engine's ports, before anybody hears of the end.
+    end.reset();
+    walker.reset();
+    target_tree.reset();
+    content_reader.reset();
+    disk.reset();
+    sockets.list.clear();
+    if (setup.finished) setup.finished();
+}
+
+void Mover::State::move() {
     Time now = clock.now();
     if (sends(setup)) {
         end = std::make_unique<engine::SendSide>(engine_setup(), now);
@@ -202,6 +223,10 @@ void Mover::State::run() {
         if (stopping.load(std::memory_order_acquire)) {
             const std::lock_guard lock(mutex);
             end->cut(*stop_reason);
+            break;
+        }
+        if (reactor->work_lost()) {
+            end->cut(io::no_memory("the transfer cannot go on"));
             break;
         }
         if (peer_ended.load(std::memory_order_relaxed)) end->peer_ended();
@@ -223,14 +248,6 @@ void Mover::State::run() {
         outcome = end->outcome();
         if (account) outcome.receipt = account->finish();
     }
-    // Connections, files and memory go with the engine's ports, before anybody hears of the end.
-    end.reset();
-    walker.reset();
-    target_tree.reset();
-    content_reader.reset();
-    disk.reset();
-    sockets.list.clear();
-    if (setup.finished) setup.finished();
 }
 
 void Mover::State::publish() {

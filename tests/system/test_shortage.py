@@ -1,10 +1,11 @@
 """Where the machine gives a process few threads or files, and where others write in a tree that is sent."""
 
 import os
+import shutil
 import subprocess
 import time
 
-from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, need, need_program
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, need, need_program, sanitized, support_program
 
 
 class ShortageTest(Case):
@@ -36,16 +37,62 @@ class ShortageTest(Case):
     def test_a_password_that_no_memory_can_check_is_not_called_wrong(self):
         need_program("prlimit")
         server = self.server()
-        with open(f"/proc/{server.pid}/statm") as statm:
-            room = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") + 8 * MIB
-        need(room < 2**40, "a sanitizer's server has all memory reserved")
-        subprocess.run(["prlimit", f"--pid={server.pid}", f"--as={room}:"], check=True)
+        self.allow(server, 8 * MIB)
         refused = self.client("ls", server.url())
         self.assert_failed(refused, NO_SESSION)
         self.assertIn("has not the memory", refused.said())
         self.assertIn("has not the memory", server.stderr)
         subprocess.run(["prlimit", f"--pid={server.pid}", "--as=unlimited:"], check=True)
         self.assertEqual(self.client("ls", server.url()).code, DONE)
+
+    def allow(self, server, more):
+        """From now on so many bytes more than it has."""
+        with open(f"/proc/{server.pid}/statm") as statm:
+            room = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") + more
+        need(room < 2**40, "a sanitizer's server has all memory reserved")
+        subprocess.run(["prlimit", f"--pid={server.pid}", f"--as={room}:"], check=True)
+
+    def test_a_ring_without_memory_is_refused_for_now(self):
+        need_program("prlimit")
+        server = self.server(settings={"transfer_memory": "256MiB"})
+        source = self.random_file("one", 4 * MIB)
+        self.transfer("put", source, server.url("one"))  # its user is known from now on
+        self.allow(server, 100 * MIB)
+        refused = self.client("put", "--memory", "1GiB", source, server.url("one"))
+        self.assert_failed(refused, CUT)
+        self.assertIn("cannot reserve the memory of the ring", refused.said())
+        self.assertIn("(450)", refused.said())
+        self.assertIn("LimitAS", refused.said())
+        subprocess.run(["prlimit", f"--pid={server.pid}", "--as=unlimited:"], check=True)
+        self.assert_serving(server)
+
+    def test_want_of_memory_ends_a_transfer_and_no_other(self):
+        need(not sanitized(), "a sanitizer has an allocator of its own")
+        source = self.random_file("one", 8 * MIB)
+        changed = self.random_file("changed", 8 * MIB)
+        os.utime(changed, (1, 1))
+        # The transfer's own thread; and one that works for it.
+        for who, bytes_from, command in (("mover", 1 << 16, ("put",)), ("worker", 1 << 20, ("put", "--checksum"))):
+            with self.subTest(who):
+                gone = os.path.join(self.scratch, f"gone-{who}")
+                server = self.server(root=self.folder(f"root-{who}"), launcher=(
+                    "env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
+                    f"NO_MEMORY_FROM={bytes_from}"))
+                self.folder(f"tree-{who}")
+                tree = os.path.join(self.scratch, f"tree-{who}")
+                shutil.copy2(source, os.path.join(tree, "one"))
+                os.mkdir(server.path("tree"))
+                shutil.copy2(changed, server.path("tree/one"))
+                other = self.start("put", "--rate-limit", "20Mbit/s", source, server.url("slow"))
+                self.wait_for_part(server.root, other, MIB)
+                self.file_with(gone, b"")
+                cut = self.client(*command, tree + "/", server.url("tree"))
+                self.assert_failed(cut, CUT)
+                self.assertIn("the transfer cannot go on: Cannot allocate memory", cut.said() + server.stderr)
+                os.unlink(gone)
+                self.assertEqual(other.wait(), DONE, other.stderr)
+                self.transfer(*command, tree + "/", server.url("tree"))
+                self.assert_serving(server)
 
     def test_more_files_than_a_receiver_may_open_wait(self):
         need_program("prlimit")

@@ -1,10 +1,13 @@
 // Where the machine allows no more threads.
 #include "common/io/workers.h"
 
+#include <atomic>
 #include <csignal>
+#include <new>
 
 #include "common/io/finisher.h"
 #include "common/io/process.h"
+#include "common/io/slots.h"
 #include "common/io/target_tree.h"
 #include "tests/support/few_threads.h"
 #include "tests/unit/io/disk_harness.h"
@@ -32,6 +35,27 @@ TEST_CASE("a thread that cannot be started is an error that says what to do") {
     CHECK(refused.error().message == "cannot start a thread: Resource temporarily unavailable");
     CHECK(refused.error().remedy.find("TasksMax") != std::string::npos);
     CHECK(takes_signals());
+}
+
+TEST_CASE("a job that has no memory is told as lost, and the next one runs") {
+    std::atomic<unsigned> lost = 0, run = 0;
+    {
+        auto workers = Workers::make(1, 8, [&] { ++lost; });
+        REQUIRE(workers);
+        for (int i = 0; i < 3; ++i) {
+            (*workers)->post([] { throw std::bad_alloc(); });
+            (*workers)->post([&] { ++run; });
+        }
+    }
+    CHECK(lost == 3);
+    CHECK(run == 3);
+}
+
+TEST_CASE("a ring that has no room is refused for now, and says what to do") {
+    const auto refused = Slots::reserve(UINT64_MAX, MiB);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().fault == Fault::cut);
+    CHECK(refused.error().remedy.find("LimitAS") != std::string::npos);
 }
 
 TEST_CASE("of several threads all are started, or none is left") {
