@@ -46,8 +46,8 @@ void add_range_options(CLI::App& app, RangeOptions& into) {
                into.fence = number_of("--fence", text);
                if (into.fence == 0) throw CLI::ValidationError("--fence", "it is at least 1");
            },
-           "Of a --range for a --stage: a larger one ends the transfer of an older one. Else the "
-           "time.")
+           "Of a --range for a --stage: a larger one ends the transfer of an older one. Else "
+           "above all before.")
         ->type_name("NUMBER");
     app.add_flag("--finish", into.finish, "Make the ranges of a --stage the file.");
     app.add_flag("--discard", into.discard, "Forget the ranges of a --stage.");
@@ -70,12 +70,12 @@ Result<void> check_range_options(const RangeOptions& options, std::size_t source
     const int orders =
         (options.bytes ? 1 : 0) + (options.finish ? 1 : 0) + (options.discard ? 1 : 0);
     if (options.stage.empty()) {
-        if (options.finish || options.discard || options.fence)
+        if (options.finish || options.discard || options.fence > 0)
             return usage("--finish, --discard and --fence go with --stage");
         return {};
     }
     if (orders != 1) return usage("a --stage takes one of --range, --finish and --discard");
-    if (options.fence && !options.bytes) return usage("--fence goes with --range");
+    if (options.fence > 0 && !options.bytes) return usage("--fence goes with --range");
     return {};
 }
 

@@ -17,11 +17,11 @@ namespace lambda::client {
 
 struct RangeOptions {
     std::optional<Range> bytes;
-    std::string stage;                   // empty: none
-    std::optional<std::uint64_t> fence;  // none: the time, in nanoseconds
+    std::string stage;        // empty: none
+    std::uint64_t fence = 0;  // 0: above every claim before
     bool finish = false, discard = false;
 
-    bool any() const { return bytes || fence || finish || discard || !stage.empty(); }
+    bool any() const { return bytes || fence > 0 || finish || discard || !stage.empty(); }
 };
 
 void add_range_options(CLI::App& app, RangeOptions& into);

@@ -81,7 +81,7 @@ Result<FileVersion> version_of_source(const StagedFile& file, const Arguments& a
 
 Result<mover::Outcome> carry_range(const StagedFile& file, Range bytes, std::uint64_t fence,
                                    const Arguments& arguments, Report& report) {
-    if (!fits_stage(bytes, file.stage.source.size) || fence == 0)
+    if (!fits_stage(bytes, file.stage.source.size))
         return Error{.fault = Fault::usage,
                      .message = "these bytes are no range that can be carried",
                      .path = file.here,

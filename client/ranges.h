@@ -39,8 +39,8 @@ Result<FileVersion> version_of_source(const StagedFile& file, const Arguments& a
 
 // Moves the range, verified and flushed: Outcome::files is 1 then, and `bytes` 0 where the range
 // (or the whole file) was done before. `bytes` begins and ends at multiples of kStageGrain, or ends
-// with the file. `fence` is larger with each lease of these bytes: at the server the session of an
-// older one is ended first, and an older or equal one is refused.
+// with the file. `fence` is larger with each lease of these bytes, or 0, which is above all before:
+// at the server the session of an older one is ended first, and an older or equal one is refused.
 Result<mover::Outcome> carry_range(const StagedFile& file, Range bytes, std::uint64_t fence,
                                    const Arguments& arguments, Report& report);
 

@@ -1,25 +1,15 @@
 #include "client/stage_command.h"
 
-#include <chrono>
-
 #include "client/ranges.h"
 #include "client/transfers.h"
 
 namespace lambda::client {
 namespace {
 
-// Who comes later is newer, on clocks that agree.
-std::uint64_t fence_of_now() {
-    const auto since = std::chrono::system_clock::now().time_since_epoch();
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-}
-
 void carry(const StagedFile& file, const Arguments& arguments, Report& report) {
     Range bytes = *arguments.range.bytes;
     if (bytes.last == kToTheEnd) bytes.last = file.stage.source.size;
-    const std::uint64_t fence = arguments.range.fence.value_or(fence_of_now());
-    const auto outcome = carry_range(file, bytes, fence, arguments, report);
+    const auto outcome = carry_range(file, bytes, arguments.range.fence, arguments, report);
     if (!outcome) return report.error(outcome.error());
     report_outcome(*outcome, report);
 }

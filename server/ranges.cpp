@@ -58,7 +58,8 @@ asio::awaitable<std::shared_ptr<io::RangeClaim>> Session::claim_range(
     }
     // Whoever has an older lease of these bytes is gone, or is to be; but a claim that would be
     // refused ends nobody.
-    service_.transfers.supersede(*key, offer.range.bytes, offer.fence);
+    service_.transfers.supersede(*key, offer.range.bytes,
+                                 offer.fence > 0 ? offer.fence : UINT64_MAX);
     auto take = [&] {
         return io::claim_range(*root_, target, stage, offer.range.bytes, offer.fence);
     };

@@ -71,7 +71,7 @@ struct Claiming {
     StagePlace at;
     const Stage& stage;
     const Range bytes;
-    const std::uint64_t fence;
+    const std::uint64_t fence;  // 0: above all before
 
     // What refuses it for good, while nothing changes.
     Result<void> look() const {
@@ -106,10 +106,11 @@ struct Claiming {
         if (!locked) return locked.error();
         if (!*locked) return std::shared_ptr<RangeClaim>();
         const bool touched = said.newest_fence(bytes) > 0;
+        const std::uint64_t number = number_after(said);
         const bool first = !said.source().has_value();
         const auto written =
             (*log)->append((first ? RangeLog::source_line(stage.source) : std::string()) +
-                           RangeLog::claim_line({.bytes = bytes, .fence = fence}));
+                           RangeLog::claim_line({.bytes = bytes, .fence = number}));
         if (!written) return written.error();
         if (first && (::fsync(fd) != 0 || sync_directory(at.place.directory.get(), fd) != 0))
             return file_error("cannot flush its staging file", at.path, errno);
@@ -119,7 +120,7 @@ struct Claiming {
             if (const auto emptied = empty_range(fd, bytes, at.path); !emptied)
                 return emptied.error();
         }
-        return hold(**std::move(file));
+        return hold(**std::move(file), number);
     }
 
   private:
@@ -146,17 +147,22 @@ struct Claiming {
         return {};
     }
 
+    // 0: there is none above.
+    std::uint64_t number_after(const RangeLog& said) const {
+        return fence > 0 ? fence : said.newest_fence(bytes) + 1;
+    }
+
     Result<void> may_claim(const RangeLog& said) const {
         if (said.done().contains(bytes))
             return stage_error(at.path, bytes_text(bytes) + " are done already");
-        if (said.newest_fence(bytes) >= fence) {
+        if (said.newest_fence(bytes) >= number_after(said)) {
             return stage_error(at.path, "the range was claimed by another since, or by this claim",
                                "take a new lease of it");
         }
         return {};
     }
 
-    Result<std::shared_ptr<RangeClaim>> hold(Descriptor file) {
+    Result<std::shared_ptr<RangeClaim>> hold(Descriptor file, std::uint64_t number) {
         auto key = key_of(at);
         if (!key) return key.error();
         auto claim = std::make_shared<RangeClaim>();
@@ -164,7 +170,7 @@ struct Claiming {
         claim->key_ = *std::move(key);
         claim->stage_ = stage;
         claim->bytes_ = bytes;
-        claim->fence_ = fence;
+        claim->fence_ = number;
         claim->file_ = std::move(file);
         return claim;
     }
@@ -174,7 +180,7 @@ namespace {
 
 Result<Claiming> claiming_of(const Root& root, const std::string& target, const Stage& stage,
                              Range bytes, std::uint64_t fence) {
-    if (!fits_stage(bytes, stage.source.size) || fence == 0)
+    if (!fits_stage(bytes, stage.source.size))
         return stage_error(target, "these bytes are no range of the file that can be carried",
                            "begin and end it at multiples of 1 MiB within the file, or at its end");
     auto at = stage_place(root, target, stage, true);

@@ -58,8 +58,8 @@ class RangeClaim {
 };
 
 // `bytes` fit the stage (fits_stage()). Missing directories, the staging file and its log are made.
-// `fence` must be above that of every claim of any of these bytes before; a range that is done is
-// refused. Waits a second for who is about to let go.
+// `fence` must be above that of every claim of any of these bytes before, and 0 is; a range that is
+// done is refused. Waits a second for who is about to let go.
 Result<std::shared_ptr<RangeClaim>> claim_range(const Root& root, const std::string& target,
                                                 const Stage& stage, Range bytes,
                                                 std::uint64_t fence);

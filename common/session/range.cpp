@@ -50,7 +50,8 @@ void add_range(Facts& facts, const RangeOffer& offer) {
     facts.add("offset", bytes.first);
     if (bytes.last != kToTheEnd) facts.add("length", bytes.length());
     if (version) add_version(facts, *version);
-    if (!offer.stage.empty()) facts.add("stage", offer.stage).add("fence", offer.fence);
+    if (!offer.stage.empty()) facts.add("stage", offer.stage);
+    if (offer.fence > 0) facts.add("fence", offer.fence);
 }
 
 std::optional<RangeOffer> read_range(const Facts& facts, FactReader& reader, bool put) {
@@ -66,7 +67,7 @@ std::optional<RangeOffer> read_range(const Facts& facts, FactReader& reader, boo
     if (put || facts.find("whole") != nullptr) offer.range.version = read_version(reader);
     if (put) {
         offer.stage = read_stage_name(reader);
-        offer.fence = reader.number("fence", 1, UINT64_MAX);
+        if (facts.find("fence") != nullptr) offer.fence = reader.number("fence", 1, UINT64_MAX);
         if (!fits_stage(bytes, offer.range.version->size))
             reader.refuse("length", "multiples of 1048576 within the file, or up to its end");
     } else if (offer.range.version && bytes.last != kToTheEnd &&

@@ -19,7 +19,7 @@ class FactReader;
 struct RangeOffer {
     FileRange range;
     std::string stage;        // put
-    std::uint64_t fence = 0;  // put: at least 1
+    std::uint64_t fence = 0;  // put; 0: above every claim before
 
     bool operator==(const RangeOffer&) const = default;
 };

@@ -39,7 +39,7 @@ void check_range(const RangeOffer& offer, bool put) {
     const auto& [bytes, version] = offer.range;
     LAMBDA_ASSERT(bytes.first < bytes.last && bytes.first <= kMostFileBytes);
     LAMBDA_ASSERT(bytes.last <= kMostFileBytes || bytes.last == kToTheEnd);
-    LAMBDA_ASSERT(put == !offer.stage.empty() && put == (offer.fence > 0));
+    LAMBDA_ASSERT(put == !offer.stage.empty() && (put || offer.fence == 0));
     if (put) LAMBDA_ASSERT(is_stage_name(offer.stage) && fits_stage(bytes, version->size));
 }
 

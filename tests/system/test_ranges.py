@@ -119,6 +119,24 @@ class Ranges(Case):
         self.assertEqual(server.parts(), [])
         self.assert_serving(server)
 
+    def test_who_gives_no_fence_takes_over_whatever_it_was(self):
+        for direction in ("put", "get"):
+            with self.subTest(direction):
+                server = self.server(root=self.folder(f"root-{direction}"))
+                put = direction == "put"
+                source = self.random_file("source", 16 * MIB, folder="local" if put else f"root-{direction}")
+                here = os.fsdecode(source) if put else os.path.join(self.folder("back"), "file")
+                where = (direction, server, here, "file" if put else "source")
+                target = os.fsdecode(server.path("file")) if put else here
+                ahead = ("--fence", "4000000000000000000")  # of a clock that is far ahead
+                mover = self.start(*self.staged(*where, "--range", "0-", *ahead, *SLOWLY))
+                self.wait_for_part(os.path.dirname(target), mover, MIB)
+                mover.signal(signal.SIGSTOP if put else signal.SIGKILL)
+                self.transfer(*self.staged(*where, "--range", "0-"))
+                self.assertEqual(self.finish(*where).code, DONE)
+                self.assert_same(source, target)
+                mover.kill()
+
     def test_what_a_stopped_process_holds_here_is_waited_for(self):
         server = self.server()
         mover, where, source, target = self.under_way("get", server, 1)

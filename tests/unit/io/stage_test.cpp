@@ -150,6 +150,24 @@ TEST_CASE("stage: only a newer lease takes a range over, and the older one can't
     CHECK(done(target, 2 * MiB) == std::vector<Range>{{0, MiB}});
 }
 
+TEST_CASE("stage: a claim without a fence is above all before, whatever those were") {
+    const Folder folder;
+    const std::string target = folder / "file";
+    constexpr std::uint64_t kAhead = 4'000'000'000'000'000'000;  // a clock that is far ahead
+    CHECK(claim(target, 2 * MiB, {0, 2 * MiB}, 0).value()->fence() == 1);
+    REQUIRE(claim(target, 2 * MiB, {0, MiB}, kAhead).ok());
+    CHECK(claim(target, 2 * MiB, {MiB, 2 * MiB}, 0).value()->fence() == 2);
+    auto held = claim(target, 2 * MiB, {0, MiB}, 0);
+    REQUIRE(held.ok());
+    CHECK((*held)->fence() == kAhead + 1);
+    CHECK(claim(target, 2 * MiB, {0, MiB}, 0).error().fault == Fault::cut);
+    CHECK(key(target, 2 * MiB, {0, MiB}, 0) == (*held)->key());
+    REQUIRE_FALSE(fill(true, *std::move(held), random_text(MiB, 2)).error);
+    CHECK(claim(target, 2 * MiB, {0, MiB}, 0).error().fault == Fault::file);
+    REQUIRE(claim(target, 2 * MiB, {MiB, 2 * MiB}, UINT64_MAX).ok());
+    CHECK(claim(target, 2 * MiB, {MiB, 2 * MiB}, 0).error().fault == Fault::file);
+}
+
 TEST_CASE("stage: a range that was cut begins anew, with its holes") {
     const bool uring = GENERATE(true, false);
     const Folder folder;
@@ -227,7 +245,6 @@ TEST_CASE("stage: ranges that do not fit the file are refused") {
         CHECK_FALSE(claim(target, size, range).ok());
     }
     CHECK_FALSE(claim(target, kToTheEnd, {0, MiB}).ok());
-    CHECK_FALSE(claim(target, size, {0, MiB}, 0).ok());
     CHECK_FALSE(claim(folder.path(), size, {0, MiB}).ok());
     CHECK_FALSE(claim(folder / "new/", size, {0, MiB}).ok());
     CHECK_FALSE(

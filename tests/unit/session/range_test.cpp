@@ -52,7 +52,7 @@ TEST_CASE("ranges of a stage fit the file, and everything is said of them") {
     }
     const std::string good = written(put_of({0, MiB}));
     REQUIRE(read(good, true));
-    for (const std::string name : {"length", "whole", "modified", "inode", "stage", "fence"}) {
+    for (const std::string name : {"length", "whole", "modified", "inode", "stage"}) {
         const std::size_t at = good.find(name + "=");
         const std::size_t end = good.find(';', at);
         INFO(name);
@@ -83,6 +83,14 @@ TEST_CASE("what is said of a range needs its offset") {
             CHECK(reader.error()->message.find("'offset'") != std::string::npos);
         }
     }
+}
+
+TEST_CASE("a claim that nobody counts has no fence") {
+    RangeOffer put = put_of({0, MiB});
+    put.fence = 0;
+    CHECK(read(written(put), true) == put);
+    CHECK_FALSE(read(written(put) + "fence=0;", true));
+    CHECK_FALSE(read(written(put) + "fence=x;", true));
 }
 
 TEST_CASE("an offer carries a range, and no receipt with it") {
