@@ -99,7 +99,9 @@ std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome)
 
 bool drop_settled(Plan& plan, const mover::Outcome& outcome) {
     std::set<std::string> settled(outcome.done.begin(), outcome.done.end());
-    for (const mover::FileFailure& failure : outcome.failures) settled.insert(failure.name);
+    for (const mover::FileFailure& failure : outcome.failures) {
+        if (failure.error.fault != Fault::cut) settled.insert(failure.name);
+    }
     const bool of_trees = std::any_of(plan.items.begin(), plan.items.end(),
                                       [](const Item& item) { return !named(item); }) ||
                           std::any_of(settled.begin(), settled.end(), [](const std::string& name) {

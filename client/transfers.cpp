@@ -264,7 +264,8 @@ mover::Outcome cut_by(mover::Outcome outcome, const Error& why) {
     return outcome;
 }
 
-// Dials again where the session is lost, for as long as the user wants it.
+// Dials again where the session is lost, or another transfer writes a file, for as long as the user
+// wants it.
 Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& arguments,
                                              Report& report) {
     std::uint64_t seed = 0;
@@ -276,7 +277,7 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
         const auto outcome = transfer(plan, arguments, token, report);
         if (outcome) {
             tries.add(*outcome);
-            if (!outcome->cut) return tries.all();
+            if (!outcome->cut && !dialling::busy_file(*outcome)) return tries.all();
             retry.stood(now(), dialling::moved_some(*outcome));
             if (!go_on(plan, *outcome, !arguments.receipt.empty())) tries.repeat();
             if (plan.items.empty()) {
@@ -287,10 +288,13 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
         } else if (!tries.any()) {
             return outcome.error();
         }
-        const Error lost = outcome ? *outcome->cut : outcome.error();
+        const bool busy = outcome && !outcome->cut;
+        const Error lost = busy      ? *dialling::busy_file(*outcome)
+                           : outcome ? *outcome->cut
+                                     : outcome.error();
         const bool again = may_pass(lost) && !dialling::refused(lost) && !interrupted();
         const auto pause = again ? retry.pause(now()) : std::nullopt;
-        if (!pause) return cut_by(tries.all(), lost);
+        if (!pause) return busy ? tries.all() : cut_by(tries.all(), lost);
         report.note(passing(lost) + "; trying again in " + format_duration(*pause));
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, now() + *pause);

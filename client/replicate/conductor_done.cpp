@@ -162,14 +162,6 @@ const Error* busy_piece(const Load& load, const Result<mover::Outcome>& result) 
     return busy ? error : nullptr;
 }
 
-// Why a file cannot be written now, where one of the load is: as of a range.
-const Error* busy_file(const mover::Outcome& outcome) {
-    for (const mover::FileFailure& failure : outcome.failures) {
-        if (failure.error.fault == Fault::cut) return &failure.error;
-    }
-    return nullptr;
-}
-
 }  // namespace
 
 Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Outcome>& result) {
@@ -186,7 +178,7 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
         add(*result);
         if (load.tidy) return handle_tidied(done, *result);
         if (auto kept = settle(load, settled_by(load, *result)); !kept) return kept;
-        const Error* const busy = busy_file(*result);
+        const Error* const busy = dialling::busy_file(*result);  // as of a range
         if (result->bytes > 0 || !result->done.empty() || (!result->cut && busy == nullptr)) {
             if (auto said = well(load.site); !said) return said;
         } else if (WallTime& since = sites_[load.site].held_since; since == kNoTime && busy) {

@@ -36,6 +36,19 @@ bool refused(const Error& error) {
     return error.fault == Fault::session && error.side == Side::remote;
 }
 
+namespace {
+
+bool is_busy(const mover::FileFailure& failure) {
+    return failure.error.fault == Fault::cut;
+}
+
+}  // namespace
+
+const Error* busy_file(const mover::Outcome& outcome) {
+    const auto busy = std::find_if(outcome.failures.begin(), outcome.failures.end(), is_busy);
+    return busy == outcome.failures.end() ? nullptr : &busy->error;
+}
+
 void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     using verdict::Figure;
     mover::Outcome all = next;
@@ -75,6 +88,7 @@ void Tries::add(mover::Outcome next) {
         last_->failed = 0;
         last_->failures.clear();
     }
+    if (last_) last_->failed -= std::erase_if(last_->failures, is_busy);
     if (last_) add_try(before_, *last_);
     last_ = std::move(next);
 }

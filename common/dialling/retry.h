@@ -44,6 +44,9 @@ bool comes_back(const Error& error);
 // By the server, of the login, or by us, of its key: the answer will be the same.
 bool refused(const Error& error);
 
+// Why a file cannot be written now, where another transfer has one of them in hand; or null.
+const Error* busy_file(const mover::Outcome& outcome);
+
 // The outcome of several tries as one: what moved is summed; what stood there is what none of them
 // moved.
 void add_try(mover::Outcome& sum, const mover::Outcome& next);
@@ -52,6 +55,7 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next);
 class Tries {
   public:
     bool any() const { return last_.has_value(); }
+    // It goes over what another transfer had in hand, in any case.
     void add(mover::Outcome next);
     // One went on after another that was cut, of which nothing more is known.
     void cut_unseen() { ++before_.cuts; }

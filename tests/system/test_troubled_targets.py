@@ -122,6 +122,28 @@ class PartialFiles(Case):
         self.assert_same(other, self.daemon.path("x"))
         self.assertEqual(parts_below(self.daemon.root), [])
 
+    def test_what_another_transfer_writes_is_waited_for(self):
+        other = self.random_file("other", 2 * MIB)
+        more = self.random_file("more", MIB)
+        first = self.under_way(self.large, self.daemon.url("x/large"))
+        os.rename(other, self.folder("second") + "/large")
+        other = os.path.join(self.folder("second"), "large")
+        # Beside it, what nobody writes; and a tree.
+        tree = self.folder("tree")
+        shutil.copy(other, tree)
+        waiting = [self.start("put", "--retry-for", "60s", *sources, self.daemon.url("x/"))
+                   for sources in ((other, more), (tree + "/",))]
+        for each in waiting:
+            wait_for(lambda: "another transfer is writing this file; trying again" in each.stderr, "a pause",
+                     alive=each.running)
+        self.assertEqual(first.wait(), DONE, first.stdout + first.stderr)
+        for each in waiting:
+            self.assertEqual(each.wait(), DONE, each.stdout + each.stderr)
+            self.assertEqual(Result(each).errors, [])
+        self.assertEqual(Result(waiting[0]).summary["files"], 2)
+        self.assert_same(other, self.daemon.path("x/large"))
+        self.assert_same(more, self.daemon.path("x/more"))
+
     def test_a_link_takes_no_name_that_is_written(self):
         tree = self.folder("tree")
         os.symlink("elsewhere", os.path.join(tree, "x"))

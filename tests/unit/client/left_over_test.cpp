@@ -40,6 +40,16 @@ TEST_CASE("a next try leaves out what is done or failed") {
     CHECK(plan.items[0].argument == "c");
 }
 
+TEST_CASE("what another transfer writes is left to be done") {
+    Plan plan = plan_of({"a", "b", "c"});
+    mover::Outcome outcome = cut_after({"a"});
+    outcome.add_failure("b", Error{.fault = Fault::cut, .message = {}, .path = {}, .remedy = {}});
+    outcome.add_failure("c", Error{.fault = Fault::file, .message = {}, .path = {}, .remedy = {}});
+    REQUIRE(drop_settled(plan, outcome));
+    REQUIRE(plan.items.size() == 1);
+    CHECK(plan.items[0].argument == "b");
+}
+
 TEST_CASE("of two sources of one name nobody can tell which is done") {
     Plan plan = plan_of({"d1/a", "d2/a", "d2/b"});
     CHECK_FALSE(drop_settled(plan, cut_after({"a"})));

@@ -87,6 +87,23 @@ TEST_CASE("what fails in each of several tries is told once, and what the last o
     CHECK(all.failures[1].name == "each time");
 }
 
+TEST_CASE("what another transfer writes is no failure of a try that is followed by another") {
+    Error busy;
+    busy.fault = Fault::cut;
+    mover::Outcome first;
+    CHECK(busy_file(first) == nullptr);
+    first.add_failure("failed", Error{});
+    CHECK(busy_file(first) == nullptr);
+    first.add_failure("busy", busy);
+    CHECK(busy_file(first) == &first.failures.back().error);
+    Tries tries;
+    tries.add(first);
+    CHECK(tries.all().failed == 2);  // in case that there is no next
+    tries.add(mover::Outcome{});
+    CHECK(tries.all().failed == 1);
+    CHECK(tries.all().failures.front().name == "failed");
+}
+
 TEST_CASE("a failure of integrity is kept, however many failed before it") {
     Error damaged;
     damaged.fault = Fault::integrity;
