@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration kLiveInterval = std::chrono::milliseconds(200);
 constexpr Duration kPlainInterval = std::chrono::seconds(5);
+constexpr Duration kReasonInterval = std::chrono::seconds(1);  // beside plain lines
 // Rates are means over this long: short enough to follow, long enough to be read.
 constexpr Duration kWindow = std::chrono::seconds(3);
 
@@ -31,8 +32,10 @@ std::string time_left(double seconds) {
 ProgressLine::ProgressLine(Report& report, Time now, bool changes)
     : report_(report),
       changes_(changes),
-      interval_(report.on_terminal() || report.style().progressed ? kLiveInterval : kPlainInterval),
-      next_(report.quiet() && !report.style().progressed ? kNever : now + interval_) {
+      interval_(report.on_terminal() || report.style().progressed ? kLiveInterval
+                                                                  : kReasonInterval),
+      next_(report.quiet() && !report.style().progressed ? kNever : now + interval_),
+      line_at_(now + kPlainInterval) {
     samples_.push_back({.at = now});
 }
 
@@ -42,11 +45,13 @@ void ProgressLine::look(const mover::Progress& progress, Time now) {
     if (report_.style().progressed) return report_.style().progressed(progress);
     samples_.push_back({now, progress.bytes, progress.sent_packets, progress.lost_packets});
     while (samples_.size() > 2 && samples_[1].at + kWindow <= now) samples_.pop_front();
-    if (report_.on_terminal()) {
-        report_.live(line(progress));
-    } else {
-        report_.note(line(progress));
-    }
+    if (report_.on_terminal()) return report_.live(line(progress));
+    const bool news = progress.standstill != told_ && !progress.standstill.empty();
+    told_ = progress.standstill;
+    if (news) report_.note("nothing moves: " + std::string(told_));
+    if (now < line_at_) return;
+    line_at_ = now + kPlainInterval;
+    report_.note(line(progress));
 }
 
 std::string ProgressLine::line(const mover::Progress& progress) const {
@@ -68,6 +73,11 @@ std::string ProgressLine::line(const mover::Progress& progress) const {
     std::string text = numbers;
     if (rate > 0 && progress.total_bytes > progress.bytes) {
         text += "  " + time_left(static_cast<double>(progress.total_bytes - progress.bytes) / rate);
+    }
+    if (report_.on_terminal() && !progress.standstill.empty()) {
+        std::snprintf(numbers, sizeof numbers, "%5.1f%% of %s  nothing moves: ", done,
+                      format_size(progress.total_bytes).c_str());
+        text = numbers + std::string(progress.standstill);
     }
     if (progress.files_known > 1) {
         text += "  " + std::to_string(progress.files_done) + "/" +

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <string>
+#include <string_view>
 
 #include "client/report.h"
 #include "common/base/time.h"
@@ -37,7 +38,9 @@ class ProgressLine final : public dialling::TransferWatch {
     const bool changes_;
     Duration interval_;
     Time next_;
+    Time line_at_;                // the next plain line
     std::deque<Sample> samples_;  // of the last few seconds
+    std::string_view told_;       // why nothing moved, as was told last
 };
 
 }  // namespace lambda::client

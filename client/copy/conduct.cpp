@@ -55,7 +55,8 @@ mover::Progress progress_of(const session::CopyStatus& status) {
             .sent_packets = status.sent_packets,
             .rtt_ms = static_cast<double>(status.rtt_us) / 1e3,
             .rate_bits = static_cast<double>(status.rate),
-            .current_name = {}};
+            .current_name = {},
+            .standstill = {}};
 }
 
 std::optional<std::uint64_t> number_of(const session::Reply& reply) {

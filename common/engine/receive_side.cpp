@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "common/base/assert.h"
-#include "common/engine/evidence.h"
 
 namespace lambda::engine {
 namespace {
@@ -59,6 +58,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
       wanted_(setup_.wants, setup_.walk),
       patience_at_(now + kPatience),
       disk_watch_(now),
+      motion_(now),
       scratch_(kMaxText),
       last_progress_(now),
       meter_(*setup_.clock) {
@@ -125,57 +125,6 @@ void ReceiveSide::cut(const Error& why) {
 void ReceiveSide::count_time() {
     outcome_.transfer_seconds = first_data_ == kNever ? 0 : seconds(now_ - first_data_);
     meter_.stop(now_);
-}
-
-Progress ReceiveSide::progress() const {
-    const auto totals = sink_.totals();
-    // Blocks fill side by side, so that at a low rate there is none for a long time.
-    const std::uint64_t bytes = totals.bytes_complete + sink_.bytes_in_hand();
-    Progress progress{.bytes = std::min(bytes, totals.bytes_known),
-                      .total_bytes = totals.bytes_known,
-                      .files_done = totals.files_done,
-                      .files_known = totals.files_known,
-                      .lost_packets = 0,
-                      .sent_packets = 0,
-                      .rtt_ms = 0,
-                      .rate_bits = 0,
-                      .current_name = sink_.current_name()};
-    for (const auto& stripe : stripes_) {
-        progress.sent_packets += stripe->flow.packets();
-        progress.lost_packets += stripe->flow.said_lost();
-        progress.rtt_ms = std::max(progress.rtt_ms, seconds(stripe->flow.told_rtt()) * 1e3);
-    }
-    return progress;
-}
-
-const Outcome& ReceiveSide::outcome() {
-    const auto totals = sink_.totals();
-    outcome_.files = totals.files_done;
-    outcome_.verified = totals.verified;
-    outcome_.done = sink_.names_done();
-    outcome_.links = totals.links_done;
-    outcome_.directories = totals.directories_done;
-    outcome_.unowned = totals.unowned + comparison_.totals().unowned;
-    outcome_.bytes = totals.bytes_received;
-    outcome_.leaves_again = totals.leaves_again;
-    outcome_.leaves_changed = totals.leaves_changed;
-    outcome_.bytes_kept = totals.bytes_kept;
-    outcome_.adopted = comparison_.totals().adopted;
-    outcome_.adopted_bytes = comparison_.totals().adopted_bytes;
-    outcome_.mended = comparison_.totals().mended;
-    outcome_.deleted = comparison_.totals().removed;
-    outcome_.sent_packets = outcome_.lost_packets = outcome_.refused_packets = 0;
-    for (std::size_t i = 0; i < stripes_.size(); ++i) {
-        const sabul::ReceiveFlow& flow = stripes_[i]->flow;
-        const std::uint64_t lost = flow.said_lost() - std::min(flow.said_lost(), flow.late());
-        outcome_.stripes[i] = {flow.bytes(), flow.packets(), lost, seconds(flow.told_rtt()) * 1e3};
-        outcome_.sent_packets += flow.packets() + lost;
-        outcome_.lost_packets += lost;
-        outcome_.refused_packets += flow.refused();
-    }
-    outcome_.retransmitted_packets = outcome_.lost_packets;
-    outcome_.evidence = evidence_of(setup_, far_, figures(), false);
-    return outcome_;
 }
 
 // ---- feedback
@@ -279,41 +228,6 @@ void ReceiveSide::tell_credit() {
         if (first == nullptr || stripe->pace.next() < first->pace.next()) first = stripe.get();
     }
     if (first != nullptr) first->flow.ack_at_once();
-}
-
-verdict::Figures ReceiveSide::figures() const {
-    verdict::Figures figures = meter_.figures(now_);
-    for (const ports::DatagramSocket* socket : setup_.sockets)
-        figures[verdict::Figure::drops] += socket->dropped();
-    figures[verdict::Figure::receive_buffer] = setup_.sockets.front()->receive_buffer_bytes();
-    return figures;
-}
-
-void ReceiveSide::sample() {
-    if (first_data_ == kNever || ended_ != kNever || !outcome_.series.due(now_)) return;
-    std::vector<std::uint64_t> totals;
-    for (const auto& stripe : stripes_) totals.push_back(stripe->flow.bytes());
-    outcome_.series.add(now_, totals);
-}
-
-// A few times a second, and once with the end: on each link ahead of the record that tells it. It
-// is the client that judges.
-void ReceiveSide::tell_spent() {
-    if (setup_.is_client) return;
-    const bool last = sink_.finished() && !finish_told_;
-    if ((!last && now_ - spent_told_ < kSpentEvery) || !meter_.running()) return;
-    const std::uint16_t primary = links_.primary();
-    frame_.clear();
-    sabul::append_spent(frame_, figures().values());
-    bool told = false;
-    for (std::uint16_t stripe = 0; stripe < links_.stripes(); ++stripe) {
-        if ((!last && stripe != primary) || !links_.ready(stripe)) continue;
-        links_.send(stripe, frame_);
-        told = true;
-    }
-    if (!told) return;
-    finish_told_ = finish_told_ || last;
-    spent_told_ = now_;
 }
 
 // ---- packets
@@ -476,11 +390,13 @@ Time ReceiveSide::next_time() {
 void ReceiveSide::check_stall() {
     if (ended_ != kNever) return;
     if (const auto why = disk_watch_.stalled(now_)) return cut(*why);
-    const bool silent =
-        std::none_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->heard; });
     const auto why = stalled(links_, now_, last_progress_,
-                             silent ? "none of the sender's UDP packets arrived" : nullptr);
-    if (why) cut(*why);
+                             heard() ? nullptr : "none of the sender's UDP packets arrived");
+    if (why) return cut(*why);
+    std::uint64_t moved = disk_events_ + comparison_.totals().adopted;
+    for (const auto& stripe : stripes_) moved += stripe->flow.bytes();
+    motion_.look(now_, moved);
+    standstill_ = motion_.stands(now_) ? why_nothing_moves() : std::string_view();
 }
 
 }  // namespace lambda::engine

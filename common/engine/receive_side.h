@@ -88,6 +88,8 @@ class ReceiveSide final : public End, private Links::Handler {
     void ask();
     Time next_time();
     void check_stall();
+    bool heard() const;
+    std::string_view why_nothing_moves() const;
     verdict::Figures figures() const;
     void tell_spent();
     void sample();
@@ -106,6 +108,8 @@ class ReceiveSide final : public End, private Links::Handler {
     Time patience_at_;                        // when the sender is asked for it next, if need be
     DiskWatch disk_watch_;
     std::uint64_t disk_events_ = 0;
+    MotionWatch motion_;
+    std::string_view standstill_;
     bool walk_sent_ = false;
     bool plan_heard_ = false;
     bool want_end_sent_ = false;

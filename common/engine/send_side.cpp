@@ -48,6 +48,7 @@ SendSide::SendSide(Setup setup, Time now)
       burst_room_(Burst::kMaxBytes),
       patience_at_(now + kPatience),
       disk_watch_(now),
+      motion_(now),
       last_progress_(now),
       meter_(*setup_.clock),
       addresses_(setup_.peer, setup_.fill_random) {
@@ -416,11 +417,18 @@ Time SendSide::next_time() {
 
 void SendSide::check_stall() {
     if (const auto why = disk_watch_.stalled(now_)) return cut(*why);
-    const bool silent = std::all_of(stripes_.begin(), stripes_.end(),
-                                    [](const auto& s) { return !s->flow.rtt().known(); });
     const auto why = stalled(links_, now_, last_progress_,
-                             silent ? "the receiver gets none of our UDP packets" : nullptr);
-    if (why) cut(*why);
+                             unheard() ? "the receiver gets none of our UDP packets" : nullptr);
+    if (why) return cut(*why);
+    const auto& totals = source_.totals();
+    motion_.look(now_, totals.bytes_acknowledged + totals.files_done + disk_events_ +
+                           offering_.looked() + offering_.totals().adopted);
+    standstill_ = motion_.stands(now_) ? why_nothing_moves() : std::string_view();
+}
+
+bool SendSide::unheard() const {
+    return std::none_of(stripes_.begin(), stripes_.end(),
+                        [](const auto& s) { return s->flow.rtt().known(); });
 }
 
 }  // namespace lambda::engine

@@ -94,6 +94,8 @@ class SendSide final : public End, private Links::Handler {
 
     Time next_time();
     void check_stall();
+    bool unheard() const;
+    std::string_view why_nothing_moves();
 
     Setup setup_;
     Time now_;
@@ -120,6 +122,8 @@ class SendSide final : public End, private Links::Handler {
     Time patience_at_;          // when the receiver is asked for it next, if need be
     DiskWatch disk_watch_;
     std::uint64_t disk_events_ = 0;
+    MotionWatch motion_;
+    std::string_view standstill_;
     Time first_sent_ = kNever;
     Time last_progress_;
     bool done_ = false;

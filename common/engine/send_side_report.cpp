@@ -18,7 +18,8 @@ Progress SendSide::progress() const {
                       .sent_packets = 0,
                       .rtt_ms = 0,
                       .rate_bits = rate_.rate().bits_per_second,
-                      .current_name = source_.current_name()};
+                      .current_name = source_.current_name(),
+                      .standstill = standstill_};
     for (const auto& stripe : stripes_) {
         progress.lost_packets += stripe->lost;
         progress.sent_packets += stripe->packets;
@@ -58,6 +59,22 @@ const Outcome& SendSide::outcome() {
     }
     outcome_.evidence = evidence_of(setup_, figures(), far_, true);
     return outcome_;
+}
+
+// Nothing where it is the pace that holds it back.
+std::string_view SendSide::why_nothing_moves() {
+    if (links_.dead_since() != kNever) return kNoConnection;
+    const bool unanswered = std::any_of(stripes_.begin(), stripes_.end(), [](const auto& s) {
+        return s->suspended || s->flow.open_packets() > 0;
+    });
+    if (unanswered && unheard())
+        return "the receiver gets none of our UDP packets: its firewall may drop them";
+    if (unanswered) return "the receiver acknowledges none of our UDP packets any more";
+    const bool paced = std::any_of(stripes_.begin(), stripes_.end(),
+                                   [this](const auto& s) { return may_send(*s) && has_data(*s); });
+    if (paced) return {};
+    const bool busy = disk_watch_.working(now_) || offering_.working() || source_.digesting();
+    return busy ? kOwnDisk : "the receiver is at work on its disk";
 }
 
 void SendSide::meter_waits() {

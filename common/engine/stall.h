@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "common/base/result.h"
 #include "common/base/time.h"
@@ -37,6 +38,29 @@ class DiskWatch {
     bool works_ = false;
     std::uint64_t ended_ = 0;
 };
+
+// From when on a user is told why nothing moves.
+constexpr Duration kStandstill = std::chrono::seconds(5);
+
+// Whether anything moves.
+class MotionWatch {
+  public:
+    explicit MotionWatch(Time now) : moved_at_(now) {}
+    // Every turn: what moved so far, counted in whatever grows by it.
+    void look(Time now, std::uint64_t moved) {
+        if (moved != moved_) moved_at_ = now;
+        moved_ = moved;
+    }
+    bool stands(Time now) const { return now - moved_at_ >= kStandstill; }
+
+  private:
+    Time moved_at_;
+    std::uint64_t moved_ = 0;
+};
+
+// Why nothing moves, as a user is told: what both ends can see.
+inline constexpr std::string_view kNoConnection = "no feedback connection stands";
+inline constexpr std::string_view kOwnDisk = "this end is at work on its disk";
 
 // Why the transfer should end now: no feedback connection for a minute, or no progress for two.
 // `silence`: what it means that no UDP packet ever came across; null where one did.

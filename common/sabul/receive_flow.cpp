@@ -112,6 +112,7 @@ void ReceiveFlow::sample(PacketNumber number, Time now) {
 }
 
 void ReceiveFlow::handle_state(const State& state) {
+    told_next_ = state.next;
     told_rtt_ = state.rtt_us != 0;
     if (told_rtt_) rtt_ = std::chrono::microseconds(state.rtt_us);
     const Duration least = std::max(kMinTolerance, rtt_ / 8);

@@ -58,6 +58,9 @@ class ReceiveFlow {
     // that wait are part of it.
     Snapshot take_snapshot(std::vector<std::byte>& storage);
 
+    // The sender told of numbers above all that came.
+    bool behind() const { return told_next_ > next_; }
+
     std::uint64_t packets() const { return packets_; }
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t late() const { return late_; }
@@ -80,6 +83,7 @@ class ReceiveFlow {
     ReceiveFlowSettings settings_;
     std::vector<std::uint64_t> bitmap_;  // kReplayWindow bits, by number
     PacketNumber next_;                  // largest seen plus one
+    PacketNumber told_next_ = 0;         // by the sender, likewise
     bool any_ = false, told_rtt_ = false;
     std::vector<Gap> gaps_;  // ascending
     std::vector<Range> naks_;
