@@ -108,7 +108,8 @@ void add_tree_options(CLI::App& app, Arguments& into) {
     add_rules_from(app, "--exclude-from", false, into, "Patterns to leave out, one a line.");
     add_rules_from(app, "--include-from", true, into, "Patterns not to leave out, one a line.");
     app.add_option("--from-file", into.from_file,
-                   "Further sources, one a line, or each ended by a NUL; - is standard input.")
+                   "Further sources, one a line, or each ended by a NUL; - is standard input. None "
+                   "is a success.")
         ->type_name("FILE");
 }
 

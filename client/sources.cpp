@@ -28,14 +28,21 @@ Result<std::string> read_whole_file(const std::string& file) {
 
 std::vector<std::string> names_in(const std::string& content) {
     const char end_of_name = content.find('\0') != std::string::npos ? '\0' : '\n';
+    bool returns = end_of_name == '\n';  // before each line's end; else they are of a name
     std::vector<std::string> names;
     for (std::size_t start = 0; start < content.size();) {
         const std::size_t end = std::min(content.find(end_of_name, start), content.size());
-        const bool returns = end_of_name == '\n' && end > start && content[end - 1] == '\r';
-        const std::size_t length = end - start - (returns ? 1 : 0);
-        if (length > 0) names.push_back(content.substr(start, length));
+        if (end > start) {
+            names.push_back(content.substr(start, end - start));
+            returns = returns && (end == content.size() || names.back().back() == '\r');
+        }
         start = end + 1;
     }
+    if (!returns) return names;
+    for (std::string& name : names) {
+        if (name.back() == '\r') name.pop_back();
+    }
+    std::erase(names, std::string());
     return names;
 }
 

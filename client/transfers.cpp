@@ -375,7 +375,7 @@ void run(Plan plan, const Arguments& arguments, Report& report) {
     if (tells_more || !arguments.left_over.empty()) keep_left_over(arguments, left, report);
 }
 
-// With the sources of --from-file before the destination.
+// With the sources of --from-file before the destination; of an empty list that alone.
 Result<std::vector<std::string>> all_operands(const Arguments& arguments) {
     std::vector<std::string> operands = arguments.operands;
     if (arguments.from_file.empty()) return operands;
@@ -383,8 +383,14 @@ Result<std::vector<std::string>> all_operands(const Arguments& arguments) {
     if (!content) return content.error();
     const std::vector<std::string> names = names_in(*content);
     operands.insert(operands.end() - 1, names.begin(), names.end());
-    if (operands.size() >= 2) return operands;
-    return usage(arguments.from_file, "names no source", {});
+    return operands;
+}
+
+void do_nothing(const Arguments& arguments, Report& report) {
+    report.note(arguments.from_file + " names no source: nothing is to be done");
+    if (!arguments.receipt.empty()) report.note("no receipt was written, since nothing was moved");
+    report.moved({});
+    if (!arguments.plan.dry_run) keep_left_over(arguments, {}, report);
 }
 
 Error of_one_file(const Item& item) {
@@ -426,18 +432,21 @@ Result<mover::Outcome> move_once(Plan plan, const Arguments& arguments, Report& 
 void put(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
+    if (operands->size() == 1) return do_nothing(arguments, report);
     run_plan(plan_put(*operands), arguments, report);
 }
 
 void get(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
+    if (operands->size() == 1) return do_nothing(arguments, report);
     run_plan(plan_get(*operands), arguments, report);
 }
 
 void sync(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
+    if (operands->size() == 1) return do_nothing(arguments, report);
     if (operands->size() != 2)
         return report.error(usage(arguments.from_file, "a sync has one source",
                                   "sync the directory that holds them"));

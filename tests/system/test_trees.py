@@ -129,6 +129,14 @@ class Trees(Case):
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(sorted(os.listdir(self.daemon.path("to"))), [b"-c", b"a b", b"new\nline"])
 
+    def test_an_empty_list_is_a_success(self):
+        listing = self.file_with(os.path.join(self.scratch, "names"), b"\n\n")
+        for verb, there in (("put", self.daemon.url("to")), ("get", self.folder("back")), ("sync", self.daemon.url("to"))):
+            result = self.client(verb, "--from-file", listing, there)
+            self.assertEqual((result.code, result.summary["files"]), (0, 0), str(result))
+            self.assertIn("names no source", result.stderr)
+        self.assertFalse(os.path.exists(self.daemon.path("to")))
+
     def test_special_files_are_skipped_and_said(self):
         source = self.folder("tree")
         os.mkfifo(os.path.join(source, "pipe"))
