@@ -16,6 +16,7 @@ class WindowedMinimum {
     static constexpr Duration kBucket = std::chrono::seconds(5);
 
     void add(Time now, std::int64_t value) {
+        if (now >= bucket_end_ + 2 * kBucket) buckets_.fill(kNone);
         if (now >= bucket_end_) {
             buckets_[2] = buckets_[1];
             buckets_[1] = buckets_[0];
@@ -24,7 +25,6 @@ class WindowedMinimum {
         }
         buckets_[0] = std::min(buckets_[0], value);
     }
-    bool known() const { return get() != kNone; }
     std::int64_t get() const { return std::min({buckets_[0], buckets_[1], buckets_[2]}); }
 
   private:

@@ -121,7 +121,6 @@ void Bbr::advance(Time now, Duration latest) {
     }
     if (mode_ == Mode::probe_rtt) {
         if (now < probe_end_) return;
-        least_rtt_ = latest.count() > 0 ? latest : least_rtt_;
         least_seen_ = now;
         enter_probe_bw(now);
     } else if (now - least_seen_ > kLeastLife) {

@@ -6,7 +6,7 @@
 // is gain bw, with at most 2 bw rtt under way. Startup: gain 2 / ln 2, until three rounds bring
 // less than a quarter more; drain: its inverse, until the queue is gone; then rounds of gain 5/4,
 // 3/4 and six of 1, entered at random. Every 10 s without a new least rtt: 4 packets under way for
-// 200 ms. Loss is not listened to.
+// a round and 200 ms, or two rounds. Loss is not listened to.
 //
 // Ours: feedback comes once a SYN, so a SYN's worth more may be under way.
 #pragma once

@@ -25,7 +25,11 @@ constexpr double kLeastFate = 0.4, kMostFate = 1.25;
 constexpr double kLossPrice = 0.2;  // s for each unit of loss above the ambient
 constexpr double kLossMargin = 0.005;
 constexpr double kMostLossMargin = 0.05;
-constexpr double kHardLoss = 0.02;    // above the margin: the rate falls with it
+constexpr double kHardLoss = 0.02;  // above the margin: the rate falls with it
+// What calls for a look at what the path loses anyway, and, where it stays for so many steps or is
+// so much, for one at the floor of a queue that all fill.
+constexpr double kSomeLoss = 0.01, kMuchLoss = 0.1;
+constexpr int kLossySteps = 100;
 constexpr double kLeastPackets = 20;  // a second
 constexpr double kLossPackets = 200;  // that a share of loss needs
 
@@ -73,6 +77,8 @@ void Sabul::set_rate(Time now, double rate) {
 // After a silence the path may be another one.
 void Sabul::restart(Time now) {
     start_.again();
+    contest_.reset();
+    rival_ = Rival(settings_.seed);
     losses_.clear();
     for (Stripe& stripe : stripes_) stripe.passages.clear();
     set_rate(now, std::max(rate_ / 4, std::min(rate_, settings_.initial.bytes_per_second())));
@@ -299,8 +305,8 @@ void Sabul::step(Time now) {
     const double fate = span.fate > 1 ? std::max(1.0, span.fate * held) : span.fate;
     double rate = then * fate * (1 + gain * e + kLean * lean_);
     // A full queue passes on at the speed of sending what it does not drop: fate does not see it.
-    if (excess > kHardLoss) rate *= 1 - std::min(0.5, excess > 0.1 ? excess : excess / 2);
-    lossy_acks_ = excess > 0.01 ? lossy_acks_ + 1 : 0;
+    if (excess > kHardLoss) rate *= 1 - std::min(0.5, excess > kMuchLoss ? excess : excess / 2);
+    lossy_acks_ = excess > kSomeLoss ? lossy_acks_ + 1 : 0;
     // Beside rivals it is what we get, whatever the queue says: we go on from there without them.
     if (contending) rate = contest_ ? contest_->terms().rate : rate_;
     set_rate(now, rate);
@@ -377,7 +383,7 @@ void Sabul::probe_loss(Time now) {
             bound_ambient(ambient_lost_ / ambient_packets_);
         }
     }
-    const bool due = now >= next_dip_ || (excess > 0.01 && now >= dip_to_ + 6 * round());
+    const bool due = now >= next_dip_ || (excess > kSomeLoss && now >= dip_to_ + 6 * round());
     if (!due || now < told || now < drain_to_ + round()) return;
     const double loss = recent_loss(now);
     dip_depth_ = std::min(0.5, std::max(kDip, loss + 0.02));
@@ -408,7 +414,7 @@ void Sabul::expire_base(Time now) {
     for (const Stripe& stripe : stripes_)
         old = old || (stripe.passages.size() > 1 &&
                       now - stripe.delay.base_seen(now) > base_life() - std::chrono::seconds(1));
-    const bool lossy = loss_excess(now) > 0.1 || lossy_acks_ > 100;
+    const bool lossy = loss_excess(now) > kMuchLoss || lossy_acks_ > kLossySteps;
     if ((!old && !lossy) ||
         now < drain_from_ + std::max<Duration>(std::chrono::seconds(1), 4 * rtt_))
         return;

@@ -364,3 +364,12 @@ TEST_CASE("an ACK's samples come back as they were, in few bytes; malformed ones
     CHECK_FALSE(parsed({5, 10, 0, 2}));   // the same number twice
     CHECK_FALSE(parsed({5, 10, 6, 2}));   // beyond the largest
 }
+
+TEST_CASE("a least value of long ago is forgotten, also where nothing came meanwhile") {
+    WindowedMinimum least;
+    least.add(kStart, 5);
+    least.add(kStart + 9s, 7);
+    CHECK(least.get() == 5);
+    least.add(kStart + 60s, 9);
+    CHECK(least.get() == 9);
+}

@@ -1,4 +1,4 @@
-// The default law over a fluid path of one bottleneck, and the signals that it stands on.
+// The default law over a fluid path of one bottleneck.
 #include "common/sabul/congestion/sabul.h"
 
 #include <algorithm>
@@ -6,9 +6,6 @@
 #include <deque>
 #include <vector>
 
-#include "common/sabul/congestion/signals/loss_window.h"
-#include "common/sabul/congestion/signals/one_way_delay.h"
-#include "common/sabul/congestion/signals/rate_history.h"
 #include "tests/support/catch.h"
 
 using namespace lambda;
@@ -379,34 +376,56 @@ TEST_CASE("sabul: a longer route is not taken for a queue for long") {
     CHECK(law.rate().bytes_per_second() > 0.85 * path.capacity);
 }
 
-TEST_CASE("sabul: beside rivals it remembers what it got, whatever the queue says") {
+// A path of 20 ms with 2.5 MB of queue, where somebody else keeps half a path more than it under
+// way.
+struct BesideRivals {
     FluidPath path;
-    path.rtt = 20ms;
-    path.queue_limit = 2.5e6;
-    Sabul law(LawSettings{});
-    const auto share = [&] { return law.rate().bytes_per_second() / path.capacity; };
-    path.run(law, 13s);
-    const auto run_until = [&](auto found) {
+    Sabul law{LawSettings{}};
+
+    BesideRivals() {
+        path.rtt = 20ms;
+        path.queue_limit = 2.5e6;
+        path.run(law, 13s);
+    }
+    double share() const { return law.rate().bytes_per_second() / path.capacity; }
+    void run_until(auto found) {
         for (int i = 0; i < 1000 && !found(); ++i) {
-            path.others_window = (i / 10 % 2 == 0 ? 4.1e6 : 3.7e6);  // 1.5 of the path
+            path.others_window = (i / 10 % 2 == 0 ? 4.1e6 : 3.7e6);
             path.run(law, 10ms);
         }
         REQUIRE(found());
-    };
-    run_until([&] { return share() < 0.1; });
-    run_until([&] { return share() > 0.35; });
+    }
+    void contend() {
+        run_until([&] { return share() < 0.1; });
+        run_until([&] { return share() > 0.35; });
+    }
+};
+
+TEST_CASE("sabul: beside rivals it remembers what it got, whatever the queue says") {
+    BesideRivals here;
+    here.contend();
     // A window that loses stays where it is for seconds. The others need so little now that no
     // queue stands.
-    path.loss = 0.01;
-    path.run(law, 50ms);
-    path.loss = 0;
-    path.others_window = 1e6;
+    here.path.loss = 0.01;
+    here.path.run(here.law, 50ms);
+    here.path.loss = 0;
+    here.path.others_window = 1e6;
     double most = 0;
     for (int i = 0; i < 2000; ++i) {
-        path.run(law, 10ms);
-        most = std::max(most, share());
+        here.path.run(here.law, 10ms);
+        most = std::max(most, here.share());
     }
     CHECK(most < 1.5);
+}
+
+TEST_CASE("sabul: a silence ends what it does beside rivals, too") {
+    BesideRivals here;
+    here.contend();
+    const double before = here.law.rate().bytes_per_second();
+    here.path.held_from = here.path.now();
+    here.path.held_to = here.path.now() + 2s;
+    here.path.run(here.law, 2010ms);
+    CHECK(here.law.rate().bytes_per_second() < 0.7 * before);
 }
 
 TEST_CASE("sabul: clocks that drift apart") {
@@ -417,36 +436,6 @@ TEST_CASE("sabul: clocks that drift apart") {
         path.run(law, 60s);
         CHECK(path.mean_rate() > 0.93 * path.capacity);
     }
-}
-
-TEST_CASE("one-way delay: above the least, which is forgotten after ten seconds") {
-    OneWayDelay delay(10s);
-    const auto at = [&](Duration after, Duration one_way) {
-        const Time sent = kStart + after;
-        return delay.add(sent + one_way, {sent, sent.time_since_epoch() + one_way - 3h}, 0s);
-    };
-    CHECK(at(0s, 10ms) == 0ms);
-    CHECK(at(100ms, 13ms) == 3ms);
-    CHECK(at(200ms, 8ms) == 0ms);
-    CHECK(at(5s, 9ms) == 1ms);
-    CHECK(at(12s, 12ms) == 3ms);  // the 8 ms are too old, the 9 ms are not
-    delay.raise(2ms);
-    CHECK(at(12s + 1ms, 12ms) == 1ms);
-}
-
-TEST_CASE("one-way delay: when the base was last seen follows the base that is left") {
-    OneWayDelay delay(10s);
-    const auto at = [&](Duration after, Duration one_way) {
-        const Time sent = kStart + after;
-        delay.add(sent, {sent, sent.time_since_epoch() + one_way - 3h}, 0s);
-        return delay.base_seen(sent) - kStart;
-    };
-    CHECK(at(0s, 8ms) == 0s);
-    CHECK(at(1500ms, 9ms) == 0s);
-    CHECK(at(2s, 8ms + 10us) == 2s);  // the same, but for the clocks' grain
-    CHECK(at(7s, 9ms) == 2s);
-    CHECK(at(11500ms, 12ms) == 2s);
-    CHECK(at(12500ms, 12ms) == 7s);  // who left at 2 s is forgotten, and 9 ms are the base
 }
 
 TEST_CASE("background: a queue that stands for half a minute is not the path") {
@@ -462,27 +451,4 @@ TEST_CASE("background: a queue that stands for half a minute is not the path") {
     path.forget();
     path.run(law, 20s);
     CHECK(path.mean_rate() > 0.93 * path.capacity);
-}
-
-TEST_CASE("loss window: by time, and further back until there are enough") {
-    LossWindow window;
-    window.add(kStart, 10, 90);
-    window.add(kStart + 1s, 0, 100);
-    CHECK(window.share(kStart + 1s, 500ms, 50).value() == Approx(0.0));
-    CHECK(window.share(kStart + 1s, 500ms, 150).value() == Approx(0.05));
-    CHECK_FALSE(window.share(kStart + 1s, 500ms, 500));
-    window.add(kStart + 2s, -8, 0);  // late arrivals
-    CHECK(window.share(kStart + 2s, 10s, 1).value() == Approx(2.0 / 192));
-}
-
-TEST_CASE("rate history: the mean of the time when packets left") {
-    RateHistory history;
-    history.set(kStart, 100);
-    history.set(kStart + 1s, 200);
-    CHECK(history.mean(kStart + 500ms, kStart + 500ms) == Approx(100));
-    CHECK(history.mean(kStart, kStart + 2s) == Approx(150));
-    CHECK(history.mean(kStart - 5s, kStart) == Approx(100));
-    CHECK(history.most_since(kStart + 1500ms) == Approx(200));
-    for (int i = 0; i < 3000; ++i) history.set(kStart + 2s + i * 1ms, i);
-    CHECK(history.mean(kStart + 4s, kStart + 4s) == Approx(2000).margin(2));
 }

@@ -1,5 +1,5 @@
 // What the rate was when a packet left: a law that judges by what became of a packet compares with
-// the rate of that time, not of today. Bounded to the last kEntries settings. Pure.
+// the rate of that time, not of today. Bounded to the last kEntries changes. Pure.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +19,7 @@ class RateHistory {
             at(count_ - 1).rate = rate;
             return;
         }
+        if (count_ > 0 && at(count_ - 1).rate == rate) return;
         if (count_ == kEntries) {
             first_ = (first_ + 1) % kEntries;
             --count_;
