@@ -40,7 +40,7 @@ constexpr double kAfterStart = 0.75;
 // More is not the path's, unless it stays what it is with so much less than when it was met.
 constexpr double kAmbientCap = 0.06;
 constexpr double kMostAmbient = 0.2;
-constexpr double kMuchLess = 0.5;
+constexpr double kMuchLess = 0.5, kVeryMuchLess = 0.125;
 constexpr double kAmbientSpread = 1.5;  // of one control interval's
 constexpr double kAmbientMemory = 0.8;
 constexpr double kDip = 0.03;
@@ -380,7 +380,7 @@ void Sabul::probe_loss(Time now) {
         if (dip_received_ + dip_lost_ > 0) {
             ambient_lost_ = kAmbientMemory * ambient_lost_ + dip_lost_;
             ambient_packets_ = kAmbientMemory * ambient_packets_ + dip_lost_ + dip_received_;
-            bound_ambient(ambient_lost_ / ambient_packets_);
+            judge_ambient(recent_loss(now));
         }
     }
     const bool due = now >= next_dip_ || (excess > kSomeLoss && now >= dip_to_ + 6 * round());
@@ -395,17 +395,28 @@ void Sabul::probe_loss(Time now) {
 }
 
 // Where all who share a short queue lose what they send too much, each would take that for the
-// path's, and none would send less.
-void Sabul::bound_ambient(double measured) {
-    if (measured <= most_ambient_) {
+// path's, and none would send less. What dips tell lags behind where the rate falls: few packets
+// leave in those of a low rate, and many of before are remembered.
+void Sabul::judge_ambient(double recent) {
+    double measured = ambient_lost_ / ambient_packets_;
+    if (std::max(measured, recent) <= most_ambient_) {
         most_ambient_ = std::max(kAmbientCap, std::min(most_ambient_, 1.25 * measured));
         beyond_rate_ = 0;
     } else if (rate_ >= beyond_rate_) {
         beyond_rate_ = rate_;
-    } else if (rate_ < kMuchLess * beyond_rate_ && queue_ < target_delay(beyond_rate_) / 2) {
+    } else if (is_path_loss()) {
+        measured = recent;
+        ambient_lost_ = measured * ambient_packets_;
         most_ambient_ = std::min(1.25 * measured, kMostAmbient);
     }
     ambient_ = std::min(measured, most_ambient_);
+}
+
+// It stayed when we left the path to others. These hold a queue of their own there, which is none
+// to a flow of a much lower rate.
+bool Sabul::is_path_loss() const {
+    if (rate_ < kVeryMuchLess * beyond_rate_) return queue_ < target_delay(rate_) / 2;
+    return rate_ < kMuchLess * beyond_rate_ && queue_ < target_delay(beyond_rate_) / 2;
 }
 
 // A drain: half the rate for a round trip, so that all flows of the queue see its floor.

@@ -65,7 +65,8 @@ class Sabul final : public Law {
     void step(Time now);
     void contend(Time now, const Span& span);
     void probe_loss(Time now);
-    void bound_ambient(double measured);
+    void judge_ambient(double recent);
+    bool is_path_loss() const;
     void expire_base(Time now);
     void doubt_base(Time now);
     double bounded(double rate) const;
