@@ -30,6 +30,8 @@ struct Arguments {
     std::vector<std::string> operands;  // raw bytes, as many as the action takes
     config::ClientSettings settings;
     std::string password_file;
+    PasswordNames password_names{};
+    bool may_ask = true;                                          // at the terminal
     std::shared_ptr<Logins> logins = std::make_shared<Logins>();  // of all sessions of the run
     std::string certificate, key;
     std::string rate_file;    // empty: none
@@ -41,6 +43,7 @@ struct Arguments {
     bool any_signer = false;  // audit: also one of which nothing is known
     verify::Algorithm algorithm = verify::Algorithm::xxh3_128;  // checksum
     std::string source_password_file;  // copy: of the source; password_file is the destination's
+    PasswordNames source_password_names = kSourcePassword;
     Connect connect = Connect::either;
     bool detach = false;                        // copy: it goes on without this client
     std::optional<std::uint64_t> wait, cancel;  // copies: the number of one
@@ -58,9 +61,11 @@ struct Arguments {
         return {.ca = settings.ca,
                 .trust_new_host = settings.trust_new_host,
                 .password_file = password_file,
+                .password_names = password_names,
                 .logins = logins,
                 .certificate = certificate,
-                .key = key};
+                .key = key,
+                .may_ask = may_ask};
     }
 };
 

@@ -148,7 +148,7 @@ bool Conductor::open(Role role) {
     Access access = arguments_.access();
     if (role == Role::source && !plan_.one_password) {
         access.password_file = arguments_.source_password_file;
-        access.password_names = kSourcePassword;
+        access.password_names = arguments_.source_password_names;
     }
     auto opened = open_connection(end(role).server, access,
                                   [&](const std::string& text) { report_.note(text); });

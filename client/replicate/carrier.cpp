@@ -156,8 +156,12 @@ class ClientCarrier final : public Carrier {
         arguments.settings.memory = kBesideRings + std::max(kLeastOfLane, rings / job_.lanes);
         arguments.beside = job_.lanes;
         arguments.password_file = access_.password_file;
+        arguments.password_names = access_.password_names;
+        arguments.may_ask = access_.may_ask;
         arguments.logins = access_.logins;
-        arguments.source_password_file = job_.source_password_file;
+        const Access source = source_access(access_, job_);
+        arguments.source_password_file = source.password_file;
+        arguments.source_password_names = source.password_names;
         arguments.connect = job_.connect;
         arguments.certificate = access_.certificate;
         arguments.key = access_.key;

@@ -6,8 +6,8 @@ import socket
 import subprocess
 import threading
 
-from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, Result, need_isolation, need_program,
-                     parts_below, wait_for)
+from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Result, need_isolation,
+                     need_program, parts_below, wait_for)
 from test_copy import TERMS, CopyCase, Impostor, Session, fingerprint
 from test_replicate import names_below, tree_of
 from test_sync import outdated, snapshot
@@ -315,7 +315,7 @@ class Replicated(BetweenCase):
         keys = {"sources": self.a.url("source/"), "destinations": [self.b.url("copy"), self.c.url("copy")],
                 "source_password_file": self.client_password, "back_off": "200ms", "state": "job.db", **more}
         with open(path, "w") as file:
-            file.writelines(f"{key}: {json.dumps(value)}\n" for key, value in keys.items())
+            file.writelines(f"{key}: {json.dumps(value)}\n" for key, value in keys.items() if value is not None)
         return path
 
     def tree(self):
@@ -380,6 +380,21 @@ class Replicated(BetweenCase):
             now = names_below(copy)
             self.assertEqual({name for name in known if now[name] != known[name]}, set())
             self.assertEqual(parts_below(copy), [])
+
+    def test_a_run_that_goes_on_asks_nobody_for_the_sources_password(self):
+        for name in "abc":
+            self.file_with(os.path.join(self.source, name), self.random.randbytes(MIB))
+        job = self.job(source_password_file=None, batch_files=1, rate_limit="8Mbit/s")
+        variable = "LAMBDA_FTP_SOURCE_PASSWORD"
+        self.environment[variable] = PASSWORD
+        conductor = self.start("replicate", job)
+        wait_for(lambda: names_below(os.path.join(self.b.root, "copy")), "a file", alive=conductor.running)
+        conductor.kill()
+        del self.environment[variable]
+        result = self.client("replicate", job, json=False)
+        self.assertEqual(result.code, NO_SESSION, str(result))
+        self.assertIn(f"nothing has the password of {USER} at 127.0.0.1:{self.a.port}", result.stderr)
+        self.assertIn("source_password_file of the job", result.stderr)
 
     def test_servers_that_may_not_dial_each_other_are_given_up_at_once(self):
         d = self.server(root=self.folder("d-root"), state=self.folder("d-state"))
