@@ -39,6 +39,28 @@ Result<std::string> read(const std::string& file) {
     return content;
 }
 
+// In the content of `file`; as KnownHosts::find().
+Result<std::optional<io::Fingerprint>> pinned(std::string_view content, const std::string& file,
+                                              const Server& server) {
+    const std::string key = server.known_hosts_key();
+    for (int number = 1; !content.empty(); ++number) {
+        const std::string_view line = content.substr(0, content.find('\n'));
+        content.remove_prefix(std::min(line.size() + 1, content.size()));
+        const auto said = behind(line, key);
+        if (!said) continue;
+        const std::string_view pin = trimmed(*said);
+        if (pin.size() < said->size() && is_fingerprint(pin))
+            return std::optional<io::Fingerprint>(pin);
+        return Error{.fault = Fault::session,
+                     .message = "line " + std::to_string(number) + " is damaged, so the key of " +
+                                server.endpoint() + " cannot be checked",
+                     .path = file,
+                     .side = Side::local,
+                     .remedy = "remove that line and trust the server anew"};
+    }
+    return std::optional<io::Fingerprint>();
+}
+
 Error not_kept(Error error) {
     error.fault = Fault::session;
     error.message = "the server's key cannot be kept: " + error.message;
@@ -63,28 +85,12 @@ KnownHosts KnownHosts::of_user() {
 
 Result<std::optional<io::Fingerprint>> KnownHosts::find(const Server& server) const {
     const auto content = read(file_);
-    if (!content) return content.error();
-    const std::string key = server.known_hosts_key();
-    std::string_view rest = *content;
-    for (int number = 1; !rest.empty(); ++number) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        const auto said = behind(line, key);
-        if (!said) continue;
-        const std::string_view pin = trimmed(*said);
-        if (pin.size() < said->size() && is_fingerprint(pin))
-            return std::optional<io::Fingerprint>(pin);
-        return Error{.fault = Fault::session,
-                     .message = "line " + std::to_string(number) + " is damaged, so the key of " +
-                                server.endpoint() + " cannot be checked",
-                     .path = file_,
-                     .side = Side::local,
-                     .remedy = "remove that line and trust the server anew"};
-    }
-    return std::optional<io::Fingerprint>();
+    return content ? pinned(*content, file_, server)
+                   : Result<std::optional<io::Fingerprint>>(content.error());
 }
 
-Result<void> KnownHosts::add(const Server& server, const io::Fingerprint& fingerprint) const {
+Result<io::Fingerprint> KnownHosts::add(const Server& server,
+                                        const io::Fingerprint& fingerprint) const {
     const std::string directory = file_.substr(0, file_.rfind('/'));
     if (auto made = make_directories(directory); !made) return not_kept(made.error());
     const io::Descriptor lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -93,10 +99,13 @@ Result<void> KnownHosts::add(const Server& server, const io::Fingerprint& finger
     }
     auto content = read(file_);
     if (!content) return content.error();
+    const auto known = pinned(*content, file_, server);
+    if (!known) return known.error();
+    if (*known) return **known;
     if (!content->empty() && content->back() != '\n') *content += '\n';
     *content += server.known_hosts_key() + " " + fingerprint + "\n";
     if (auto written = write_output(file_, *content); !written) return not_kept(written.error());
-    return {};
+    return fingerprint;
 }
 
 }  // namespace lambda::client

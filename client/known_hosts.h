@@ -30,7 +30,8 @@ class KnownHosts {
     // The key that this server is pinned to; nothing if it is unknown. A damaged line of this very
     // server is an error (Fault::session): it must not turn a pinned server into an unknown one.
     Result<std::optional<io::Fingerprint>> find(const Server& server) const;
-    Result<void> add(const Server& server, const io::Fingerprint& fingerprint) const;
+    // Pins it. What it is pinned to then: another key where somebody else was faster.
+    Result<io::Fingerprint> add(const Server& server, const io::Fingerprint& fingerprint) const;
 
   private:
     std::string file_;

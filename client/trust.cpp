@@ -13,6 +13,20 @@ Error refused(std::string message, std::string remedy) {
                  .remedy = std::move(remedy)};
 }
 
+Result<void> compare(const KnownHosts& known, const Server& server, const io::Fingerprint& pinned,
+                     const io::Fingerprint& shown) {
+    if (pinned == shown) return {};
+    return refused("the key of " + server.endpoint() + " has changed: known is " + pinned +
+                       ", shown is " + shown,
+                   "somebody may be listening in; if the change is genuine, remove the line of " +
+                       server.known_hosts_key() + " from " + known.file());
+}
+
+Result<void> keep(const KnownHosts& known, const Server& server, const io::Fingerprint& shown) {
+    const auto pinned = known.add(server, shown);
+    return pinned ? compare(known, server, *pinned, shown) : Result<void>(pinned.error());
+}
+
 }  // namespace
 
 Result<void> check_key(const KnownHosts& known, const Server& server, const io::Fingerprint& shown,
@@ -20,15 +34,8 @@ Result<void> check_key(const KnownHosts& known, const Server& server, const io::
     if (shown.empty()) return refused(server.endpoint() + " shows no certificate", {});
     const auto pinned = known.find(server);
     if (!pinned) return pinned.error();
-    if (*pinned == shown) return {};
-    if (pinned->has_value()) {
-        return refused(
-            "the key of " + server.endpoint() + " has changed: known is " + **pinned +
-                ", shown is " + shown,
-            "somebody may be listening in; if the change is genuine, remove the line of " +
-                server.known_hosts_key() + " from " + known.file());
-    }
-    if (new_host == NewHost::trust) return known.add(server, shown);
+    if (pinned->has_value()) return compare(known, server, **pinned, shown);
+    if (new_host == NewHost::trust) return keep(known, server, shown);
     const Error unknown =
         refused("the key of " + server.endpoint() + " is not known: " + shown,
                 "compare it with the server's own, then use --trust-new-host once, as in "
@@ -41,7 +48,7 @@ Result<void> check_key(const KnownHosts& known, const Server& server, const io::
     if (!trusted) return trusted.error().fault == Fault::cut ? trusted.error() : unknown;
     if (!*trusted)
         return refused("the key of " + server.endpoint() + " was not trusted: " + shown, {});
-    return known.add(server, shown);
+    return keep(known, server, shown);
 }
 
 }  // namespace lambda::client

@@ -29,6 +29,21 @@ TEST_CASE("a server is unknown, then pinned for its port alone") {
     CHECK((status.st_mode & 0077) == 0);
 }
 
+TEST_CASE("who comes second pins nothing, and hears what is pinned") {
+    const Scratch scratch;
+    const KnownHosts known(scratch / "known_hosts");
+    REQUIRE(known.add(kServer, kOne).ok());
+    for (const std::string& key : {kOne, kTwo}) {
+        const auto pinned = known.add(kServer, key);
+        REQUIRE(pinned.ok());
+        CHECK(*pinned == kOne);
+    }
+    CHECK(content_of(known.file()) == "[host]:2811 " + kOne + "\n");
+    const KnownHosts damaged(scratch.write("damaged", "[host]:2811 short\n"));
+    CHECK(!damaged.add(kServer, kOne).ok());
+    CHECK(content_of(damaged.file()) == "[host]:2811 short\n");
+}
+
 TEST_CASE("other lines are kept when a server is added") {
     const Scratch scratch;
     const KnownHosts known(scratch.write("known_hosts", "# mine\n\n[x]:1 garbage\n[y]:2 " + kTwo));
