@@ -15,19 +15,20 @@ constexpr Duration kReasonInterval = std::chrono::seconds(1);  // beside plain l
 // Rates are means over this long: short enough to follow, long enough to be read.
 constexpr Duration kWindow = std::chrono::seconds(3);
 
+}  // namespace
+
 std::string time_left(double seconds) {
-    char text[32];
-    const auto whole = static_cast<unsigned long long>(std::llround(seconds));
+    constexpr double kMost = 1000 * 3600.0;
+    char text[48];
+    const auto whole = static_cast<unsigned>(std::lround(std::min(seconds, kMost)));
     if (whole >= 3600) {
-        std::snprintf(text, sizeof text, "%llu:%02llu:%02llu left", whole / 3600, whole / 60 % 60,
-                      whole % 60);
+        std::snprintf(text, sizeof text, "%s%u:%02u:%02u left", seconds > kMost ? "more than " : "",
+                      whole / 3600, whole / 60 % 60, whole % 60);
     } else {
-        std::snprintf(text, sizeof text, "%llu:%02llu left", whole / 60, whole % 60);
+        std::snprintf(text, sizeof text, "%u:%02u left", whole / 60, whole % 60);
     }
     return text;
 }
-
-}  // namespace
 
 ProgressLine::ProgressLine(Report& report, Time now, bool changes)
     : report_(report),

@@ -12,6 +12,9 @@
 
 namespace lambda::client {
 
+// For people; of what a peer says, and of a path that stands, it may be any number from 0 on.
+std::string time_left(double seconds);
+
 class ProgressLine final : public dialling::TransferWatch {
   public:
     // `changes`: they are told.

@@ -1,12 +1,12 @@
 #include "client/copy/copy_command.h"
 
-#include <cmath>
 #include <cstdio>
 
 #include "client/copy/conduct.h"
 #include "client/landing.h"
 #include "client/left_over.h"
 #include "client/offer.h"
+#include "client/progress.h"
 #include "client/remote_session.h"
 #include "client/transfers.h"
 #include "client/waiting.h"
@@ -149,13 +149,13 @@ std::string counted(std::uint64_t files) {
     return std::to_string(files) + (files == 1 ? " file" : " files");
 }
 
-std::string time_left(const session::CopyStatus& status) {
+std::string when_done(const session::CopyStatus& status) {
     if (status.state != session::CopyState::moving || status.rate == 0 ||
         status.total_bytes < status.bytes)
         return {};
     const double left = 8 * static_cast<double>(status.total_bytes - status.bytes) /
                         static_cast<double>(status.rate);
-    return ", " + format_duration(std::chrono::seconds(std::llround(left))) + " left";
+    return ", " + time_left(left);
 }
 
 std::string for_people(const session::CopyStatus& status) {
@@ -187,7 +187,7 @@ std::string for_people(const session::CopyStatus& status) {
     const std::uint64_t all = over ? status.files : status.files_known;
     text += (over ? "" : std::to_string(status.files) + " of ") + counted(all);
     if (stood > 0) text += "; " + counted(stood) + " stood there already";
-    return printable(text + time_left(status) + ends);
+    return printable(text + when_done(status) + ends);
 }
 
 JsonObject for_programs(const session::CopyStatus& status) {

@@ -20,8 +20,10 @@ std::string place_of_receiver(const Evidence& evidence) {
     return evidence.sender_here ? "at the server" : "here";
 }
 
+// The other end may say any number.
 std::string milliseconds(std::uint64_t us) {
-    return format_duration(std::chrono::microseconds(us));
+    constexpr std::uint64_t kMost = 3'600'000'000;
+    return format_duration(std::chrono::microseconds(std::min(us, kMost)));
 }
 
 std::string lost_share(const Figures& sender) {

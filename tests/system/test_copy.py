@@ -394,6 +394,9 @@ class Copies(CopyCase):
         self.assertIn("\\x1b[2J", listed.stdout)
         self.assertNotIn("\x1b", listed.stdout)
         self.assertNotIn(" left", listed.stdout)
+        endless = hostile.replace("total=0", f"total={2**64 - 1}").replace("known=0", "known=1")
+        listed = self.client("copies", Impostor(self, a, ["211-Copies", " " + endless, "211 End"]).url(""), json=False)
+        self.assertIn(", more than 1000:00:00 left", listed.stdout)
 
     def test_a_reason_that_both_have_is_said_once(self):
         a, b = (self.server(root=self.folder(side), state=self.folder("s" + side)) for side in "ab")

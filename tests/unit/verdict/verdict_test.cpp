@@ -1,6 +1,7 @@
 // The rule: which of what both ends measured held a transfer back.
 #include "common/verdict/verdict.h"
 
+#include "common/verdict/wording.h"
 #include "tests/support/catch.h"
 
 using namespace lambda;
@@ -57,6 +58,13 @@ TEST_CASE("an empty credit is the disk's where the disk kept the ring, and else 
     CHECK(judge(evidence).cause == Cause::path_window);
     evidence.receiver[Figure::disk] = 6 * kSecond;
     CHECK(judge(evidence).cause == Cause::destination_disk);
+}
+
+TEST_CASE("a round trip that nobody can have is told within bounds") {
+    Evidence evidence = waiting_for(Figure::memory);
+    evidence.sender[Figure::least_rtt] = UINT64_MAX;
+    CHECK(why(evidence, Cause::path_window, 0.8).find("round trip of 1:00:00") !=
+          std::string::npos);
 }
 
 TEST_CASE("of window and ring the one that is said is the one to raise") {
