@@ -7,15 +7,15 @@
 namespace lambda::client {
 namespace {
 
-// What the process needs beside the ring: code, TLS, sockets' batches, send buffers and the set's
+// What the process needs beside its rings: code, TLS, sockets' batches, send buffers and the set's
 // own state, measured with 64 stripes.
-constexpr std::uint64_t kBesideRing = 80 * MiB;
+constexpr std::uint64_t kBesideRings = 80 * MiB;
 constexpr std::uint64_t kLeastRing = 16 * MiB;
 constexpr std::uint64_t kMostRing = 176 * MiB;
 
-std::uint64_t ring_bytes(std::uint64_t memory) {
-    const std::uint64_t left = memory > kBesideRing ? memory - kBesideRing : 0;
-    return std::clamp(left, kLeastRing, kMostRing);
+std::uint64_t ring_bytes(std::uint64_t memory, std::uint16_t lanes) {
+    const std::uint64_t left = memory > kBesideRings ? memory - kBesideRings : 0;
+    return std::clamp(left / lanes, kLeastRing, kMostRing);
 }
 
 void set_rates(session::Terms& terms, BitRate initial, BitRate limit) {
@@ -26,7 +26,11 @@ void set_rates(session::Terms& terms, BitRate initial, BitRate limit) {
 
 }  // namespace
 
-session::Terms make_terms(const config::ClientSettings& settings) {
+std::uint64_t least_memory(std::uint16_t lanes) {
+    return kBesideRings + lanes * kLeastRing;
+}
+
+session::Terms make_terms(const config::ClientSettings& settings, std::uint16_t lanes) {
     session::Terms terms;
     terms.stripes = settings.stripes;
     terms.payload = settings.payload;
@@ -35,7 +39,7 @@ session::Terms make_terms(const config::ClientSettings& settings) {
               lower(settings.rate_limit, settings.rate_hours.lowest()));
     terms.window = settings.window;
     terms.block = settings.block_size;
-    terms.memory = ring_bytes(settings.memory);
+    terms.memory = ring_bytes(settings.memory, lanes);
     terms.protection = settings.protection;
     terms.cipher = settings.cipher.value_or(static_cast<session::Cipher>(io::fastest_cipher()));
     terms.congestion = settings.congestion;
@@ -43,15 +47,15 @@ session::Terms make_terms(const config::ClientSettings& settings) {
     return terms;
 }
 
-verdict::RingRoom ring_room(const config::ClientSettings& settings) {
-    const std::uint64_t ring = ring_bytes(settings.memory);
-    return {.wanted = ring, .beyond = ring < kMostRing ? kBesideRing + ring : 0};
+verdict::RingRoom ring_room(const config::ClientSettings& settings, std::uint16_t lanes) {
+    const std::uint64_t ring = ring_bytes(settings.memory, lanes);
+    return {.wanted = ring, .beyond = ring < kMostRing ? kBesideRings + lanes * ring : 0};
 }
 
-session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings, BitRate limit,
-                          bool moves) {
+session::Offer make_offer(const Plan& plan, const config::ClientSettings& settings,
+                          std::uint16_t lanes, BitRate limit, bool moves) {
     session::Offer offer;
-    offer.terms = make_terms(settings);
+    offer.terms = make_terms(settings, lanes);
     set_rates(offer.terms, settings.initial_rate, limit);
     if (moves) offer.terms.highest_rate = BitRate{0};
     offer.terms.direction = plan.direction;

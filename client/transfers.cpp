@@ -182,7 +182,8 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
         return error;
     }
     const BitRate limit = schedule.limit(minute_of_day());
-    session::Offer offer = make_offer(plan, arguments.settings, limit, schedule.moves());
+    session::Offer offer =
+        make_offer(plan, arguments.settings, arguments.beside, limit, schedule.moves());
     offer.replaces = token;
     offer.terms.receipt = receipt != nullptr;
     offer.terms.sha256 = arguments.sha256;
@@ -230,7 +231,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
     if (!loop) return loop.error();
     if (schedule.moves()) (*loop)->follow([&] { return limit_now(schedule, report); });
     mover::Outcome outcome = (*loop)->run();
-    outcome.evidence.room = ring_room(arguments.settings);
+    outcome.evidence.room = ring_room(arguments.settings, arguments.beside);
     path.learn(outcome);
     for (mover::FileFailure& failure : outcome.failures) {
         if (failure.error.side == Side::remote)

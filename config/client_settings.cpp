@@ -57,7 +57,7 @@ void add_flow(Schema& schema, ClientSettings& into) {
 void add_machine(Schema& schema, ClientSettings& into) {
     schema.size(
         {"memory", "Bound of the whole process, of which the ring of blocks is at most 176MiB."},
-        into.memory, {64 * MiB, 64 * GiB});
+        into.memory, {96 * MiB, 64 * GiB});
     schema.size({"socket_buffer",
                  "Receive and send buffer of each UDP socket. The kernel's net.core.rmem_max and "
                  "wmem_max must allow it."},

@@ -281,7 +281,7 @@ bool Conductor::send_ahead(Role role, const std::string& bytes) {
 session::CopyRequest Conductor::copy_request(Role dialler) {
     const Role granter = other(dialler);
     session::CopyRequest request;
-    request.terms = make_terms(arguments_.settings);
+    request.terms = make_terms(arguments_.settings, arguments_.beside);
     request.terms.direction = dialler == Role::destination ? Direction::get : Direction::put;
     // The timetable's part is the conducting server's.
     request.terms.highest_rate = arguments_.settings.rate_limit;

@@ -105,7 +105,7 @@ bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& argume
         CopyError cut;
         if (done) {
             mover::Outcome outcome = outcome_of(done->result);
-            outcome.evidence.room = ring_room(arguments.settings);
+            outcome.evidence.room = ring_room(arguments.settings, arguments.beside);
             tries.add(outcome);
             tries.repeat();
             if (!done->result.cut) {

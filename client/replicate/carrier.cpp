@@ -22,10 +22,6 @@
 namespace lambda::client::replicate {
 namespace {
 
-// What a process needs beside its rings, and the least that a lane may have.
-constexpr std::uint64_t kBesideRings = 80 * MiB;
-constexpr std::uint64_t kLeastOfLane = 16 * MiB;
-
 class ClientCarrier final : public Carrier {
   public:
     ClientCarrier(const Job& job, const Access& access) : job_(job), access_(access) {
@@ -151,9 +147,6 @@ class ClientCarrier final : public Carrier {
         arguments.settings = job_.settings;
         arguments.settings.rate_limit = load.rate;
         arguments.settings.rate_hours = {};  // the conductor keeps them
-        const std::uint64_t rings =
-            job_.settings.memory > kBesideRings ? job_.settings.memory - kBesideRings : 0;
-        arguments.settings.memory = kBesideRings + std::max(kLeastOfLane, rings / job_.lanes);
         arguments.beside = job_.lanes;
         arguments.password_file = access_.password_file;
         arguments.password_names = access_.password_names;

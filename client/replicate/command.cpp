@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "client/left_over.h"
+#include "client/offer.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/hooks.h"
 #include "client/replicate/lanes.h"
@@ -261,6 +262,13 @@ void tell_others(const Job& job, Store& store, const Conclusion& conclusion, Rep
 Result<void> run(const Job& job, const Access& access, const Arguments& arguments, Report& report) {
     if (const auto law = sabul::check_law(job.settings.congestion); !law)
         return usage(job.file, law.error().message, law.error().remedy);
+    if (const std::uint64_t least = least_memory(job.lanes);
+        !job.source && job.settings.memory < least) {
+        return usage(job.file,
+                     std::to_string(job.lanes) + " sessions at a time need " + format_size(least) +
+                         " of memory, and may have " + format_size(job.settings.memory),
+                     "raise memory, or lower concurrency");
+    }
     warn_of_password(job, report);
     auto store = open_store(job.state, job.name, job.patience, Conductor::longest_pause(job));
     if (!store) return store.error();

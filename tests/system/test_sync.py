@@ -431,7 +431,7 @@ class Sync(Case):
         one, other = (os.path.join(source, name) for name in ("one", "other"))
         self.file_with(one, b"the old one")
         os.link(one, other)
-        process = self.start("sync", "--memory", "64MiB", "--rate-limit", "150Mbit/s", source, self.daemon.url("to"))
+        process = self.start("sync", "--memory", "96MiB", "--rate-limit", "150Mbit/s", source, self.daemon.url("to"))
         wait_for(lambda: os.path.exists(self.daemon.path("to/a/1")), "one of the first files")
         os.rename(self.file_with(os.path.join(self.home, "new"), b"another"), one)
         process.wait()

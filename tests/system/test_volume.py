@@ -74,7 +74,7 @@ class Buffers(Case):
         source = self.random_file("large", 20 * MIB + 77)
         for options in (("--block-size", "4MiB"), ("--payload", "512"), ("--payload", "1440"),
                         ("--cipher", "chacha20-poly1305"), ("--syn", "50ms"), ("--congestion", "sabul2003"),
-                        ("--congestion", "fixed", "--rate-limit", "400Mbit/s"), ("--memory", "64MiB")):
+                        ("--congestion", "fixed", "--rate-limit", "400Mbit/s"), ("--memory", "96MiB")):
             with self.subTest(options=options):
                 self.transfer("put", *options, source, server.url("large"))
                 self.assert_same(source, server.path("large"))
