@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "client/left_over.h"
@@ -302,21 +303,34 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
     return {};
 }
 
+// What looks at the state of a job, or changes it.
+struct StateVerb {
+    std::string_view name;
+    Result<void> (*perform)(const Job&, Store&, Report&);
+};
+constexpr std::array<StateVerb, 6> kStateVerbs{{
+    {"status", status},
+    {"watch", watch},
+    {"pause", [](const Job& job, Store& store,
+                 Report& report) { return ask(job, store, Request::pause, report); }},
+    {"resume", [](const Job& job, Store& store,
+                  Report& report) { return ask(job, store, Request::none, report); }},
+    {"cancel", [](const Job&, Store& store, Report& report) { return cancel(store, report); }},
+    {"history", history},
+}};
+
 Result<void> perform(const Job& job, const std::string& verb, const Arguments& arguments,
                      Report& report) {
     const Access access = arguments.access();
     if (verb == "plan") return plan(job, access, report);
     if (verb == "run") return run(job, access, arguments, report);
+    const auto known = std::find_if(kStateVerbs.begin(), kStateVerbs.end(),
+                                    [&](const StateVerb& each) { return each.name == verb; });
+    if (known == kStateVerbs.end())
+        return usage(verb, "is no command of a job",
+                     "it is one of plan, run, status, pause, resume, cancel, history, watch");
     auto store = open_store(job.state, job.name, job.patience, Conductor::longest_pause(job));
-    if (!store) return store.error();
-    if (verb == "status") return status(job, **store, report);
-    if (verb == "watch") return watch(job, **store, report);
-    if (verb == "pause") return ask(job, **store, Request::pause, report);
-    if (verb == "resume") return ask(job, **store, Request::none, report);
-    if (verb == "cancel") return cancel(**store, report);
-    if (verb == "history") return history(job, **store, report);
-    return usage(verb, "is no command of a job",
-                 "it is one of plan, run, status, pause, resume, cancel, history, watch");
+    return store ? known->perform(job, **store, report) : Result<void>(store.error());
 }
 
 }  // namespace
