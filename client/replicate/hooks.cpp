@@ -1,10 +1,6 @@
 #include "client/replicate/hooks.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,8 +10,6 @@
 #include "client/waiting.h"
 #include "common/base/units.h"
 #include "common/dialling/dial.h"
-
-extern char** environ;
 
 namespace lambda::client::replicate {
 namespace {
@@ -30,46 +24,6 @@ Error failed(const std::string& command, std::string what) {
                  .path = command,
                  .side = Side::local,
                  .remedy = {}};
-}
-
-std::vector<std::string> environment_with(const Variables& variables) {
-    std::vector<std::string> all;
-    for (char** each = environ; *each != nullptr; ++each) all.emplace_back(*each);
-    for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
-    return all;
-}
-
-Result<pid_t> spawn(const std::string& command, const Variables& variables) {
-    std::vector<std::string> words = environment_with(variables);
-    std::vector<char*> environment;
-    for (std::string& word : words) environment.push_back(word.data());
-    environment.push_back(nullptr);
-    std::string text = command;
-    std::string shell = "sh";
-    std::string option = "-c";
-    char* const arguments[] = {shell.data(), option.data(), text.data(), nullptr};
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    sigset_t all;
-    sigfillset(&all);
-    ::posix_spawnattr_setsigdefault(&attributes, &all);
-    sigset_t none;
-    sigemptyset(&none);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    pid_t child = -1;
-    const int problem =
-        ::posix_spawn(&child, "/bin/sh", &actions, &attributes, arguments, environment.data());
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-    if (problem != 0) return errno_error(Fault::file, "cannot run", command, problem);
-    return child;
 }
 
 // The first bytes that come, until the line ends.
@@ -99,14 +53,9 @@ Result<void> send_all(int socket, std::string_view bytes, Time deadline, const E
 }  // namespace
 
 Result<void> run_command(const std::string& command, const Variables& variables, Duration timeout) {
-    const auto child = spawn(command, variables);
+    const auto child = spawn({"/bin/sh", "-c", command}, STDERR_FILENO, variables);
     if (!child) return child.error();
-    const io::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, *child, 0)));
-    const Wait ended = process ? wait_for(process.get(), POLLIN, now() + timeout) : Wait::ready;
-    if (ended != Wait::ready) ::kill(-*child, SIGKILL);
-    int status = 0;
-    while (::waitpid(*child, &status, 0) < 0 && errno == EINTR) {
-    }
+    const auto [ended, status] = await_end(*child, now() + timeout);
     if (ended == Wait::interrupted) return interruption_error();
     if (ended == Wait::late)
         return failed(command, "took more than " + format_duration(timeout) + " and was ended");

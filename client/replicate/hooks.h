@@ -3,15 +3,12 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "client/child.h"
 #include "common/base/result.h"
 #include "common/base/time.h"
 
 namespace lambda::client::replicate {
-
-using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // `sh -c COMMAND` with `variables` beside our environment, in a process group of its own; its
 // output goes to our stderr. Errors (Fault::file): it cannot be run, ended with another code than

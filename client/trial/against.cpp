@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "client/child.h"
 #include "client/waiting.h"
 #include "common/io/root.h"
 #include "common/session/facts.h"
@@ -19,7 +19,7 @@ namespace lambda::client {
 namespace {
 
 constexpr std::size_t kMostOutput = 64 * MiB;
-constexpr int kNotStarted = 127;
+constexpr double kMostSaid = 1e18;  // the other end may say any number
 constexpr Duration kLongest = std::chrono::hours(1);
 
 using Program = Against::Program;
@@ -52,44 +52,29 @@ Error failed(Program program, std::uint16_t port, const std::string& why) {
 // What it says on its standard output until it ends, and its exit code (nothing: a signal's).
 struct Said {
     std::string output;
-    std::optional<int> code;
+    std::optional<int> code{};
 };
 Result<Said> run_program(Program program, std::uint16_t port, std::vector<std::string> words) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return failed(program, port, "no pipe");
     io::Descriptor from(ends[0]), to(ends[1]);
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    const pid_t child = ::fork();
-    if (child < 0) return failed(program, port, "no process");
-    if (child == 0) {
-        ::dup2(to.get(), STDOUT_FILENO);
-        ::execvp(arguments[0], arguments.data());
-        ::_exit(kNotStarted);
-    }
+    const auto child = spawn(std::move(words), to.get());
+    if (!child) return failed(program, port, child.error().message);
     to = io::Descriptor();
-    std::string output;
+    Said said;
     const Time deadline = now() + kLongest;
-    while (output.size() < kMostOutput) {
-        if (wait_for(from.get(), POLLIN, deadline) != Wait::ready) {
-            ::kill(child, SIGKILL);  // another is our handler's until it has begun
-            break;
-        }
+    while (said.output.size() < kMostOutput &&
+           wait_for(from.get(), POLLIN, deadline) == Wait::ready) {
         char piece[4096];
         const ssize_t got = ::read(from.get(), piece, sizeof piece);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
-        output.append(piece, static_cast<std::size_t>(got));
+        said.output.append(piece, static_cast<std::size_t>(got));
     }
     from = io::Descriptor();
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (interrupted()) return interruption_error();
-    Said said{.output = std::move(output), .code = {}};
+    const auto [ended, status] = await_end(*child, deadline);
+    if (ended == Wait::interrupted) return interruption_error();
     if (WIFEXITED(status)) said.code = WEXITSTATUS(status);
-    if (said.code == kNotStarted) return failed(program, port, "there is no such program here");
     return said;
 }
 
@@ -111,7 +96,7 @@ Result<Measures> run_iperf3(const std::string& host, std::uint16_t port, std::ui
     const auto number = [&](const char* end, const char* name) {
         const nlohmann::json::json_pointer path(std::string("/end/") + end + "/" + name);
         const auto value = told.contains(path) ? told.at(path) : nlohmann::json();
-        return value.is_number() ? value.get<double>() : 0.0;
+        return value.is_number() ? std::clamp(value.get<double>(), 0.0, kMostSaid) : 0.0;
     };
     Measures run{
         .bytes = static_cast<std::uint64_t>(number("sum_received", "bytes")),

@@ -176,6 +176,18 @@ class Trials(Case):
                     self.assertAlmostEqual(event["gbit_per_s"], 8e-9 * event["bytes"] / event["seconds"],
                                            delta=0.05 * event["gbit_per_s"])
 
+    def test_what_another_program_says_may_be_no_figure(self):
+        server = self.server("--allow-null")
+        with open(os.path.join(self.folder("programs"), "iperf3"), "w") as script:
+            script.write("#!/bin/sh\necho '{\"end\":{\"sum_received\":{\"bytes\":-1,\"seconds\":1,"
+                         "\"bits_per_second\":1e300},\"sum_sent\":{\"retransmits\":-1}}}'\n")
+        os.chmod(script.name, 0o755)
+        self.environment["PATH"] = os.path.dirname(script.name) + ":" + self.environment["PATH"]
+        result = self.trial(server, "--legs", "put-memory-memory", "--size", "1MiB", "--repetitions", "1",
+                            "--against", "iperf3")
+        self.assertEqual([event["why"].split(";")[0] for event in events(result, "skipped")],
+                         ["iperf3 measured nothing"] * 2)
+
     def test_interrupted_it_leaves_nothing(self):
         server = self.server("--allow-null")
         here = self.folder("here")
