@@ -39,10 +39,19 @@ Result<void> write_all(int fd, std::string_view content, const std::string& path
 
 }  // namespace
 
+std::optional<Account> own_account() {
+    std::string buffer(64 * 1024, '\0');
+    passwd entry{};
+    passwd* found = nullptr;
+    ::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found);
+    if (found == nullptr) return std::nullopt;
+    return Account{.name = found->pw_name, .home = found->pw_dir};
+}
+
 std::string home_directory() {
     if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') return home;
-    const passwd* entry = ::getpwuid(::getuid());
-    return entry != nullptr ? entry->pw_dir : "/";
+    const auto account = own_account();
+    return account ? account->home : "/";
 }
 
 std::string config_directory() {

@@ -2,6 +2,7 @@
 // directory specification (XDG_CONFIG_HOME, XDG_STATE_HOME).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,11 @@
 
 namespace lambda::client {
 
+// Whose process this is, by the password database; nothing: it does not know. Any thread.
+struct Account {
+    std::string name, home;
+};
+std::optional<Account> own_account();
 // HOME, or what the password database says.
 std::string home_directory();
 std::string config_directory();

@@ -1,8 +1,6 @@
 #include "client/password.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
@@ -75,8 +73,8 @@ std::string first_line(const std::string& content) {
 }
 
 std::string local_user() {
-    const passwd* entry = ::getpwuid(::getuid());
-    return entry != nullptr ? entry->pw_name : "anonymous";
+    const auto account = own_account();
+    return account ? account->name : "anonymous";
 }
 
 std::optional<Login> login_in_netrc(const Server& server, std::string& path, const Warn& warn) {
