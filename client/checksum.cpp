@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "client/remote_session.h"
 #include "client/server_names.h"
@@ -15,9 +16,6 @@
 
 namespace lambda::client {
 namespace {
-
-// The server takes 64 commands in hand, of which the login has two.
-constexpr std::size_t kInHand = 32;
 
 // On a terminal no name, which may be a server's, moves the cursor; elsewhere the line is for
 // --check.
@@ -61,15 +59,15 @@ Result<std::vector<RemoteFile>> files_of(const std::vector<std::string>& operand
                                          RemoteSession& session, Report& report) {
     std::vector<RemoteFile> files;
     ServerNames names(session.connection());
+    std::vector<std::string> doubtful;
+    std::copy_if(session.paths().begin(), session.paths().end(), std::back_inserter(doubtful),
+                 transfer::has_wildcards);
+    const auto standing = names.look(doubtful);
+    if (!standing) return standing.error();
+    auto stands = standing->begin();
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const std::string& path = session.paths()[i];
-        bool pattern = transfer::has_wildcards(path);
-        if (pattern) {
-            const auto stands = names.look({path});
-            if (!stands) return stands.error();
-            pattern = !stands->front();
-        }
-        if (!pattern) {
+        if (!transfer::has_wildcards(path) || (stands++)->has_value()) {
             files.push_back({.shown = operands[i], .path = path});
             continue;
         }
@@ -91,27 +89,24 @@ Result<std::vector<RemoteFile>> files_of(const std::vector<std::string>& operand
 // Pipelined. Errors are of the session.
 Result<void> show_all(const std::vector<RemoteFile>& files, RemoteSession& session,
                       const Arguments& arguments, Report& report) {
-    std::size_t asked = 0;
-    for (std::size_t answered = 0; answered < files.size(); ++answered) {
-        for (; asked < std::min(files.size(), answered + kInHand); ++asked) {
-            auto sent = session.connection().send(
-                "CKSM", session::format_checksum({.algorithm = to_string(arguments.algorithm),
-                                                  .offset = 0,
-                                                  .length = std::nullopt,
-                                                  .path = files[asked].path}));
-            if (!sent) return sent;
-        }
+    std::vector<std::string> questions;
+    for (const RemoteFile& file : files) {
+        questions.push_back(session::format_checksum({.algorithm = to_string(arguments.algorithm),
+                                                      .offset = 0,
+                                                      .length = std::nullopt,
+                                                      .path = file.path}));
+    }
+    return ask_all(session.connection(), "CKSM", questions, [&](std::size_t i) -> Result<void> {
         const auto reply = session.receive(report, kDigestTimeout);
         if (!reply) return reply.error();
-        const RemoteFile& file = files[answered];
-        const auto digits = digits_of(*reply, arguments.algorithm, file.path);
+        const auto digits = digits_of(*reply, arguments.algorithm, files[i].path);
         if (digits) {
-            show(file.shown, *digits, arguments, report);
+            show(files[i].shown, *digits, arguments, report);
         } else {
             report.error(digits.error());
         }
-    }
-    return {};
+        return {};
+    });
 }
 
 // Of places at one server. False: the session is lost.

@@ -1,5 +1,7 @@
 #include "client/connection.h"
 
+#include <algorithm>
+
 #include "client/password.h"
 #include "client/trust.h"
 #include "client/waiting.h"
@@ -67,6 +69,19 @@ Result<std::unique_ptr<Connection>> open_connection(const Server& server, const 
         return queued.error();
     }
     return connection;
+}
+
+Result<void> ask_all(Connection& connection, const std::string& verb,
+                     const std::vector<std::string>& arguments,
+                     const std::function<Result<void>(std::size_t)>& hear) {
+    std::size_t sent = 0;
+    for (std::size_t heard = 0; heard < arguments.size(); ++heard) {
+        for (; sent < std::min(arguments.size(), heard + kInHand); ++sent) {
+            if (auto queued = connection.send(verb, arguments[sent]); !queued) return queued;
+        }
+        if (auto each = hear(heard); !each) return each;
+    }
+    return {};
 }
 
 }  // namespace lambda::client

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client/password.h"
 #include "client/place.h"
@@ -33,5 +34,13 @@ using Warn = std::function<void(const std::string&)>;
 // `stripes`: of the transfer that it is for, whose connections are made ahead.
 Result<std::unique_ptr<Connection>> open_connection(const Server& server, const Access& access,
                                                     const Warn& warn, std::uint16_t stripes = 0);
+
+// The server takes 64 commands in hand, of which the login has two.
+inline constexpr std::size_t kInHand = 32;
+// Asks `verb` about each of these, kInHand of them on their way; `hear` takes the answers, in their
+// order. The first error ends it.
+Result<void> ask_all(Connection& connection, const std::string& verb,
+                     const std::vector<std::string>& arguments,
+                     const std::function<Result<void>(std::size_t)>& hear);
 
 }  // namespace lambda::client

@@ -1,6 +1,5 @@
 #include "client/file_commands.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "client/entry_lines.h"
@@ -13,8 +12,6 @@
 namespace lambda::client {
 namespace {
 
-// The server takes 64 commands in hand, of which the login has two.
-constexpr std::size_t kInHand = 32;
 constexpr int kPings = 5;
 
 void show_line(const std::string& line, const std::string& name, Report& report) {
@@ -35,21 +32,20 @@ void for_each_place(const char* verb, const Arguments& arguments, Report& report
         return report.error(opened.error());
     }
     const std::vector<std::string>& paths = session->paths();
-    std::size_t asked = 0;
-    for (std::size_t answered = 0; answered < paths.size(); ++answered) {
-        for (; asked < std::min(paths.size(), answered + kInHand); ++asked) {
-            LAMBDA_ASSERT(session->connection().send(verb, paths[asked]).ok());
-        }
-        const auto reply = session->receive(report);
-        if (!reply) return report.error(reply.error());
-        if (reply->positive()) {
-            take(*reply, paths[answered]);
-        } else {
-            Error refused = refusal(*reply, Fault::file, paths[answered]);
-            if (remedy && refused.remedy.empty()) refused.remedy = remedy(refused);
-            report.error(refused);
-        }
-    }
+    const auto asked =
+        ask_all(session->connection(), verb, paths, [&](std::size_t i) -> Result<void> {
+            const auto reply = session->receive(report);
+            if (!reply) return reply.error();
+            if (reply->positive()) {
+                take(*reply, paths[i]);
+            } else {
+                Error refused = refusal(*reply, Fault::file, paths[i]);
+                if (remedy && refused.remedy.empty()) refused.remedy = remedy(refused);
+                report.error(refused);
+            }
+            return {};
+        });
+    if (!asked) report.error(asked.error());
 }
 
 }  // namespace

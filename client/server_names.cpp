@@ -1,15 +1,6 @@
 #include "client/server_names.h"
 
-#include <algorithm>
-
 namespace lambda::client {
-namespace {
-
-// The server takes 64 commands in hand, of which the login has two.
-constexpr std::size_t kInHand = 32;
-
-}  // namespace
-
 bool says_missing(std::string_view refusal) {
     return refusal.find("No such file or directory") != refusal.npos ||
            refusal.find("Not a directory") != refusal.npos;
@@ -50,7 +41,7 @@ std::optional<session::Entry> entry_in(const session::Reply& reply) {
 
 Result<void> ServerNames::list(const std::vector<std::string>& directories, const Take& take,
                                const Unread& unread) {
-    return ask("MLSD", directories, [&](std::size_t i) -> Result<void> {
+    return ask_all(connection_, "MLSD", directories, [&](std::size_t i) -> Result<void> {
         const auto last = receive_entries(connection_, directories[i], [&](session::Entry entry) {
             take(directories[i], std::move(entry));
         });
@@ -66,7 +57,7 @@ Result<void> ServerNames::list(const std::vector<std::string>& directories, cons
 Result<std::vector<std::optional<session::Entry>>> ServerNames::look(
     const std::vector<std::string>& paths) {
     std::vector<std::optional<session::Entry>> found(paths.size());
-    const auto asked = ask("MLST", paths, [&](std::size_t i) -> Result<void> {
+    const auto asked = ask_all(connection_, "MLST", paths, [&](std::size_t i) -> Result<void> {
         const auto reply = connection_.receive();
         if (!reply) return reply.error();
         found[i] = entry_in(*reply);
@@ -74,18 +65,6 @@ Result<std::vector<std::optional<session::Entry>>> ServerNames::look(
     });
     if (!asked) return asked.error();
     return found;
-}
-
-Result<void> ServerNames::ask(const char* verb, const std::vector<std::string>& paths,
-                              const std::function<Result<void>(std::size_t)>& hear) {
-    std::size_t sent = 0;
-    for (std::size_t heard = 0; heard < paths.size(); ++heard) {
-        for (; sent < std::min(paths.size(), heard + kInHand); ++sent) {
-            if (auto queued = connection_.send(verb, paths[sent]); !queued) return queued;
-        }
-        if (auto each = hear(heard); !each) return each;
-    }
-    return {};
 }
 
 }  // namespace lambda::client

@@ -34,10 +34,6 @@ class ServerNames final : public RemoteNames {
         const std::vector<std::string>& paths) override;
 
   private:
-    // `hear` takes the answer about each path, in their order.
-    Result<void> ask(const char* verb, const std::vector<std::string>& paths,
-                     const std::function<Result<void>(std::size_t)>& hear);
-
     Connection& connection_;
 };
 

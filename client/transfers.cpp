@@ -15,6 +15,7 @@
 #include "client/progress.h"
 #include "client/rate_schedule.h"
 #include "client/receipt/signing.h"
+#include "client/server_names.h"
 #include "client/sources.h"
 #include "client/stage.h"
 #include "client/stage_command.h"
@@ -38,12 +39,18 @@ using dialling::Tries;
 // What stands at the server under a name with wildcards is meant by it; else it is a pattern, and
 // what it finds lands in DESTINATION.
 Result<void> settle_patterns(Connection& connection, Plan& plan) {
+    std::vector<Item*> doubtful;
+    std::vector<std::string> paths;
     for (Item& item : plan.items) {
         if (!item.pattern) continue;
-        const auto reply = connection.exchange("MLST", item.path);
-        if (!reply) return reply.error();
-        item.pattern = reply->code != 250;
-        if (item.pattern) plan.local_target.into_directory = true;
+        doubtful.push_back(&item);
+        paths.push_back(item.path);
+    }
+    const auto standing = ServerNames(connection).look(paths);
+    if (!standing) return standing.error();
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        doubtful[i]->pattern = !standing->at(i);
+        if (doubtful[i]->pattern) plan.local_target.into_directory = true;
     }
     return {};
 }

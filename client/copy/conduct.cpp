@@ -259,23 +259,14 @@ std::optional<std::string> Conductor::grant(Role granter, const session::GrantRe
 
 // What is longer than a line. The server takes 64 commands in hand.
 bool Conductor::send_ahead(Role role, const std::string& bytes) {
-    constexpr std::size_t kInHand = 32;
-    const std::vector<std::string> parts = session::format_ahead(bytes);
-    for (std::size_t sent = 0, answered = 0; answered < parts.size();) {
-        if (sent < parts.size() && sent - answered < kInHand) {
-            if (auto queued = session(role)->send("COPY", parts[sent++]); !queued) {
-                return fail(queued.error(), role);
-            }
-            continue;
-        }
-        const auto reply = session(role)->receive();
-        if (!reply) return fail(reply.error(), role);
-        ++answered;
-        if (reply->code != 200) {
-            return fail(refusal(*reply, fault_of(reply->code), end(role).path), role);
-        }
-    }
-    return true;
+    const auto taken = ask_all(*session(role), "COPY", session::format_ahead(bytes),
+                               [&](std::size_t) -> Result<void> {
+                                   const auto reply = session(role)->receive();
+                                   if (!reply) return reply.error();
+                                   if (reply->code == 200) return {};
+                                   return refusal(*reply, fault_of(reply->code), end(role).path);
+                               });
+    return taken || fail(taken.error(), role);
 }
 
 session::CopyRequest Conductor::copy_request(Role dialler) {

@@ -12,7 +12,7 @@ namespace lambda::client {
 namespace {
 
 // Files asked for: the server takes 64 commands in hand, a file has two, and so has the login.
-constexpr std::size_t kInHand = 24;
+constexpr std::size_t kFilesInHand = 24;
 
 std::optional<session::EntryType> type_in(const session::Reply& facts) {
     if (!facts.positive() || facts.lines.size() < 2) return std::nullopt;
@@ -26,7 +26,7 @@ class Questions {
     Questions(Connection& connection, Findings& findings, Report& report)
         : connection_(connection), findings_(findings), report_(report) {}
 
-    bool full() const { return asked_.size() == kInHand; }
+    bool full() const { return asked_.size() == kFilesInHand; }
     bool empty() const { return asked_.empty(); }
 
     void ask(receipt::FileLine line, std::string path) {

@@ -12,9 +12,6 @@
 namespace lambda::client::replicate {
 namespace {
 
-// The server takes 64 commands in hand, of which the login has two.
-constexpr std::size_t kInHand = 32;
-
 Kind kind_of(session::EntryType type) {
     switch (type) {
         case session::EntryType::file:

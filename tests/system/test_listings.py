@@ -4,7 +4,7 @@ import os
 
 from disks import Silent
 from harness import CUT, DONE, FILE_FAILED, Case, need_isolation
-from test_copy import Impostor
+from test_copy import Impostor, ManyAtOnce
 from test_replicate import Jobs
 
 NOBODY = 65534
@@ -38,6 +38,32 @@ class Listings(Case):
         shown = self.client("ls", server.url(), json=False).stdout.splitlines()
         self.assertRegex(shown[0], r"^d\?{9} +\? +\?  dead$")
         self.assertEqual(len({line.rindex("  ") for line in shown}), 1, shown)
+
+
+class Patient(ManyAtOnce):
+    """Answers an MLST once so many have come."""
+
+    def __init__(self, case, key_of, count):
+        self.count, self.asked = count, 0
+        super().__init__(case, key_of, [])
+
+    def answer(self, stream, line):
+        if not line.startswith(b"MLST"):
+            return super().answer(stream, line)
+        self.asked += 1
+        if self.asked == self.count:
+            stream.sendall(b"250-x\r\n type=file;size=1; x\r\n250 End\r\n" * self.count)
+        return "MLST"
+
+
+class Patterns(Case):
+    def test_what_they_mean_is_asked_at_once(self):
+        for words, code, errors in ((["checksum"], FILE_FAILED, 3), (["get", self.folder("into")], CUT, 1)):
+            with self.subTest(words=words):
+                server = Patient(self, self.server(root=self.folder("root")), 3)
+                result = self.client(words[0], *(server.url(name) for name in ("a*", "b?", "[c]")), *words[1:], seconds=20)
+                self.assertEqual((result.code, len(result.errors)), (code, errors), str(result))
+                self.assertIn("What?", result.said())
 
 
 class Nonsense(Jobs):
