@@ -4,6 +4,7 @@ include(GNUInstallDirs)
 install(TARGETS lambda-ftp lambda-ftpd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES README.md CHANGELOG.md LICENSE config/server.yaml config/client.yaml config/replicate.yaml
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(FILES config/completion.bash RENAME lambda-ftp DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
 # These name the programs by where they are installed.

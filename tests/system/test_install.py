@@ -1,6 +1,7 @@
 """`cmake --install`: what is installed stands and runs."""
 
 import os
+import re
 import subprocess
 
 from harness import Case, Settings, need
@@ -17,6 +18,9 @@ class Install(Case):
             told = subprocess.run([f"{place}/bin/{program}", "--version"], capture_output=True, text=True)
             self.assertEqual(told.returncode, 0, told.stderr)
             self.assertIn(program, told.stdout)
+        with open(f"{place}/share/doc/lambda-ftp/README.md") as file:
+            for linked in re.findall(r"\]\((docs/[\w./]+)\)", file.read()):
+                self.assertTrue(os.path.exists(f"{place}/share/doc/lambda-ftp/{linked}"), linked)
         unit = f"{place}/lib/systemd/system/lambda-ftpd.service"
         with open(unit) as file:
             self.assertRegex(file.read(), r"(?m)^ExecStart=/\S+/bin/lambda-ftpd ")
