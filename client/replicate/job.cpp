@@ -20,6 +20,7 @@ using Wrong = std::optional<std::string>;
 
 constexpr std::size_t kMostSources = 1000;
 constexpr std::size_t kMostSites = 64;
+constexpr const char* kOneValue = "a list, where one value is allowed";
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
 // What the file says before it is put together.
@@ -56,7 +57,7 @@ void text(config::Schema& schema, config::Label label, const char* allowed, cons
           std::string& into) {
     schema.add(key(label.name.c_str(), allowed, otherwise, label.documentation.c_str(),
                    [&into](const Items& items) -> Wrong {
-                       if (items.size() != 1) return "a list, where one value is allowed";
+                       if (items.size() != 1) return kOneValue;
                        into = items.front();
                        return std::nullopt;
                    }));
@@ -197,7 +198,8 @@ void add_hooks(config::Schema& schema, Job& job) {
     schema.add(key("webhook", "http://HOST[:PORT]/PATH", "none",
                    "Gets the run's summary at its end, by POST, as JSON.",
                    [&job](const Items& items) -> Wrong {
-                       if (items.size() != 1 || !items.front().starts_with("http://"))
+                       if (items.size() != 1) return kOneValue;
+                       if (!items.front().starts_with("http://"))
                            return "'" + items.front() +
                                   "' does not begin with http:// (for others use `after` and curl)";
                        job.webhook = items.front();

@@ -109,6 +109,8 @@ TEST_CASE("a fault is said with its place") {
     CHECK_THAT(refusal(std::string(kLeast) + "retrie: 3\n"),
                Catch::Contains("did you mean retries?"));
     CHECK_THAT(refusal(std::string(kLeast) + "webhook: https://x\n"), Catch::Contains("http://"));
+    CHECK_THAT(refusal(std::string(kLeast) + "webhook: [http://x, http://y]\n"),
+               Catch::Contains("where one value is allowed"));
     CHECK_THAT(refusal(std::string(kLeast) + "name: [a, b]\n"), Catch::Contains("a list"));
     CHECK_THAT(refusal(std::string(kLeast) + "before:\n"), Catch::Contains("has no value"));
     CHECK_THAT(refusal(std::string(kLeast) + "batch_files: 0\n"), Catch::Contains("out of range"));
