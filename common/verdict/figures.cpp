@@ -13,6 +13,7 @@ const char* name_of(Figure figure) {
         "lost_packets",       "socket_drops", "receive_buffer_bytes",
         "least_rtt_us",       "queue_us",     "queue_at_loss_us",
         "carried_bytes_per_s"};
+    static_assert(kNames.back() != nullptr);
     return kNames[static_cast<std::size_t>(figure)];
 }
 
