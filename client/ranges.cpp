@@ -105,14 +105,6 @@ Result<mover::Outcome> carry_range(const StagedFile& file, Range bytes, std::uin
     return move_once(std::move(plan), arguments, report);
 }
 
-Result<IntervalSet> ranges_done(const StagedFile& file, const Arguments& arguments,
-                                Report& report) {
-    if (!putting(file)) return io::staged_ranges(io::Root::machine(), file.here, file.stage);
-    return at_server(file, arguments, report, [&](Connection& connection) {
-        return look_at_stage(connection, file.stage, file.there);
-    });
-}
-
 Result<void> finish_file(const StagedFile& file, const Arguments& arguments, Report& report) {
     if (!putting(file)) return io::finish_stage(io::Root::machine(), file.here, file.stage);
     return at_server(file, arguments, report, [&](Connection& connection) {

@@ -44,10 +44,6 @@ Result<FileVersion> version_of_source(const StagedFile& file, const Arguments& a
 Result<mover::Outcome> carry_range(const StagedFile& file, Range bytes, std::uint64_t fence,
                                    const Arguments& arguments, Report& report);
 
-// What of it is done, all of it where the file itself stands. Fault::file: the stage is of another
-// source.
-Result<IntervalSet> ranges_done(const StagedFile& file, const Arguments& arguments, Report& report);
-
 // Gives the file its mode, its time and its name, durably. Refused where a byte was not carried or
 // a range is being written; again where the file stands already with that size and time, it has
 // nothing to do. To be called by one who finds all ranges done; several at once do no harm.

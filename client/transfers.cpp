@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "client/copy/copy_command.h"
 #include "client/destination.h"

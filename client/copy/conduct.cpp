@@ -20,7 +20,6 @@ using session::Direction;
 constexpr Duration kSilence = std::chrono::minutes(3);
 // After an interruption it brings what came to the disk, and says what that is.
 constexpr Duration kLastWords = std::chrono::seconds(10);
-constexpr std::size_t kTokenDigits = 32;  // of a grant
 
 Result<CopyPlan::End> end_of(const std::string& operand) {
     auto place = parse_place(operand);

@@ -12,7 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLimit = 30min;
 // An end gives up after two minutes without progress; a stalled disk and what is on its way may
 // move it for a little longer.
 constexpr Duration kGiveUp = 150s;

@@ -20,7 +20,6 @@ constexpr std::size_t kMostFiles = 12;
 // A minute without any connection ends a transfer, and two without progress: what is drawn stays
 // well below, all of it together.
 constexpr Duration kLongestMishap = 20s;
-constexpr std::size_t kNarrow = 1472;
 
 class Dice {
   public:
