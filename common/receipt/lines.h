@@ -45,7 +45,7 @@ struct WantedLine {
 // What the server says of the lines above.
 struct Statement {
     session::Direction direction = session::Direction::put;
-    std::string server;           // how the client calls it: "user@host:port"
+    std::string server;           // how the client calls it: "host:port"
     std::string account;          // there
     std::string place;            // put: the target, below the account's root
     std::string destination;      // get: the target at the client, by its own word
