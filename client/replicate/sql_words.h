@@ -16,7 +16,7 @@ inline WallTime wall(std::int64_t number) {
 template <typename T>
 concept Enumeration = std::is_enum_v<T>;
 template <Enumeration T>
-std::int64_t number(T value) {
+constexpr std::int64_t number(T value) {
     return static_cast<std::int64_t>(value);
 }
 inline std::int64_t number(std::uint64_t value) {
@@ -25,6 +25,18 @@ inline std::int64_t number(std::uint64_t value) {
 inline std::uint64_t unsigned_of(std::int64_t value) {
     return static_cast<std::uint64_t>(value);
 }
+
+// The statements name these by their numbers, which also stand in databases of before.
+static_assert(number(RunState::running) == 0 && number(Request::none) == 0 &&
+              number(Request::cancel) == 2);
+static_assert(number(SiteState::unlisted) == 0 && number(SiteState::moving) == 1 &&
+              number(SiteState::tidying) == 2 && number(SiteState::done) == 3 &&
+              number(SiteState::given_up) == 4);
+static_assert(number(TaskState::waiting) == 0 && number(TaskState::leased) == 1 &&
+              number(TaskState::uncertain) == 2 && number(TaskState::done) == 3 &&
+              number(TaskState::failed) == 4);
+static_assert(number(Piece::whole) == 0 && number(Piece::range) == 1 &&
+              number(Piece::finish) == 2 && number(Kind::file) == 0);
 
 // The columns of a task, and what they hold.
 constexpr const char* kTask =
