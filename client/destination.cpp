@@ -48,13 +48,6 @@ Result<std::string> local_path(const std::string& text) {
     return text;
 }
 
-// "SOURCE/" is what it holds.
-std::string name_of(const std::string& path) {
-    std::string name = base_name(path);
-    const bool contents = name.empty() || path.back() == '/' || name == "." || name == "..";
-    return contents ? "." : name;
-}
-
 // What of `name` is below what lands as `top`; nothing where it is something else.
 std::optional<std::string> within(const std::string& top, const std::string& name) {
     if (name == top) return std::string();
@@ -63,6 +56,12 @@ std::optional<std::string> within(const std::string& top, const std::string& nam
 }
 
 }  // namespace
+
+std::string name_of(const std::string& path) {
+    std::string name = base_name(path);
+    const bool contents = name.empty() || path.back() == '/' || name == "." || name == "..";
+    return contents ? "." : name;
+}
 
 std::string joined(const std::string& directory, const std::string& below) {
     if (below == ".") return directory;

@@ -63,6 +63,9 @@ void become_contents(Plan& plan);
 Result<Plan> plan_put(const std::vector<std::string>& operands);
 Result<Plan> plan_get(const std::vector<std::string>& operands);
 
+// What a source lands as; ".": it is "SOURCE/", which is what it holds.
+std::string name_of(const std::string& path);
+
 // `directory` + `below`, where either may be ".".
 std::string joined(const std::string& directory, const std::string& below);
 

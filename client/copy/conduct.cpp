@@ -1,5 +1,6 @@
 #include "client/copy/conduct.h"
 
+#include "client/destination.h"
 #include "client/landing.h"
 #include "client/offer.h"
 #include "client/progress.h"
@@ -75,8 +76,7 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
     if (!source) return source.error();
     auto destination = end_of(operands.at(1));
     if (!destination) return destination.error();
-    const std::string base = transfer::base_name(source->path);
-    const bool contents = base.empty() || source->path.back() == '/' || base == "." || base == "..";
+    const bool contents = name_of(source->path) == ".";
     return CopyPlan{*std::move(source), *std::move(destination), contents};
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "client/connection.h"
+#include "client/destination.h"
 #include "client/home.h"
 #include "client/replicate/postgres.h"
 #include "common/transfer/digest.h"
@@ -234,12 +235,6 @@ std::string plain(const std::string& path) {
     std::string all = std::filesystem::path(path_at_server(path)).lexically_normal().string();
     if (all.size() > 1 && all.ends_with('/')) all.pop_back();
     return all;
-}
-
-std::string name_of(const std::string& path) {
-    const std::string name = transfer::base_name(path);
-    const bool contents = name.empty() || path.ends_with('/') || name == "." || name == "..";
-    return contents ? "." : name;
 }
 
 std::string hash_of(const std::string& text) {
