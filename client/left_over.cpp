@@ -132,4 +132,16 @@ Result<void> empty_left_over(const std::string& file) {
     return write_output(file, {});
 }
 
+void keep_left_over(const std::string& file, const std::vector<std::string>& sources,
+                    Report& report) {
+    if (sources.empty()) {
+        if (auto emptied = empty_left_over(file); !emptied) report.error(emptied.error());
+        return;
+    }
+    const auto written = write_left_over(file, sources);
+    if (!written) return report.error(written.error());
+    report.left_over(*written);
+    report.say("what was not done is listed in " + *written);
+}
+
 }  // namespace lambda::client

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/destination.h"
+#include "client/report.h"
 #include "common/base/result.h"
 #include "common/mover/mover.h"
 
@@ -22,6 +23,9 @@ bool drop_settled(Plan& plan, const mover::Outcome& outcome);
 // hundred stay. Returns where.
 Result<std::string> write_left_over(const std::string& file,
                                     const std::vector<std::string>& sources);
+// What of these sources is left over is listed as above, and said; of none, as below.
+void keep_left_over(const std::string& file, const std::vector<std::string>& sources,
+                    Report& report);
 // All is done: what an earlier run listed in `file` is not left over any more. No file stays none.
 Result<void> empty_left_over(const std::string& file);
 

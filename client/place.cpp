@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/session/facts.h"
 #include "common/session/percent.h"
 
 namespace lambda::client {
@@ -25,14 +26,6 @@ std::optional<std::string> decoded(std::string_view text) {
     return name;
 }
 
-std::string lower_case(std::string_view text) {
-    std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return lower;
-}
-
 // Takes "host" or "[v6]" off the front; nothing where a bracket stays open or the host is empty.
 std::optional<std::string> take_host(std::string_view& rest) {
     std::string_view host;
@@ -46,7 +39,7 @@ std::optional<std::string> take_host(std::string_view& rest) {
         rest.remove_prefix(host.size());
     }
     if (host.empty()) return std::nullopt;
-    return lower_case(host);
+    return session::lower_case(host);
 }
 
 // `text` is the place that they stand in.

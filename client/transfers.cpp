@@ -333,22 +333,6 @@ void report_outcome(const mover::Outcome& outcome, Report& report) {
 
 namespace {
 
-void keep_left_over(const Arguments& arguments, const std::vector<std::string>& sources,
-                    Report& report) {
-    if (sources.empty()) {
-        if (auto emptied = empty_left_over(arguments.left_over); !emptied)
-            report.error(emptied.error());
-        return;
-    }
-    const auto file = write_left_over(arguments.left_over, sources);
-    if (!file) {
-        report.error(file.error());
-        return;
-    }
-    report.left_over(*file);
-    report.say("what was not done is listed in " + *file);
-}
-
 void end_landing(const Plan& plan, const mover::Outcome& outcome, Report& report) {
     if (!plan.landing) return;
     const bool all_done = !outcome.cut && outcome.failed == 0;
@@ -379,7 +363,8 @@ void run(Plan plan, const Arguments& arguments, Report& report) {
         for (const Item& item : plan.items) left.push_back(item.argument);
     }
     if (arguments.plan.dry_run) return;  // nothing was to be done
-    if (tells_more || !arguments.left_over.empty()) keep_left_over(arguments, left, report);
+    if (tells_more || !arguments.left_over.empty())
+        keep_left_over(arguments.left_over, left, report);
 }
 
 // With the sources of --from-file before the destination; of an empty list that alone.
@@ -397,7 +382,7 @@ void do_nothing(const Arguments& arguments, Report& report) {
     report.note(arguments.from_file + " names no source: nothing is to be done");
     if (!arguments.receipt.empty()) report.note("no receipt was written, since nothing was moved");
     report.moved({});
-    if (!arguments.plan.dry_run) keep_left_over(arguments, {}, report);
+    if (!arguments.plan.dry_run) keep_left_over(arguments.left_over, {}, report);
 }
 
 Error of_one_file(const Item& item) {

@@ -71,19 +71,6 @@ void tell_detached(std::uint64_t number, const Server& server, Report& report) {
                     server.endpoint());
 }
 
-void keep_left_over(const CopyPlan& plan, bool all_done, const Arguments& arguments,
-                    Report& report) {
-    if (all_done) {
-        if (auto emptied = empty_left_over(arguments.left_over); !emptied)
-            report.error(emptied.error());
-        return;
-    }
-    const auto file = write_left_over(arguments.left_over, {plan.source.argument});
-    if (!file) return report.error(file.error());
-    report.left_over(*file);
-    report.say("what was not done is listed in " + *file);
-}
-
 // Until a try comes to its end, or the user's patience does. True: nothing is left to do.
 bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& arguments,
              Report& report) {
@@ -284,7 +271,9 @@ void copy(const Arguments& arguments, Report& report) {
     Conductor conductor(*plan, arguments, report);
     const bool all_done = conduct(conductor, *plan, arguments, report);
     if (!arguments.left_over.empty() && !arguments.plan.dry_run)
-        keep_left_over(*plan, all_done, arguments, report);
+        keep_left_over(arguments.left_over,
+                       all_done ? std::vector<std::string>() : std::vector{plan->source.argument},
+                       report);
     if (!plan->landing) return;
     // How one ends that goes on by itself is not known here.
     plan->landing->ended(conductor.landed_nothing() || (all_done && !arguments.detach));

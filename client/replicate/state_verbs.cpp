@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "client/home.h"
 #include "client/usage.h"
 #include "client/waiting.h"
 #include "common/io/machine.h"
@@ -34,11 +35,9 @@ Result<void> await_cancelled(Store& store, std::int64_t number, Report& report) 
 }  // namespace
 
 std::string fresh_owner() {
-    char host[256] = "";
-    ::gethostname(host, sizeof host - 1);
     std::array<std::byte, 4> random{};
     io::fill_random(random);
-    std::string owner = std::string(host) + ":" + std::to_string(::getpid()) + ":";
+    std::string owner = host_name() + ":" + std::to_string(::getpid()) + ":";
     for (const std::byte byte : random) owner += std::to_string(std::to_integer<int>(byte));
     return owner;
 }

@@ -134,8 +134,7 @@ std::string line_name(const TrialCase& what, const Axis& axis, const std::vector
         add("payload " + std::to_string(what.settings.payload),
             [](const TrialCase& c) { return c.settings.payload; });
     const auto protection = [](const TrialCase& c) { return c.settings.protection; };
-    static constexpr const char* kProtections[] = {"private", "safe", "clear"};
-    add(kProtections[static_cast<std::size_t>(what.settings.protection) % 3], protection);
+    add(session::to_string(what.settings.protection), protection);
     return name.empty() ? what.leg.name : name;
 }
 

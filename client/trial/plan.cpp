@@ -72,18 +72,6 @@ Result<std::vector<config::ClientSettings>> varied(
     return all;
 }
 
-std::string name_of(session::Protection protection) {
-    switch (protection) {
-        case session::Protection::private_:
-            return "private";
-        case session::Protection::safe:
-            return "safe";
-        case session::Protection::clear:
-            return "clear";
-    }
-    return {};
-}
-
 }  // namespace
 
 const std::vector<Leg>& all_legs() {
@@ -102,13 +90,14 @@ std::string TrialCase::title() const {
     if (leg.kind == Leg::Kind::read) return begin;
     return begin + ", " + std::to_string(settings.stripes) +
            (settings.stripes == 1 ? " stripe, " : " stripes, ") + settings.congestion + ", " +
-           name_of(settings.protection) + ", payload " + std::to_string(settings.payload);
+           session::to_string(settings.protection) + ", payload " +
+           std::to_string(settings.payload);
 }
 
 std::string TrialCase::key() const {
     return std::string(leg.name) + "|" + std::to_string(size) + "|" +
            std::to_string(settings.stripes) + "|" + settings.congestion + "|" +
-           name_of(settings.protection) + "|" + std::to_string(settings.payload);
+           session::to_string(settings.protection) + "|" + std::to_string(settings.payload);
 }
 
 Result<std::vector<TrialCase>> cases_of(const TrialOptions& options,

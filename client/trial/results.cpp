@@ -39,25 +39,13 @@ std::string rates_json(const Rates& rates) {
         .line();
 }
 
-std::string protection_of(const TrialCase& what) {
-    switch (what.settings.protection) {
-        case session::Protection::private_:
-            return "private";
-        case session::Protection::safe:
-            return "safe";
-        case session::Protection::clear:
-            return "clear";
-    }
-    return {};
-}
-
 JsonObject& add_case(JsonObject& object, const TrialCase& what) {
     return object.text("key", what.key())
         .text("leg", what.leg.name)
         .number("size", what.size)
         .number("stripes", std::uint64_t{what.settings.stripes})
         .text("congestion", what.settings.congestion)
-        .text("protection", protection_of(what))
+        .text("protection", session::to_string(what.settings.protection))
         .number("payload", std::uint64_t{what.settings.payload});
 }
 
@@ -179,7 +167,8 @@ std::string csv_head() {
 std::string csv_line(const TrialCase& what, const Measures& run, unsigned repetition) {
     std::string line = std::string(what.leg.name) + "," + std::to_string(what.size) + "," +
                        std::to_string(what.settings.stripes) + "," +
-                       csv_text(what.settings.congestion) + "," + protection_of(what) + "," +
+                       csv_text(what.settings.congestion) + "," +
+                       session::to_string(what.settings.protection) + "," +
                        std::to_string(what.settings.payload) + "," + std::to_string(repetition);
     for (const std::uint64_t count :
          {run.bytes, run.sent_packets, run.lost_packets, run.retransmitted_packets})
