@@ -80,7 +80,7 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
     return CopyPlan{*std::move(source), *std::move(destination), contents};
 }
 
-std::optional<CopyTry> Conductor::run() {
+std::optional<CopyTry> CopyConductor::run() {
     error_.reset();
     stood_ = agreed_ = moved_ = unreached_ = false;
     std::optional<CopyTry> ended;
@@ -106,7 +106,7 @@ std::optional<CopyTry> Conductor::run() {
     return std::nullopt;
 }
 
-std::string Conductor::why_refused() const {
+std::string CopyConductor::why_refused() const {
     const bool granter = refused_->role == Role::source;
     return std::string(granter ? "the source server grants it nothing: "
                                : "the destination server cannot dial: ") +
@@ -114,14 +114,14 @@ std::string Conductor::why_refused() const {
 }
 
 // Why it is the source that dials, once it does.
-void Conductor::tell_refused() {
+void CopyConductor::tell_refused() {
     if (!refused_) return;
     report_.note(why_refused() + "; the source server does it");
     refused_.reset();
 }
 
 // Neither of them dials: said in one error, and a reason that both have once.
-void Conductor::join_refused() {
+void CopyConductor::join_refused() {
     Error& error = error_->error;
     if (error.message != refused_->error.message) {
         error.message += "; and " + why_refused();
@@ -130,7 +130,7 @@ void Conductor::join_refused() {
     }
 }
 
-std::string Conductor::path_at(Role role, const std::string& name) const {
+std::string CopyConductor::path_at(Role role, const std::string& name) const {
     if (name.starts_with('/')) return name;
     const std::string root = path_at_server(end(role).path);
     if (contents_) return joined(root, name);
@@ -138,12 +138,12 @@ std::string Conductor::path_at(Role role, const std::string& name) const {
     return several_ ? joined(root, name) : root;
 }
 
-bool Conductor::fail(Error error, std::optional<Role> role) {
+bool CopyConductor::fail(Error error, std::optional<Role> role) {
     error_ = CopyError{std::move(error), role};
     return false;
 }
 
-bool Conductor::open(Role role) {
+bool CopyConductor::open(Role role) {
     Access access = arguments_.access();
     if (role == Role::source && !plan_.one_password) {
         access.password_file = arguments_.source_password_file;
@@ -160,7 +160,7 @@ bool Conductor::open(Role role) {
 
 // What the source is, and, once, whether the target is a directory: so that each try means the
 // same, whatever the one before has made.
-bool Conductor::look() {
+bool CopyConductor::look() {
     if (!plan_.names.empty()) {
         several_ = stood_ = true;
         report_.session_stands();
@@ -180,7 +180,7 @@ bool Conductor::look() {
     return settle(source ? &*source : nullptr);
 }
 
-bool Conductor::settle(const session::Entry* source) {
+bool CopyConductor::settle(const session::Entry* source) {
     const auto at_target = destination_->exchange("MLST", plan_.destination.path);
     if (!at_target) return fail(at_target.error(), Role::destination);
     report_.session_stands();
@@ -208,7 +208,7 @@ bool Conductor::settle(const session::Entry* source) {
 }
 
 // It writes what the next one is to write. One that came to its end while nobody listened is done.
-bool Conductor::end_lost(std::optional<CopyTry>& ended) {
+bool CopyConductor::end_lost(std::optional<CopyTry>& ended) {
     using What = session::CopyOrder::What;
     if (!lost_) return true;
     Connection& connection = *session(lost_->dialler);
@@ -228,7 +228,7 @@ bool Conductor::end_lost(std::optional<CopyTry>& ended) {
     return true;
 }
 
-session::GrantRequest Conductor::grant_request(Role granter, Role dialler) {
+session::GrantRequest CopyConductor::grant_request(Role granter, Role dialler) {
     const bool puts = granter == Role::destination;
     return {.direction = dialler == Role::destination ? Direction::get : Direction::put,
             .peer = session(dialler)->peer_fingerprint(),
@@ -243,7 +243,8 @@ session::GrantRequest Conductor::grant_request(Role granter, Role dialler) {
             .path = end(granter).path};
 }
 
-std::optional<std::string> Conductor::grant(Role granter, const session::GrantRequest& request) {
+std::optional<std::string> CopyConductor::grant(Role granter,
+                                                const session::GrantRequest& request) {
     if (!send_ahead(granter, session::ahead_of(request))) return std::nullopt;
     const auto reply = session(granter)->exchange("GRANT", session::format_grant_request(request));
     if (!reply) {
@@ -256,8 +257,8 @@ std::optional<std::string> Conductor::grant(Role granter, const session::GrantRe
     return std::nullopt;
 }
 
-// What is longer than a line. The server takes 64 commands in hand.
-bool Conductor::send_ahead(Role role, const std::string& bytes) {
+// What is longer than a line.
+bool CopyConductor::send_ahead(Role role, const std::string& bytes) {
     const auto taken = ask_all(*session(role), "COPY", session::format_ahead(bytes),
                                [&](std::size_t) -> Result<void> {
                                    const auto reply = session(role)->receive();
@@ -268,7 +269,7 @@ bool Conductor::send_ahead(Role role, const std::string& bytes) {
     return taken || fail(taken.error(), role);
 }
 
-session::CopyRequest Conductor::copy_request(Role dialler) {
+session::CopyRequest CopyConductor::copy_request(Role dialler) {
     const Role granter = other(dialler);
     session::CopyRequest request;
     request.terms = make_terms(arguments_.settings, arguments_.beside);
@@ -300,7 +301,7 @@ session::CopyRequest Conductor::copy_request(Role dialler) {
     return request;
 }
 
-Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
+CopyConductor::Outcome CopyConductor::copy(Role dialler, CopyTry& done) {
     const Role granter = other(dialler);
     session::CopyRequest request = copy_request(dialler);
     const auto token = grant(granter, grant_request(granter, dialler));
@@ -335,7 +336,7 @@ Conductor::Outcome Conductor::copy(Role dialler, CopyTry& done) {
     return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
 }
 
-Conductor::Outcome Conductor::follow(Role dialler, CopyTry& done) {
+CopyConductor::Outcome CopyConductor::follow(Role dialler, CopyTry& done) {
     const auto last = hear_copy(*session(dialler), report_, [&](const session::CopyStatus& status) {
         moved_ = moved_ || status.bytes > 0 || status.files > 0;
         if (std::exchange(agreed_, true)) return;

@@ -54,9 +54,9 @@ struct CopyError {
     std::optional<Role> role;
 };
 
-class Conductor {
+class CopyConductor {
   public:
-    Conductor(const CopyPlan& plan, const Arguments& arguments, Report& report)
+    CopyConductor(const CopyPlan& plan, const Arguments& arguments, Report& report)
         : plan_(plan), arguments_(arguments), report_(report) {}
 
     // Both sessions, a grant and the copy. Where nothing came of it, error() tells why. Repeated,

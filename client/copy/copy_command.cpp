@@ -30,7 +30,7 @@ void report_error(const Told& told, std::optional<Role> role, Report& report) {
 
 // Names what failed by its path there, where `conductor` knows it.
 void report_result(const session::CopyResult& result, std::optional<Role> dialler,
-                   const Conductor* conductor, Report& report) {
+                   const CopyConductor* conductor, Report& report) {
     const auto side = [&](const Error& error) {
         return dialler ? role_of(error, *dialler) : std::nullopt;
     };
@@ -72,7 +72,7 @@ void tell_detached(std::uint64_t number, const Server& server, Report& report) {
 }
 
 // Until a try comes to its end, or the user's patience does. True: nothing is left to do.
-bool conduct(Conductor& conductor, const CopyPlan& plan, const Arguments& arguments,
+bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& arguments,
              Report& report) {
     std::uint64_t seed = 0;
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
@@ -268,7 +268,7 @@ void copy(const Arguments& arguments, Report& report) {
     auto plan = plan_copy(arguments.operands);
     if (!plan) return report.error(plan.error());
     if (!arguments.plan.whole) plan->landing = Landing::of(*plan);
-    Conductor conductor(*plan, arguments, report);
+    CopyConductor conductor(*plan, arguments, report);
     const bool all_done = conduct(conductor, *plan, arguments, report);
     if (!arguments.left_over.empty() && !arguments.plan.dry_run)
         keep_left_over(arguments.left_over,

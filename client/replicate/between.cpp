@@ -28,7 +28,7 @@ CopyPlan::End end_of(const Server& server, const std::string& path) {
 Result<mover::Outcome> copy_once(const CopyPlan& plan, const Arguments& arguments,
                                  const Progressed& progressed) {
     Report report({.json = false, .quiet = true, .progressed = progressed}, now());
-    Conductor conductor(plan, arguments, report);
+    CopyConductor conductor(plan, arguments, report);
     const auto done = conductor.run();
     if (!done) {
         Error error = told_of(conductor.error());

@@ -25,7 +25,7 @@ constexpr const char* kOneValue = "a list, where one value is allowed";
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
 // What the file says before it is put together.
-struct Words {
+struct JobText {
     Items sources, destinations, include, exclude;
     std::string password_file, source_password_file, state;
 };
@@ -64,7 +64,7 @@ void text(config::Schema& schema, config::Label label, const char* allowed, cons
                    }));
 }
 
-void add_places(config::Schema& schema, Job& job, Words& words) {
+void add_places(config::Schema& schema, Job& job, JobText& words) {
     text(schema, {"name", "What the job is called in reports."}, "a text", "the file's name",
          job.name);
     list(
@@ -210,7 +210,7 @@ void add_hooks(config::Schema& schema, Job& job) {
                     {std::chrono::seconds(1), kLongest});
 }
 
-config::Schema job_schema(Job& job, Words& words) {
+config::Schema job_schema(Job& job, JobText& words) {
     config::Schema schema;
     add_places(schema, job, words);
     add_choices(schema, job);
@@ -253,7 +253,7 @@ struct Misplaced {
     const char* key;
     std::string what;
 };
-std::optional<Misplaced> place(const Words& words, Job& job) {
+std::optional<Misplaced> place(const JobText& words, Job& job) {
     if (words.sources.empty()) return Misplaced{"sources", "names no source"};
     if (words.destinations.empty()) return Misplaced{"destinations", "names no destination"};
     std::optional<Server> from;
@@ -354,7 +354,7 @@ Result<Job> parse_job(std::string_view text, const std::string& file,
     const auto entries = config::parse_document(text, file);
     if (!entries) return entries.error();
     Job job;
-    Words words;
+    JobText words;
     job.file = std::filesystem::absolute(file).lexically_normal().string();
     job.name = std::filesystem::path(file).stem().string();
     job.settings = settings;
@@ -385,7 +385,7 @@ Result<Job> load_job(const std::string& file, const config::ClientSettings& sett
 
 std::vector<config::Key> job_keys() {
     Job job;
-    Words words;
+    JobText words;
     std::vector<config::Key> keys = job_schema(job, words).keys();
     for (config::Key& each : keys) each.read = nullptr;  // it would fill a job that is gone
     return keys;

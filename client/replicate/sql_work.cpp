@@ -16,9 +16,9 @@ std::string_view directory_of(const std::string& name) {
 }
 
 // Which of the tasks that may be had go together. `tasks` come in order.
-class Load {
+class LeaseFilling {
   public:
-    explicit Load(const LeaseRequest& request) : request_(request) {}
+    explicit LeaseFilling(const LeaseRequest& request) : request_(request) {}
     void offer(Task task) {
         if (full_ || tasks_.size() >= request_.most_files) return;
         if (is_part(task.piece)) {  // it goes alone
@@ -285,7 +285,7 @@ Result<Lease> SqlStore::lease(const LeaseRequest& request) {
             auto before = repeated(request);
             if (!before || before->number != 0) return before;
         }
-        Load load(request);
+        LeaseFilling load(request);
         const auto read = database_->run(
             std::string("SELECT ") + kTask +
                 " FROM task WHERE run = $1 AND site = $2 AND state = $3 AND kind = 0 "
