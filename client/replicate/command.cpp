@@ -260,6 +260,28 @@ void tell_others(const Job& job, Store& store, const Conclusion& conclusion, Rep
         report.say(posted.error().sentence());
 }
 
+// What is being done, for who looks on: a line that is written over, or now and then one more.
+class Onlooker {
+  public:
+    explicit Onlooker(Report& report) : report_(report) {}
+    ~Onlooker() { report_.live(""); }
+    Onlooker(const Onlooker&) = delete;
+    Onlooker& operator=(const Onlooker&) = delete;
+
+    void show(const std::string& doing) {
+        if (report_.on_terminal()) return report_.live(doing);
+        if (doing.empty() || doing == told_ || client::now() < next_) return;
+        next_ = client::now() + kPlainInterval;
+        report_.note(told_ = doing);
+    }
+
+  private:
+    static constexpr Duration kPlainInterval = std::chrono::minutes(1);
+    Report& report_;
+    std::string told_;
+    Time next_ = client::now() + kPlainInterval;
+};
+
 Result<void> run(const Job& job, const Access& access, const Arguments& arguments, Report& report) {
     if (const auto law = sabul::check_law(job.settings.congestion); !law)
         return usage(job.file, law.error().message, law.error().remedy);
@@ -292,10 +314,13 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
     if (!lanes) return lanes.error();
     if (const auto standing = status_of(**store); standing && standing->request == Request::pause)
         report.say("a pause from before holds it until `replicate JOB resume`");
-    Conductor conductor(job, **store, **lanes, owner,
-                        [&](const std::string& text) { report.note(text); });
+    std::optional<Onlooker> onlooker(report);
+    Conductor conductor(
+        job, **store, **lanes, owner, [&](const std::string& text) { report.note(text); },
+        [&](const std::string& doing) { onlooker->show(doing); });
     const auto ending = conductor.conduct(run);
     if (!ending) return ending.error();
+    onlooker.reset();
     const auto ended =
         conclude(job, {run, owner, *ending, begun->went_on}, **store, arguments.left_over, report);
     if (!ended) return ended.error();

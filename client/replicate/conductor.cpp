@@ -11,8 +11,13 @@ namespace lambda::client::replicate {
 
 using std::chrono::milliseconds;
 
-Conductor::Conductor(const Job& job, Store& store, Crew& crew, std::string owner, Say say)
-    : job_(job), store_(store), crew_(crew), owner_(std::move(owner)), say_(std::move(say)) {}
+Conductor::Conductor(const Job& job, Store& store, Crew& crew, std::string owner, Say say, Say show)
+    : job_(job),
+      store_(store),
+      crew_(crew),
+      owner_(std::move(owner)),
+      say_(std::move(say)),
+      show_(std::move(show)) {}
 
 Result<Ending> Conductor::conduct(const Run& run) {
     auto going = begin(run);
@@ -192,6 +197,7 @@ Result<void> Conductor::beat() {
     } else if (!in_window_) {
         doing = "waits for the window: " + job_.windows.text();
     }
+    if (show_) show_(doing);
     const auto mine = store_.beat({.owner = owner_, .heartbeat = now, .doing = doing}, lives);
     if (!mine) return mine.error();
     for (const std::int64_t lease : held_) {

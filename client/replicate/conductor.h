@@ -50,8 +50,9 @@ class Conductor {
     static constexpr std::chrono::milliseconds kLongestPause{60'000};
 
     using Say = std::function<void(const std::string&)>;
-    // All of them must outlive it. `owner`: not that of any other process, living or dead.
-    Conductor(const Job& job, Store& store, Crew& crew, std::string owner, Say say);
+    // All of them must outlive it. `owner`: not that of any other process, living or dead. `show`
+    // hears at each beat what is being done, for people; nothing where it is empty.
+    Conductor(const Job& job, Store& store, Crew& crew, std::string owner, Say say, Say show = {});
 
     // A fresh run, or one that was cut. Errors: the state cannot be kept, or the settings are
     // refused by a server; the run may go on later.
@@ -124,7 +125,7 @@ class Conductor {
     Store& store_;
     Crew& crew_;
     const std::string owner_;
-    const Say say_;
+    const Say say_, show_;
     std::int64_t run_ = 0;
     RunState run_state_ = RunState::running;
     Request request_ = Request::none;

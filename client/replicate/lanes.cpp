@@ -22,6 +22,33 @@ LocalTime local_time() {
             .second = std::min((here.tm_hour * 60 + here.tm_min) * 60 + here.tm_sec, 86399)};
 }
 
+namespace {
+
+std::string words_of(Work::Kind kind, const mover::Progress& progress) {
+    switch (kind) {
+        case Work::Kind::scan:
+            return "lists the sources";
+        case Work::Kind::look:
+            return "lists what stands there";
+        case Work::Kind::check:
+            return "looks again at what was begun";
+        case Work::Kind::carry:
+            break;
+    }
+    if (progress.files_known == 0 && progress.standstill.empty()) return {};
+    std::string text = std::to_string(progress.files_done) + " of " +
+                       std::to_string(progress.files_known) + " files, " +
+                       format_size(progress.bytes) + " of " + format_size(progress.total_bytes);
+    // Of several it is the one that was opened last: many are under way.
+    if (progress.files_known == 1 && !progress.current_name.empty())
+        text += " " + progress.current_name;
+    if (!progress.standstill.empty())
+        text += ", nothing moves: " + std::string(progress.standstill);
+    return text;
+}
+
+}  // namespace
+
 Lanes::Lanes(const Job& job, const Carrier& carrier, io::Descriptor event)
     : job_(job),
       carrier_(carrier),
@@ -80,6 +107,7 @@ void Lanes::start(Work work) {
     taken.stopped = false;
     taken.lease = work.load.lease;
     taken.site = work.load.site;
+    taken.kind = work.kind;
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = ::read(taken.interruption.get(), &count, sizeof count);
     ++busy_;
@@ -127,17 +155,14 @@ std::vector<Done> Lanes::take() {
 std::string Lanes::doing() const {
     std::string text;
     for (const auto& lane : lanes_) {
+        if (!lane->busy) continue;
         const std::lock_guard lock(lane->mutex);
-        const mover::Progress& progress = lane->progress;
-        if (!lane->busy || progress.files_known == 0) continue;
+        const std::string words = words_of(lane->kind, lane->progress);
+        if (words.empty()) continue;
         if (!text.empty()) text += "; ";
-        if (job_.sites.size() > 1) text += job_.sites[lane->site].text + ": ";
-        text += std::to_string(progress.files_done) + " of " +
-                std::to_string(progress.files_known) + " files, " + format_size(progress.bytes) +
-                " of " + format_size(progress.total_bytes);
-        // Of several it is the one that was opened last: many are under way.
-        if (progress.files_known == 1 && !progress.current_name.empty())
-            text += " " + progress.current_name;
+        if (job_.sites.size() > 1 && lane->kind != Work::Kind::scan)
+            text += job_.sites[lane->site].text + ": ";
+        text += words;
     }
     return text;
 }

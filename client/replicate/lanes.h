@@ -48,6 +48,7 @@ class Lanes final : public Crew {
         bool stopped = false;
         std::int64_t lease = 0;
         std::uint32_t site = 0;
+        Work::Kind kind = Work::Kind::carry;
         std::thread thread;
     };
     static void interrupt(const Lane& lane);

@@ -10,6 +10,7 @@ import threading
 import time
 
 from harness import CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, Case, Settings, wait_for
+from test_passwords import Typist
 
 NOBODY = 65534
 
@@ -341,6 +342,17 @@ class Replicate(Jobs):
         self.assertEqual(watch.wait(), DONE, watch.stdout + watch.stderr)
         self.assertIn('"cancelled"', watch.stdout)
         self.assertEqual(self.replicate(job, "history").events[0]["state"], "cancelled")
+
+    def test_a_run_tells_a_terminal_what_it_does(self):
+        self.files(1, 3 * MIB)
+        server = self.server()
+        job = self.job([server.url("copy")], rate_limit="8Mbit/s", password_file=self.client_password)
+        run = Typist(self, "replicate", job)
+        while " of 1 files, " not in run.said:
+            self.assertTrue(run.hear(), run.said)
+        self.assertIn("\r", run.said.split(" of 1 files, ")[0])
+        self.assertEqual(run.wait(), DONE, run.said)
+        self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
 
     def test_a_link_that_took_a_place_on_the_way_is_not_followed(self):
         self.files(12, 32 * KIB, "many")
