@@ -59,7 +59,7 @@ class PathProbe {
     void received(std::size_t wire_bytes, Time now) {
         received_any_ = now;
         if (wire_bytes >= shortest_lost_) lost_ = 0;
-        if (wire_bytes > size_) {
+        if (wire_bytes > size_ && wire_bytes <= limit_) {  // one sent before a fall may be longer
             size_ = wire_bytes;
             std::erase_if(candidates_, [&](std::size_t c) { return c <= size_; });
             tries_ = 0;

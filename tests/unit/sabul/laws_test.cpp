@@ -117,6 +117,19 @@ TEST_CASE("a path's size is probed upwards, and falls back when it shrinks") {
     CHECK(probe.size() == 1200);
 }
 
+TEST_CASE("what was under way when the first hop became narrower does not widen it again") {
+    PathProbe probe(8972, 28);
+    probe.allow(8972);
+    probe.received(8972, kStart);
+    probe.too_large(8972);
+    CHECK(probe.size() == 1200);
+    probe.received(8972, kStart + 10ms);
+    CHECK(probe.size() == 1200);
+    CHECK(probe.next_probe(kStart + 20ms, 10ms) == std::size_t{8971});
+    probe.received(1472, kStart + 30ms);
+    CHECK(probe.size() == 1472);
+}
+
 TEST_CASE("a path that was narrow for a while is tried again, less and less often") {
     PathProbe probe(8972, 28);
     probe.allow(1475);
