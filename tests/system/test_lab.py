@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+from cgroups import Cgroup
 from harness import KIB, MIB, Process, need, need_program, patience, wait_for
 from labs import LabCase, PEER
 
@@ -187,6 +188,16 @@ class Lab(LabCase):
         nothing = Process([self.program, "run", "--", "/no/such/program"])
         self.assertEqual(nothing.wait(), 127)
 
+    def test_a_command_that_cannot_be_started(self):
+        """The lab, its keeper and one command: no process is left for the next."""
+        group = Cgroup(self, "pids")
+        group.set("pids.max", "3")
+        for more in ("exec sleep 60",), ("exec sleep 60", "exec sleep 61"):
+            options = [word for line in more for word in ("--on", "server", line)]
+            run = self.lab(*options, main="true", code=UNABLE, launcher=group.launcher())
+            refused = "the command" if len(more) == 1 else "'exec sleep 61'"
+            self.assertIn(f"cannot start {refused}: ", run.stderr)
+
     def test_what_is_wrong_is_said(self):
         bad = self.path("bottleneck: {rate: 1Gbit/s}\nhosts: []\nspeed: 1\n")
         for options, said in ((("--loss", "7"), "--loss: "), ((bad,), "path.yaml:2: hosts: "),
@@ -311,3 +322,10 @@ class Lab(LabCase):
         carried = sum(float(row[1]) for row in rows[:-1]) * 0.1 * 1e6 / 8
         self.assertGreater(carried, 700 * KIB)
         self.assertLess(carried, 1010 * 1000)
+
+    def test_a_series_that_cannot_be_written_costs_the_run_nothing_else(self):
+        run = self.lab("--series", "/dev/full", main="exit 7", code=7)
+        self.assertIn("/dev/full: cannot write the series", run.stderr)
+        self.assertIn("forward: ", run.stderr)
+        self.assertEqual(run.counters["forward"]["lost"], 0)
+        self.lab("--series", "/dev/full", main="true", code=UNABLE)

@@ -188,13 +188,15 @@ Result<void> write_json(const Counters& counters, const std::string& file) {
 int tell(const Words& words, const std::string& path, const Outcome& outcome,
          report::File& report) {
     std::cerr << counters_text(outcome.counters);
+    if (!outcome.series) fail(outcome.series.error());
     Result<void> told;
     if (!words.json.empty()) told = write_json(outcome.counters, words.json);
     if (!told) fail(told.error());
     Result<void> drawn;
     if (report.wanted()) drawn = report.write(page_of(outcome, path, words.all));
     if (!drawn) fail(drawn.error());
-    return outcome.exit_code == 0 && !(told && drawn) ? kUnable : outcome.exit_code;
+    const bool written = outcome.series && told && drawn;
+    return outcome.exit_code == 0 && !written ? kUnable : outcome.exit_code;
 }
 
 int run(const Words& words) {

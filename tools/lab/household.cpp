@@ -53,11 +53,13 @@ class KeeperProcess {
         mount_processes();
         for (const Background& command : household_.background) {
             running_.push_back(start_background(command));
+            if (running_.back() < 0) return end_without("'" + command.shell + "'");
         }
         for (const Ready& ready : household_.ready) {
             if (!await(ready)) return end(stopped_by_ > 0 ? 128 + stopped_by_ : kExitUnable);
         }
         main_ = start_main();
+        if (main_ < 0) return end_without("the command");
         tell(kMainBegan);
         while (main_ > 0) step(std::chrono::seconds(1));
         tell(kMainEnded);
@@ -98,13 +100,12 @@ class KeeperProcess {
         }
     }
 
-    // A process group of its own, so that SIGTERM at the end reaches what its shell started.
+    // -1: refused, by errno. A process group of its own, so that SIGTERM at the end reaches what
+    // its shell started.
     pid_t start_background(const Background& command) const {
         const pid_t child = ::fork();
-        if (child != 0) {
-            ::setpgid(child, child);
-            return child;
-        }
+        if (child > 0) ::setpgid(child, child);
+        if (child != 0) return child;
         ::setpgid(0, 0);
         prepare(command.host);
         redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
@@ -220,6 +221,12 @@ class KeeperProcess {
             if (pid > 0) return true;
         }
         return false;
+    }
+
+    // Of what could not be started, by errno.
+    int end_without(const std::string& what) {
+        say(refused("cannot start " + what).sentence());
+        return end(kExitUnable);
     }
 
     int end(int code) {

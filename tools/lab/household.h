@@ -49,8 +49,8 @@ struct Keeper {
 };
 
 // The keeper's exit code: the main command's, 128 + N where signal N ended it, 127 where there is
-// no such command, kExitUnable where a background command did not get ready. SIGTERM, SIGINT and
-// SIGHUP to the keeper reach the main command.
+// no such command, kExitUnable where one could not be started or did not get ready. SIGTERM, SIGINT
+// and SIGHUP to the keeper reach the main command.
 constexpr int kExitUnable = 3;
 Result<Keeper> start_household(const Household& household, const std::vector<Host>& hosts);
 

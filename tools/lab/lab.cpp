@@ -76,8 +76,10 @@ class Lab {
         int status = 0;
         ::waitpid(keeper_.pid, &status, 0);
         const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        return {
-            .exit_code = code, .counters = std::move(*counters_), .readings = series_.take_kept()};
+        return {.exit_code = code,
+                .counters = std::move(*counters_),
+                .readings = series_.take_kept(),
+                .series = {}};
     }
 
   private:
@@ -209,7 +211,7 @@ Result<Outcome> run_lab(Plan plan) {
     Lab lab(*hosts, forwarder, std::move(*keeper), *series, plan.turn);
     if (auto ready = lab.prepare(); !ready) return ready.error();
     Outcome outcome = lab.live();
-    if (auto closed = series->close(); !closed) return closed.error();
+    outcome.series = series->close();
     return outcome;
 }
 

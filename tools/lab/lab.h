@@ -33,6 +33,7 @@ struct Outcome {
     int exit_code = 0;
     Counters counters;
     std::vector<Reading> readings;  // over time, where they were to be kept
+    Result<void> series;            // whether its file could be written
 };
 
 // Signals SIGINT, SIGTERM and SIGHUP of this process go on to the main command. Errors: what the

@@ -57,6 +57,7 @@ void Series::write(const Reading& now) {
                      static_cast<unsigned long long>(step.dead));
     }
     std::fputc('\n', file_.get());
+    if (failed_ == 0 && std::ferror(file_.get()) != 0) failed_ = errno;
 }
 
 void Series::keep(const Reading& now) {
@@ -69,10 +70,9 @@ void Series::keep(const Reading& now) {
 
 Result<void> Series::close() {
     if (!file_) return {};
-    if (std::fclose(file_.release()) != 0) {
-        return errno_error(Fault::file, "cannot write the series", name_, errno);
-    }
-    return {};
+    if (std::fclose(file_.release()) != 0 && failed_ == 0) failed_ = errno;
+    if (failed_ == 0) return {};
+    return errno_error(Fault::file, "cannot write the series", name_, failed_);
 }
 
 }  // namespace lambda::lab

@@ -56,6 +56,7 @@ class Series {
 
     std::unique_ptr<std::FILE, Close> file_;
     std::string name_;
+    int failed_ = 0;  // errno of the first row that could not be written
     bool keep_;
     Time begin_{};
     Time next_ = kNever;

@@ -1,5 +1,11 @@
 #include "tools/lab/series.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
 #include "tests/support/catch.h"
 
 using namespace lambda;
@@ -70,4 +76,29 @@ TEST_CASE("The readings that are kept are bounded and lose nothing of the sums")
         before = now;
     }
     CHECK(lost == kept.back().forward.lost);
+}
+
+TEST_CASE("A row that could not be written is told at the end, whatever could be since") {
+    const auto file = std::filesystem::temp_directory_path() /
+                      ("lambda-series-" + std::to_string(::getpid()) + ".csv");
+    auto series = Series::make(file, false);
+    REQUIRE(series.ok());
+    series->begin(Time{});
+    Time now{};
+    const auto add_rows = [&] {
+        for (int i = 0; i < 1000; ++i) series->add(now += Series::kStep, {}, {});
+    };
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    const rlimit full{4096, limit.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    add_rows();
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, before);
+    add_rows();
+    const auto closed = series->close();
+    std::filesystem::remove(file);
+    REQUIRE_FALSE(closed.ok());
+    CHECK(closed.error().message.find("File too large") != std::string::npos);
 }
