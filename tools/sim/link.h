@@ -1,5 +1,6 @@
-// A bottleneck in virtual time: packets leave it in order at its rate, a tail that would not fit
-// into its queue is dropped. Nothing is simulated for a packet but its time of departure. Pure.
+// A bottleneck in virtual time: packets leave it in order at its rate, and one is dropped that
+// finds more than its queue holds waiting: up to a packet more may wait than in lambda-lab's.
+// Nothing is simulated for a packet but its time of departure. Pure.
 #pragma once
 
 #include <cstdint>
