@@ -31,7 +31,7 @@ struct FileLine {
     std::int64_t mtime_ns = 0;
     bool adopted = false;                      // stood there already, and did not move
     std::optional<transfer::Digest> xxh3{};    // none: nobody read it
-    std::optional<transfer::Sha256> sha256{};  // transfer::TreeDigest
+    std::optional<transfer::Sha256> sha256{};  // the tree's
     bool operator==(const FileLine&) const = default;
 };
 

@@ -90,7 +90,7 @@ struct CloseRecord {
 struct ChangedRecord {
     FileNumber file = 0;
 };
-// Ahead of the file's CLOSE, where the terms have sha256: its TreeDigest.
+// Ahead of the file's CLOSE, where the terms have sha256: FileDigest::finish_strong().
 struct StrongRecord {
     FileNumber file = 0;
     Sha256 digest{};

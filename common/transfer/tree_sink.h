@@ -41,9 +41,9 @@ class TreeSink {
 
     // A file begins in the innermost directory: what to tell file_ended().
     std::optional<FileNumber> begin_file();
-    // What it told is a directory that is not made, or made writable, yet.
     // A directory is entered, and not left.
     bool inside() const { return !entered_.empty(); }
+    // What begin_file() told is a directory that is not made, or made writable, yet.
     bool entering(const std::optional<FileNumber>& directory) const;
     void set_replaces() { replaces_ = true; }
     // After note_failed(), where it failed.
