@@ -47,7 +47,6 @@ void RateControl::on_sent(std::uint16_t stripe, std::size_t packets, std::size_t
 void RateControl::on_ack(std::uint16_t stripe, const sabul::SendFlow& flow,
                          const sabul::FlowNews& news, Time now) {
     Unit& acked = unit(stripe);
-    acked.sample.received_bytes += news.received_bytes;
     if (news.arrived_packets > 0 || news.passage_count > 0) {
         acked.law->on_ack({.now = now,
                            .stripe = stripe,

@@ -305,7 +305,7 @@ void ReceiveSide::apply(Stripe& stripe, const sabul::Header& header, const ports
     stripe.heard = true;
     if (header.type == sabul::PacketType::challenge) {
         stripe.flow.accept(job.number, job.packet.size(), 0, arrived);
-        return answer(stripe, text, stripe.peer);
+        return answer(stripe, text);
     }
     if (header.type != sabul::PacketType::data) {
         stripe.flow.accept(job.number, job.packet.size(), 0, arrived);
@@ -333,16 +333,15 @@ void ReceiveSide::greet(Stripe& stripe) {
                              ? kFirstHello
                              : std::min(2 * stripe.hello_pause, kLongestHello);
     stripe.hello_at = now_ + stripe.hello_pause;
-    send_reverse(stripe, sabul::PacketType::hello, {}, stripe.peer);
+    send_reverse(stripe, sabul::PacketType::hello, {});
 }
 
-void ReceiveSide::answer(Stripe& stripe, ByteView challenge, const Address& to) {
+void ReceiveSide::answer(Stripe& stripe, ByteView challenge) {
     if (setup_.is_client && challenge.size() == 16)
-        send_reverse(stripe, sabul::PacketType::answer, challenge, to);
+        send_reverse(stripe, sabul::PacketType::answer, challenge);
 }
 
-void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text,
-                               const Address& to) {
+void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text) {
     std::array<std::byte, 64> packet{};
     const sabul::PacketNumber number = stripe.reverse_next++;
     sabul::encode({.type = type,
@@ -357,7 +356,7 @@ void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView 
         sabul::kHeaderBytes + text.size() + stripe.ciphers.reverse->tag_bytes();
     // A lost HELLO is repeated; one that the socket refuses is no different.
     const ByteView sealed = ByteView(packet).first(bytes);
-    static_cast<void>(stripe.socket.send({&sealed, 1}, bytes, to));
+    static_cast<void>(stripe.socket.send({&sealed, 1}, bytes, stripe.peer));
 }
 
 // ---- the end

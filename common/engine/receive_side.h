@@ -70,8 +70,8 @@ class ReceiveSide final : public End, private Links::Handler {
     void open_batch();
     void apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job,
                Time arrived);
-    void answer(Stripe& stripe, ByteView challenge, const Address& to);
-    void send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text, const Address& to);
+    void answer(Stripe& stripe, ByteView challenge);
+    void send_reverse(Stripe& stripe, sabul::PacketType type, ByteView text);
     void greet(Stripe& stripe);
     void hurry_ack();
     void acknowledge(Stripe& stripe);

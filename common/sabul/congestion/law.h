@@ -58,8 +58,7 @@ struct SynSample {
     Duration elapsed{0};  // measured, never assumed
     std::uint64_t sent_packets = 0;
     std::uint64_t lost_packets = 0;  // newly lost, late arrivals taken off
-    std::uint64_t received_bytes = 0;
-    Duration rtt{0};  // smoothed; of the slowest stripe
+    Duration rtt{0};                 // smoothed; of the slowest stripe
     Duration min_rtt{0};
     double packet_bytes = 1440;  // file bytes in a full packet now
     bool limited = false;        // by credit, source or CPU: the rate was not used

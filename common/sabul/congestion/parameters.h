@@ -27,7 +27,6 @@ class Parameters {
         double most;
     };
 
-    Parameters() = default;
     explicit Parameters(std::string_view text);
 
     double number(std::string_view name, double otherwise, Bounds bounds);
