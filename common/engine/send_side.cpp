@@ -132,11 +132,11 @@ bool SendSide::send_some() {
     }
     // Each stripe in its turn, so that equal stripes carry equal shares.
     std::size_t idle = 0;
-    count_open();
+    look_at_stripes();
     for (std::size_t bursts = 0; bursts < kBurstsPerTurn && idle < stripes_.size();) {
         SendStripe& stripe = *stripes_[next_stripe_];
         const bool sent = send_on(stripe);
-        if (sent) count_open();
+        if (sent) look_at_stripes();
         const bool keeps = keeps_turn(stripe);
         if (!sent && keeps) return false;
         if (!keeps) next_stripe_ = (next_stripe_ + 1) % stripes_.size();
@@ -155,7 +155,7 @@ bool SendSide::send_some() {
 // what is under way is one stripe's then, and one tells what became of it. Few blocks are in hand
 // at either end, which the processors' caches hold. Slower, a law that measures over some SYNs
 // would see stripes that stand still.
-void SendSide::count_open() {
+void SendSide::look_at_stripes() {
     const Duration syn = setup_.terms.syn;
     open_all_ = open_heard_ = 0;
     short_paths_ = true;

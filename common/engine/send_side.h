@@ -44,10 +44,12 @@ class SendSide final : public End, private Links::Handler {
     bool handle_nak(SendStripe& stripe, ByteView body);
     bool handle_snapshot(SendStripe& stripe, ByteView body);
     void apply(SendStripe& stripe, const sabul::FlowNews& news);
-    void end();
     void handle_records();
     void handle_record(const transfer::Record& record);
-    // False: after their end.
+    void receive_datagrams(ports::DatagramSocket& socket);
+    void give_up(SendStripe& stripe);
+
+    // send_names.cpp. False: after their end.
     bool handle_want(const transfer::WantRecord& want);
     void keep_name(transfer::SourceName name);
     void set_plan();
@@ -58,8 +60,8 @@ class SendSide final : public End, private Links::Handler {
     void compare();
     void ask_for_patience();
 
-    void receive_datagrams(ports::DatagramSocket& socket);
-
+    // send_side.cpp
+    void end();
     // A copy is of what was sent again.
     enum class Sending { fresh, again, copy };
     bool send_some();
@@ -72,7 +74,6 @@ class SendSide final : public End, private Links::Handler {
     transfer::SendBlock* begun(std::optional<std::uint64_t> index);
     transfer::SendBlock* next_block();
     bool has_data(const SendStripe& stripe);
-    void give_up(SendStripe& stripe);
     bool flush(SendStripe& stripe);
     void take_back(SendStripe& stripe);
     std::size_t room(const SendStripe& stripe) const;
@@ -80,8 +81,12 @@ class SendSide final : public End, private Links::Handler {
     bool keeps_turn(const SendStripe& stripe);
     bool may_send(const SendStripe& stripe) const;
     bool heard(const SendStripe& stripe) const;
-    void count_open();
+    void look_at_stripes();
     void maintain(SendStripe& stripe);
+    Time next_time();
+    void check_stall();
+    bool unheard() const;
+
     // send_side_report.cpp
     void meter_waits();
     verdict::Figure wait_of(const SendStripe& stripe);
@@ -91,10 +96,6 @@ class SendSide final : public End, private Links::Handler {
     verdict::Figures figures() const;
     void tell_spent();
     void sample(Time now);
-
-    Time next_time();
-    void check_stall();
-    bool unheard() const;
     std::string_view why_nothing_moves();
 
     Setup setup_;
