@@ -113,6 +113,24 @@ class Page(PageCase):
         self.flows("", SIM_USAGE)
         self.tool("lambda-sim", "flows", "--report", code=SIM_USAGE)
 
+    def test_the_series_of_a_named_scenario(self):
+        scenario = os.path.join(self.scratch, "small.yaml")
+        with open(scenario, "w") as file:
+            file.write("title: Small\nsource: none\nduration: 2s\nflow:\n  - law=fixed,rtt=1ms\n"
+                       "expect: [utilisation <= 2]\n")
+        table, missing = os.path.join(self.scratch, "table"), os.path.join(self.scratch, "missing", "table")
+        several = self.tool("lambda-sim", "run", scenario, scenario, "--csv", table, code=SIM_USAGE)
+        self.assertEqual(several.stderr, "lambda-sim: --csv takes one scenario\n")
+        self.assertFalse(os.path.exists(table))
+        nowhere = self.tool("lambda-sim", "run", scenario, "--csv", missing, code=SIM_FAILED)
+        self.assertEqual((nowhere.stdout, nowhere.stderr), ("", f"lambda-sim: cannot write {missing}\n"))
+        full = self.tool("lambda-sim", "run", scenario, "--csv", "/dev/full", code=SIM_FAILED)
+        self.assertIn("utilisation <= 2", full.stdout)
+        self.assertEqual(full.stderr, "lambda-sim: cannot write /dev/full\n")
+        self.tool("lambda-sim", "run", scenario, "--csv", table)
+        with open(table) as file:
+            self.assertGreater(len(file.readlines()), 20)
+
     def test_of_two_outputs_none_takes_the_other_s_place(self):
         same = os.path.join(self.scratch, "same")
         flows = ("flows", "--duration", "1s", "--flow", "law=fixed,rtt=1ms")

@@ -153,8 +153,8 @@ void add_sections(report::Page& page, const std::string& name, const NamedScenar
     }
 }
 
-// One scenario: 0 where all holds. `page` is added to where there is one.
-int run(const Command& command, const std::string& name, report::Page* page) {
+// One scenario: 0 where all holds. `page` is added to where there is one, `csv` where it is open.
+int run(const Command& command, const std::string& name, report::Page* page, std::ofstream& csv) {
     const auto scenario = read_named(file_of(name));
     if (!scenario) return complain(scenario.error().sentence(), 2);
     const unsigned seeds = command.seeds.value_or(scenario->seeds);
@@ -165,10 +165,8 @@ int run(const Command& command, const std::string& name, report::Page* page) {
     }
     const auto results = run_all(*scenario, command, seeds);
     const auto findings = findings_of(*scenario, results, command.seed);
-    if (!command.csv.empty()) {
-        std::ofstream csv(command.csv);
+    if (csv.is_open()) {
         for (const RunResult& run : results.front()) write_csv(csv, run.result, run.name);
-        if (!csv.flush()) return complain("cannot write " + command.csv, 1);
     }
     if (page != nullptr)
         add_sections(*page, name, *scenario, results.front(), findings, command.seed);
@@ -203,17 +201,23 @@ int run(const Command& command) {
             report::check_apart({{"--csv", command.csv}, {"--report", command.report}});
         !apart)
         return complain(apart.error().sentence(), 2);
+    if (!command.csv.empty() && command.names.size() > 1)
+        return complain("--csv takes one scenario", 2);
     if (command.table)
         std::printf("| scenario | expected | | worst | where |\n|---|---|---|---|---|\n");
     auto file = report::File::make(command.report);
     if (!file) return complain(file.error().sentence(), 1);
+    std::ofstream csv;
+    if (!command.csv.empty()) csv.open(command.csv);
+    if (!csv) return complain("cannot write " + command.csv, 1);
     report::Page page{
         .title = "lambda-sim run", .text = {}, .command = command.line, .sections = {}};
     int code = 0;
     for (const std::string& name : command.names) {
         page.title += " " + name;
-        code = std::max(code, run(command, name, file->wanted() ? &page : nullptr));
+        code = std::max(code, run(command, name, file->wanted() ? &page : nullptr, csv));
     }
+    if (!csv.flush()) code = std::max(code, complain("cannot write " + command.csv, 1));
     if (!file->wanted()) return code;
     const auto written = file->write(page);
     return written ? code : std::max(code, complain(written.error().sentence(), 1));
@@ -240,7 +244,8 @@ void add_run_commands(CLI::App& app, const std::string& command_line, int& exit_
         ->check(CLI::Range(1u, 256u).description(""))
         ->type_name("1..256")
         ->capture_default_str();
-    command->add_option("--csv", made->csv, "the series of the first seed, by bins of 100 ms");
+    command->add_option("--csv", made->csv,
+                        "the series of the first seed, by bins of 100 ms; of one scenario");
     command->add_option("--report", made->report,
                         "a page with tables, and charts of the first seed, HTML");
     command->add_flag("--json", made->json, "measures and findings as one line of JSON each");
