@@ -6,6 +6,7 @@
 #include "tools/sim/flags.h"
 #include "tools/sim/named.h"
 #include "tools/sim/path.h"
+#include "tools/sim/report.h"
 #include "tools/sim/scenario.h"
 #include "tools/sim/statistics.h"
 #include "tools/sim/world.h"
@@ -159,6 +160,19 @@ TEST_CASE("A run is told by the path as it was while it was measured") {
     CHECK(result.utilisation ==
           Approx(result.sum_mbit / (payload_mbit(BitRate{10e6}) * 4 / 3)).epsilon(1e-6));
     CHECK(result.settled_ms == -1);  // a fixed rate follows no change
+}
+
+TEST_CASE("A page tells from where on a run was measured, a bound of bins") {
+    FlowsScenario scenario;
+    scenario.duration = std::chrono::milliseconds(1500);
+    scenario.flows = {FlowSettings{}};
+    const FlowsResult result = run_flows(scenario);
+    const auto told = [&] {
+        return section_of("", scenario, result).tables.front().rows.front().at(5);
+    };
+    CHECK(told() == "0.7");
+    scenario.from = std::chrono::milliseconds(410);
+    CHECK(told() == "0.4");
 }
 
 TEST_CASE("Losses of the path come each by itself, however many") {

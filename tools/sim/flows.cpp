@@ -204,15 +204,13 @@ class Arrival {
     Time reached_ = kNever;
 };
 
-// The bin from which on a run is measured.
 std::size_t first_bin(const FlowsScenario& scenario) {
-    const Duration from = scenario.from.value_or(scenario.duration / kBin / 2 * kBin);
-    return static_cast<std::size_t>(from / kBin);
+    return static_cast<std::size_t>(measured_from(scenario) / kBin);
 }
 
 // Over what is measured.
 BitRate mean_capacity(const FlowsScenario& scenario) {
-    const Duration from = first_bin(scenario) * kBin;
+    const Duration from = measured_from(scenario);
     double bits = 0;
     BitRate capacity = scenario.capacity;
     Duration since = from;
@@ -280,6 +278,10 @@ void summarise(FlowsResult& result, const FlowsScenario& scenario) {
 
 }  // namespace
 
+Duration measured_from(const FlowsScenario& scenario) {
+    return scenario.from.value_or(scenario.duration / 2) / kBin * kBin;
+}
+
 double mean_rtt(const FlowsScenario& scenario) {
     double sum = 0;
     for (const FlowSettings& flow : scenario.flows) sum += seconds(flow.rtt);
@@ -317,7 +319,7 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
     result.flows.resize(flows.size());
     std::vector<std::uint64_t> before(flows.size()), lost_before(flows.size());
     const auto bins = scenario.duration / kBin;
-    const auto measured_from = static_cast<std::int64_t>(first_bin(scenario));
+    const auto first_measured = static_cast<std::int64_t>(first_bin(scenario));
     const auto samples_a_bin = kBin / kSample;
     bottleneck.reset(began);
     for (std::int64_t sample = 1; sample <= bins * samples_a_bin; ++sample) {
@@ -328,7 +330,7 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
             arrivals[i].add(world.now(), flows[i]->bytes());
         }
         if (sample % samples_a_bin != 0) continue;
-        if (sample / samples_a_bin == measured_from) bottleneck.reset(world.now());
+        if (sample / samples_a_bin == first_measured) bottleneck.reset(world.now());
         for (std::size_t i = 0; i < flows.size(); ++i) {
             const std::uint64_t bytes = flows[i]->bytes(), lost = flows[i]->lost();
             result.flows[i].mbit.push_back(

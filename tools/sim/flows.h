@@ -90,6 +90,9 @@ struct FlowsResult {
 
 constexpr Duration kBin = std::chrono::milliseconds(100);
 
+// From where on a run is measured: a bound of bins.
+Duration measured_from(const FlowsScenario& scenario);
+
 // In seconds, over the flows.
 double mean_rtt(const FlowsScenario& scenario);
 

@@ -24,13 +24,13 @@ Table path_table(const FlowsScenario& scenario) {
             .rows = {{significant(scenario.capacity.bits_per_second / 1e6, 6),
                       significant(scenario.queue_bytes / 1e3, 6), significant(scenario.loss, 4),
                       significant(scenario.burst, 4), significant(seconds(scenario.duration), 6),
-                      significant(seconds(scenario.from.value_or(scenario.duration / 2)), 6),
+                      significant(seconds(measured_from(scenario)), 6),
                       std::to_string(scenario.seed)}}};
 }
 
 Table sum_table(const FlowsResult& result) {
     return {
-        .head = {"sum, Mbit/s", "CoV", "of the first capacity, %", "Jain", "correlation",
+        .head = {"sum, Mbit/s", "CoV", "of the mean capacity, %", "Jain", "correlation",
                  "queue: mean, ms", "mean, kB", "standing, kB", "dropped"},
         .rows = {{fixed(result.sum_mbit, 1), fixed(result.sum_cov, 3),
                   fixed(result.utilisation * 100, 2), fixed(result.jain, 4),
