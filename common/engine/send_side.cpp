@@ -77,6 +77,7 @@ Time SendSide::turn(Time now) {
     meter_.begin_turn(now);
     links_.poll(now, *this);
     handle_records();
+    if (done_) return kNever;  // nothing more goes to it
     for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
     for (ports::DiskEvent& event : setup_.disk->poll()) {
         source_.handle(std::move(event));

@@ -235,6 +235,19 @@ TEST_CASE("hostile receiver: a leaf that was never sent is not asked for again")
     if (!read) CHECK(hostile.cut() == "the receiver sent a record that makes no sense");
 }
 
+TEST_CASE("hostile receiver: nothing more goes to one that was cut") {
+    Hostile hostile(8 * kMiB);
+    hostile.say(transfer::NothingRecord{});
+    hostile.turn(20);  // blocks are read, and wait for credit
+    REQUIRE(hostile.socket.file_bytes == 0);
+    hostile.ack();
+    const bool lies = GENERATE(true, false);
+    if (lies) hostile.say(transfer::AgainRecord{0, 7 * kMiB});
+    hostile.turn();
+    CHECK(hostile.sender->done() == lies);
+    CHECK((hostile.socket.file_bytes == 0) == lies);
+}
+
 TEST_CASE("hostile receiver: the end is not believed while a file is open") {
     Hostile hostile(8 * kMiB);
     hostile.say(transfer::NothingRecord{});
