@@ -260,6 +260,7 @@ void Session::finish(const session::Reply& answer) {
     reply(answer);
     for (; aborts_ > 0; --aborts_) reply(226, "Stopped");
     renew_idle_time();
+    set_deadline();  // of a flush that waits since there was none
     connection_.wake();
 }
 

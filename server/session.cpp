@@ -18,7 +18,8 @@ using Clock = asio::steady_timer::clock_type;
 // A stripe speaks TLS at once and must not hear a plain 220; a plain client may wait for the 220.
 // What speaks at once is heard within the first segment; a second allows for one lost.
 constexpr std::chrono::seconds kGreetingDelay{1};
-// For the last words of a transfer whose client has left; a lost segment's retransmission fits.
+// For the last words of a transfer whose client has left, and to who is to leave; a lost segment's
+// retransmission fits.
 constexpr std::chrono::seconds kLinger{2};
 constexpr std::size_t kReadBytes = 4096;
 constexpr int kReadsInTurn = 64;          // a line may have no end
@@ -64,7 +65,8 @@ void Session::stop() {
 
 void Session::accounts_replaced() {
     if (!revoked()) return;
-    if (activity_) activity_->cancel();  // its client may not read, which holds the coroutine up
+    if (activity_) activity_->cancel();
+    set_deadline();  // its client may not read, which holds the coroutine up
     changed_ = true;
     connection_.wake();
 }
@@ -199,7 +201,9 @@ void Session::renew_idle_time() {
 }
 
 void Session::set_deadline() {
-    if (activity_) {
+    if (revoked()) {
+        connection_.set_deadline(from_now(kLinger));
+    } else if (activity_) {
         connection_.set_deadline(Connection::Deadline::max());
     } else {
         connection_.set_deadline(root_ ? idle_deadline_ : login_deadline_);

@@ -103,6 +103,25 @@ TEST_CASE("a shared pool runs each piece once, of who asks again at once, too") 
     CHECK(done == kPieces);
 }
 
+TEST_CASE("who does not read is gone once what ran has ended, and after the idle time") {
+    const bool account_goes = GENERATE(false, true);
+    CAPTURE(account_goes);
+    config::ServerSettings settings;
+    if (!account_goes) settings.idle_timeout = std::chrono::seconds(1);
+    const Running running(settings);
+    running.scratch.write("huge", "");
+    std::filesystem::resize_file(running.scratch / "huge", 1ull << 40);
+    Client client(running);
+    client.log_in().send("CKSM md5 0 -1 huge\r\n");
+    client.stuff("STAT\r\n");
+    if (account_goes) {
+        running.server->replace_accounts({});
+    } else {
+        std::filesystem::resize_file(running.scratch / "huge", 1);
+    }
+    CHECK(client.cut_off());
+}
+
 TEST_CASE("a stop ends the checksums that are read, too") {
     Running running;
     running.scratch.write("huge", "");

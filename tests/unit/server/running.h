@@ -198,6 +198,23 @@ class Client {
             taken();
         }
     }
+    // Says a line again and again and reads nothing, until the server takes no more of it.
+    void stuff(const std::string& line) {
+        std::string words;
+        while (words.size() < 100'000) words += line;
+        constexpr int kSmall = 8192;  // so that room tells of what the server reads
+        for (const int buffer : {SO_SNDBUF, SO_RCVBUF})
+            REQUIRE(::setsockopt(fd_, SOL_SOCKET, buffer, &kSmall, sizeof kSmall) == 0);
+        pollfd socket{.fd = fd_, .events = POLLOUT, .revents = 0};
+        for (;;) {
+            std::size_t done = 0;
+            const auto said = stream_->write(std::as_bytes(std::span(words)), done);
+            if (said == io::IoStatus::want_write && ::poll(&socket, 1, 2000) == 0) return;
+            REQUIRE((said == io::IoStatus::ok || said == io::IoStatus::want_write));
+        }
+    }
+    // Reads nothing. False: the connection still stands after a while.
+    bool cut_off() { return wait_for(fd_, 0); }
     Client& secure() {
         send("AUTH TLS\r\n");
         REQUIRE(code() == 220);
