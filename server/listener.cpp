@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <cstring>
+#include <exception>
+#include <new>
 
 #include "common/dialling/waiting.h"
 #include "common/io/log.h"
@@ -51,6 +52,11 @@ void warn(SparseLog& words, const Admission::Host& host, std::string text) {
         io::log_warning(*line);
 }
 
+// Out of the loop: a bug stops the process.
+void rethrow(const std::exception_ptr& problem) {
+    if (problem) std::rethrow_exception(problem);
+}
+
 }  // namespace
 
 Listener::Listener(asio::io_context& loop, Service& service) : loop_(loop), service_(service) {}
@@ -75,7 +81,7 @@ Result<Address> Listener::listen(const Address& address) {
 
 void Listener::start() {
     for (tcp::acceptor& acceptor : acceptors_) {
-        asio::co_spawn(loop_, accept(acceptor), asio::detached);
+        asio::co_spawn(loop_, accept(acceptor), rethrow);
     }
 }
 
@@ -96,17 +102,19 @@ void Listener::accounts_replaced() {
 asio::awaitable<void> Listener::accept(tcp::acceptor& acceptor) {
     while (acceptor.is_open()) {
         boost::system::error_code problem;
-        tcp::socket socket =
-            co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, problem));
-        if (!problem) {
-            admit(std::move(socket));
-        } else if (problem != asio::error::operation_aborted) {
-            const Error error =
-                errno_error(Fault::session, "cannot accept connections", {}, problem.value());
-            warn(not_accepted_, {}, error.sentence());
-            asio::steady_timer pause(loop_, kAcceptPause);
-            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, problem));
+        try {
+            tcp::socket socket =
+                co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, problem));
+            if (!problem) admit(std::move(socket));
+        } catch (const std::bad_alloc&) {
+            problem = make_error_code(boost::system::errc::not_enough_memory);
         }
+        if (!problem || problem == asio::error::operation_aborted) continue;
+        const Error error =
+            errno_error(Fault::session, "cannot accept connections", {}, problem.value());
+        warn(not_accepted_, {}, error.sentence());
+        asio::steady_timer pause(loop_, kAcceptPause);
+        co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, problem));
     }
 }
 
@@ -129,7 +137,7 @@ void Listener::admit(tcp::socket socket) {
     sessions_.push_back(session);
     // The function holds the session until the coroutine has begun, and so to its end.
     asio::co_spawn(
-        loop_, [session] { return session->run(); }, asio::detached);
+        loop_, [session] { return session->run(); }, rethrow);
 }
 
 }  // namespace lambda::server

@@ -1,9 +1,11 @@
 #include "server/session.h"
 
 #include <algorithm>
+#include <new>
 
 #include "common/dialling/waiting.h"
 #include "common/io/log.h"
+#include "common/io/process.h"
 #include "common/session/facts.h"
 #include "config/endpoint.h"
 #include "server/plain_commands.h"
@@ -46,7 +48,13 @@ Session::Session(Service& service, asio::ip::tcp::socket socket, Admission::Slot
 asio::awaitable<void> Session::run() {
     const std::shared_ptr<Session> self = shared_from_this();
     io::log_debug(label_ + "connected from " + config::format_endpoint(peer_));
-    if (co_await secure()) co_await serve();
+    bool has_memory = true;
+    try {
+        if (co_await secure()) co_await serve();
+    } catch (const std::bad_alloc&) {
+        has_memory = false;
+    }
+    if (!has_memory) io::log_error(io::no_memory(label_ + "ended").sentence());
     // What a client that says QUIT said to its transfer before may come after.
     connection_.set_deadline(from_now(kLinger));
     while (activity_ && quit_) {

@@ -1,5 +1,6 @@
 // Preloaded into a program that has no memory while the file NO_MEMORY exists: not for a piece of
-// NO_MEMORY_FROM bytes or more in any thread but the first.
+// NO_MEMORY_FROM bytes or more, in any thread but the first; where NO_MEMORY_IN_FIRST is set, in
+// that one.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,8 +12,9 @@ namespace {
 bool refused(std::size_t bytes) {
     static const char* const file = std::getenv("NO_MEMORY");
     static const char* const from = std::getenv("NO_MEMORY_FROM");
+    static const bool in_first = std::getenv("NO_MEMORY_IN_FIRST") != nullptr;
     return file != nullptr && from != nullptr && bytes >= std::strtoul(from, nullptr, 10) &&
-           ::syscall(SYS_gettid) != ::getpid() && ::access(file, F_OK) == 0;
+           (::syscall(SYS_gettid) == ::getpid()) == in_first && ::access(file, F_OK) == 0;
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import time
 
-from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, need, need_program, sanitized, support_program
+from harness import (CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, need, need_program, sanitized, support_program,
+                     wait_for)
+from test_copy import TERMS, Session
 
 
 class ShortageTest(Case):
@@ -93,6 +96,24 @@ class ShortageTest(Case):
                 self.assertEqual(other.wait(), DONE, other.stderr)
                 self.transfer(*command, tree + "/", server.url("tree"))
                 self.assert_serving(server)
+
+    def test_a_server_hears_of_clients_again_once_it_has_memory(self):
+        need(not sanitized(), "a sanitizer has an allocator of its own")
+        gone = os.path.join(self.scratch, "gone")
+        server = self.server(launcher=("env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
+                                       "NO_MEMORY_FROM=1024", "NO_MEMORY_IN_FIRST=yes"))
+        session = Session(self, server)
+        code, lines = session.ask(f"XFER direction=put;{TERMS}nonce={'00' * 16}; /in")
+        self.assertEqual(code, 150, lines)
+        self.file_with(gone, b"")
+        with socket.create_connection((server.host, server.port)) as refused:
+            self.assertEqual(refused.recv(1), b"")
+        wait_for(lambda: "cannot accept connections: Cannot allocate memory" in server.stderr, "the reason")
+        self.assertEqual(session.ask("NOOP " + 2000 * "x"), (0, []))
+        wait_for(lambda: "the client ended the transfer" in server.stderr, "the end of what the session began")
+        self.assertIn("ended: Cannot allocate memory", server.stderr)
+        os.unlink(gone)
+        self.assert_serving(server)
 
     def test_more_files_than_a_receiver_may_open_wait(self):
         need_program("prlimit")
