@@ -119,17 +119,14 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     }
     auto share = take_share(request.account, request.offer.terms, running() - leaving);
     if (auto* refused = std::get_if<Reply>(&share)) return std::move(*refused);
-    auto& [terms, memory] = std::get<Share>(share);
+    Share& taken = std::get<Share>(share);
 
     const std::uint64_t number = next_number_++;
     session::Agreement agreement =
-        fresh_agreement(std::move(terms), number, request.into_directory);
+        fresh_agreement(std::move(taken.terms), number, request.into_directory);
     const Result<mover::TransferSecret> secret =
         request.export_key(key_context(agreement, request.offer.nonce));
-    if (!secret) {
-        give_back(request.account, memory);
-        return refusal(504, secret.error());
-    }
+    if (!secret) return refusal(504, secret.error());
     std::optional<Held> held;
     if (const auto& claim = request.claim)
         held = Held{.stage = claim->key(), .bytes = claim->bytes(), .fence = claim->fence()};
@@ -162,24 +159,54 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .allow_uring = settings_.io_uring,
          .dial = {},
          .finished = [this, number] { post_([this, number] { end(number); }); }});
-    if (mover) {
-        if (auto started = (*mover)->start(); !started) mover = started.error();
-    }
-    if (!mover) {
-        give_back(request.account, memory);
-        io::log_warning(name_of(number) + mover.error().sentence());
-        return refusal(mover.error().fault == Fault::cut ? 450 : 425, mover.error());
-    }
+    const auto refused = [&](const Error& error) {
+        io::log_warning(name_of(number) + error.sentence());
+        return refusal(error.fault == Fault::cut ? 450 : 425, error);
+    };
+    if (!mover) return refused(mover.error());
     for (const std::string& note : (*mover)->notes()) io::log_warning(name_of(number) + note);
     agreement.ports = (*mover)->ports();
     book_.add(number, agreement.token, agreement.terms.stripes);
-    transfers_[number] = {.mover = std::move(*mover),
-                          .account = std::move(request.account),
-                          .memory = memory,
-                          .ended = std::move(request.ended),
-                          .held = std::move(held),
-                          .target = get ? std::string() : std::move(request.target)};
+    // Before it starts: its end looks for it here.
+    const auto entered =
+        transfers_
+            .insert_or_assign(number,
+                              Transfer{.mover = std::move(*mover),
+                                       .account = std::move(request.account),
+                                       .share = std::move(taken),
+                                       .ended = std::move(request.ended),
+                                       .held = std::move(held),
+                                       .target = get ? std::string() : std::move(request.target)})
+            .first;
+    if (auto started = entered->second.mover->start(); !started) {
+        transfers_.erase(entered);
+        book_.remove(number);
+        return refused(started.error());
+    }
     return OpenedTransfer{.number = number, .agreement = std::move(agreement)};
+}
+
+Transfers::Share::Share(Transfers& owner, std::string account) : account_(std::move(account)) {
+    ++owner.running_of_[account_];
+    ++owner.shares_;
+    owner_ = &owner;
+}
+
+Transfers::Share& Transfers::Share::operator=(Share&& other) noexcept {
+    std::swap(owner_, other.owner_);
+    std::swap(account_, other.account_);
+    std::swap(memory_, other.memory_);
+    terms = std::move(other.terms);
+    return *this;
+}
+
+Transfers::Share::~Share() {
+    if (owner_ == nullptr) return;
+    if (memory_ > 0) owner_->memory_.give_back(memory_);
+    --owner_->shares_;
+    const auto own = owner_->running_of_.find(account_);
+    LAMBDA_ASSERT(own != owner_->running_of_.end());
+    if (--own->second == 0) owner_->running_of_.erase(own);
 }
 
 std::variant<Transfers::Share, Reply> Transfers::take_share(const std::string& account,
@@ -200,20 +227,11 @@ std::variant<Transfers::Share, Reply> Transfers::take_share(const std::string& a
     if (!terms) return refusal_of_terms(terms.error());
     const Result<void> law = sabul::check_law(terms->congestion);
     if (!law) return refusal_of_terms(law.error());
-    const std::uint64_t memory = memory_.take(terms->memory);
-    if (memory == 0) return Reply{.code = 450, .lines = {"No memory is left; try later"}};
-    const Result<session::Terms> bounded =
-        session::agree(*terms, limits_of(settings_, memory, others));
-    LAMBDA_ASSERT(bounded.ok());
-    ++running_of_[account];
-    return Share{.terms = *bounded, .memory = memory};
-}
-
-void Transfers::give_back(const std::string& account, std::uint64_t memory) {
-    memory_.give_back(memory);
-    const auto own = running_of_.find(account);
-    LAMBDA_ASSERT(own != running_of_.end());
-    if (--own->second == 0) running_of_.erase(own);
+    Share share(*this, account);
+    share.memory_ = memory_.take(terms->memory);
+    if (share.memory_ == 0) return Reply{.code = 450, .lines = {"No memory is left; try later"}};
+    share.terms = session::agree(*terms, limits_of(settings_, share.memory_, others)).value();
+    return share;
 }
 
 std::size_t Transfers::most_of_account() const {
@@ -222,17 +240,8 @@ std::size_t Transfers::most_of_account() const {
     return std::max<std::size_t>(1, all - left);
 }
 
-std::variant<Transfers::Share, Reply> Transfers::reserve(const std::string& account,
-                                                         const session::Terms& wanted) {
-    auto share = take_share(account, wanted, running());
-    if (std::holds_alternative<Share>(share)) ++dialled_;
-    return share;
-}
-
-void Transfers::release(const std::string& account, std::uint64_t memory) {
-    LAMBDA_ASSERT(dialled_ > 0);
-    --dialled_;
-    give_back(account, memory);
+void Transfers::release(Share share) {
+    share = {};
     look_whether_idle();
 }
 
@@ -303,7 +312,7 @@ void Transfers::end(std::uint64_t number) {
     book_.remove(number);
     const mover::Outcome outcome = transfer.mover->outcome();
     transfer.mover.reset();
-    give_back(transfer.account, transfer.memory);
+    transfer.share = {};
     log_end(number, outcome);
     transfer.ended(outcome);
     for (const auto& then : std::exchange(at_next_end_, {})) then();

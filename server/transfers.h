@@ -74,15 +74,31 @@ class Transfers {
     // Ends what has an older claim of any of these bytes of the stage.
     void supersede(const std::string& stage, Range bytes, std::uint64_t fence);
 
-    // A share of this server's means for a transfer that it dials itself: the terms as it would
-    // agree to them, and memory. Or the reply that refuses it, as open().
-    struct Share {
+    // A share of this server's means: the terms as it would agree to them, memory, and one of the
+    // places. Free again when it goes. Must not outlive the Transfers.
+    class Share {
+      public:
+        Share() = default;
+        Share(Share&& other) noexcept { *this = std::move(other); }
+        Share& operator=(Share&& other) noexcept;
+        ~Share();
+        std::uint64_t memory() const { return memory_; }
         session::Terms terms;
-        std::uint64_t memory = 0;
+
+      private:
+        friend class Transfers;
+        Share(Transfers& owner, std::string account);
+        Transfers* owner_ = nullptr;
+        std::string account_;
+        std::uint64_t memory_ = 0;
     };
+    // For a transfer that this server dials itself. Or the reply that refuses it, as open().
     std::variant<Share, session::Reply> reserve(const std::string& account,
-                                                const session::Terms& wanted);
-    void release(const std::string& account, std::uint64_t memory);
+                                                const session::Terms& wanted) {
+        return take_share(account, wanted, running());
+    }
+    // As its end would, and tells who waits until nothing runs.
+    void release(Share share);
 
     // The transfer that this stripe's connection may join; its epoch is then used.
     std::optional<std::uint64_t> claim(const session::JoinRequest& request) {
@@ -104,7 +120,7 @@ class Transfers {
     // The client says that nothing is left to do.
     void peer_ended(std::uint64_t number);
     mover::Progress progress(std::uint64_t number) const;
-    std::size_t running() const { return transfers_.size() + dialled_; }
+    std::size_t running() const { return shares_; }
     // At the loop's end: destroys what still runs, without a word to its sessions.
     void abandon() { transfers_.clear(); }
     // Runs when the last transfer has ended, or at once.
@@ -120,7 +136,7 @@ class Transfers {
     struct Transfer {
         std::unique_ptr<mover::Mover> mover;
         std::string account;
-        std::uint64_t memory = 0;
+        Share share;
         std::function<void(const mover::Outcome&)> ended;
         std::optional<Held> held{};
         std::string target{};  // of a put
@@ -130,7 +146,6 @@ class Transfers {
     std::variant<Share, session::Reply> take_share(const std::string& account,
                                                    const session::Terms& wanted,
                                                    std::size_t others);
-    void give_back(const std::string& account, std::uint64_t memory);
     std::size_t most_of_account() const;
     void end(std::uint64_t number);
     void look_whether_idle();
@@ -140,12 +155,12 @@ class Transfers {
     Post post_;
     JoinBook book_;
     MemoryBudget memory_;
-    std::map<std::uint64_t, Transfer> transfers_;
-    std::size_t dialled_ = 0;  // shares that are reserved
+    std::size_t shares_ = 0;  // that are out
     std::size_t accounts_ = 1;
     std::map<std::string, std::size_t> running_of_;  // account; those that run none are not there
     std::function<void()> when_idle_;
     std::vector<std::function<void()>> at_next_end_;
+    std::map<std::uint64_t, Transfer> transfers_;  // last: their shares count above
 };
 
 }  // namespace lambda::server

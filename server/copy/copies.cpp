@@ -53,8 +53,8 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
         if (refused->code == 504) refused->code = 501;
         return std::move(*refused);
     }
-    auto& [terms, memory] = std::get<Transfers::Share>(share);
-    wish.request.terms = std::move(terms);
+    auto& taken = std::get<Transfers::Share>(share);
+    wish.request.terms = std::move(taken.terms);
 
     const std::uint64_t number = next_number_++;
     const bool tells_changes = wish.plan.whole && !wish.request.detach;
@@ -80,21 +80,24 @@ std::variant<std::uint64_t, Reply> Copies::begin(Wish wish) {
                  .rests = [this, number] { post_([this, number] { rest(number); }); },
                  .wakes = [this, number] { post_([this, number] { wake(number); }); },
                  .ended = [this, number] { post_([this, number] { end(number); }); }});
-    if (copy) {
-        if (auto started = (*copy)->start(); !started) copy = started.error();
-    }
-    if (!copy) {
-        transfers_.release(wish.account, memory);
-        return Reply{.code = 450, .lines = {copy.error().sentence()}};
-    }
-    Entry& entry = entries_[number];
+    const auto refused = [](const Error& error) {
+        return Reply{.code = 450, .lines = {error.sentence()}};
+    };
+    if (!copy) return refused(copy.error());
+    Entry entry;
     entry.account = std::move(wish.account);
     entry.grant = grant;
     entry.account_stands = std::move(wish.account_stands);
     entry.copy = *std::move(copy);
     entry.dry_run = dry_run;
     entry.wanted = std::move(wanted);
-    entry.memory = memory;
+    entry.share = std::move(taken);
+    // Before it starts: what it tells looks for it here.
+    const auto entered = entries_.emplace(number, std::move(entry)).first;
+    if (auto started = entered->second.copy->start(); !started) {
+        entries_.erase(entered);
+        return refused(started.error());
+    }
     return number;
 }
 
@@ -203,16 +206,13 @@ void Copies::end(std::uint64_t number) {
     const std::map<Ticket, Watcher> watchers = std::exchange(entry.watchers, {});
     for (const auto& [ticket, watcher] : watchers) watcher.ended(entry.result);
     entry.copy.reset();
-    if (const auto memory = std::exchange(entry.memory, std::nullopt))
-        transfers_.release(entry.account, *memory);
+    transfers_.release(std::move(entry.share));
     forget_oldest(entry.account);
 }
 
 // Between two tries, which may be days, others have the use of it.
 void Copies::rest(std::uint64_t number) {
-    Entry& entry = entries_.at(number);
-    if (const auto memory = std::exchange(entry.memory, std::nullopt))
-        transfers_.release(entry.account, *memory);
+    transfers_.release(std::move(entries_.at(number).share));
 }
 
 void Copies::wake(std::uint64_t number) {
@@ -235,9 +235,8 @@ void Copies::wake(std::uint64_t number) {
                                      .remedy = {}});
         return;
     }
-    auto& [terms, memory] = std::get<Transfers::Share>(share);
-    entry.memory = memory;
-    entry.copy->take_share(std::move(terms));
+    entry.share = std::get<Transfers::Share>(std::move(share));
+    entry.copy->take_share(entry.share.terms);
 }
 
 void Copies::tell_end(std::uint64_t number, Ticket ticket) {

@@ -87,7 +87,7 @@ class Copies {
         session::Terms wanted;
         bool dry_run = false;
         bool cancelled = false;
-        std::optional<std::uint64_t> memory;  // its share, but while it rests
+        Transfers::Share share;  // none while it rests
         std::map<Ticket, Watcher> watchers;
         // Once it has ended: as which of all, how far, and what it came to.
         std::uint64_t end = 0;

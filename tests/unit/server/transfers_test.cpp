@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <chrono>
+#include <new>
 #include <semaphore>
 #include <vector>
 
@@ -25,6 +26,27 @@ Address loopback() {
     return address;
 }
 
+TransferRequest request(const TemporaryDirectory& scratch, bool put) {
+    session::Offer offer;
+    offer.terms.direction = put ? session::Direction::put : session::Direction::get;
+    return {.account = "alice",
+            .offer = std::move(offer),
+            .root = *io::Root::jail(scratch.path(), false, false),
+            .target = "x",
+            .into_directory = false,
+            .bounds = {},
+            .claim = {},
+            .local = loopback(),
+            .peer = loopback(),
+            .export_key = [](ByteView) { return mover::TransferSecret{}; },
+            .ended = [](const mover::Outcome&) {}};
+}
+
+// The memory of one who is alone.
+std::uint64_t whole_share(Transfers& transfers) {
+    return std::get<Transfers::Share>(transfers.reserve("alice", {})).memory();
+}
+
 }  // namespace
 
 TEST_CASE("a transfer that would open the spare files is refused, and one later is not") {
@@ -37,7 +59,6 @@ TEST_CASE("a transfer that would open the spare files is refused, and one later 
             CHECK(refused->text().find("files are open") != std::string::npos);
             return false;
         }
-        transfers.release("alice", std::get<Transfers::Share>(share).memory);
         return true;
     };
     CHECK(free());
@@ -62,32 +83,11 @@ TEST_CASE("a transfer without its threads is refused, with nothing left of it") 
         more.release();
     });
     const bool put = GENERATE(true, false);
-    const auto open = [&] {
-        session::Offer offer;
-        offer.terms.direction = put ? session::Direction::put : session::Direction::get;
-        return transfers.open({.account = "alice",
-                               .offer = std::move(offer),
-                               .root = *io::Root::jail(scratch.path(), false, false),
-                               .target = "x",
-                               .into_directory = false,
-                               .bounds = {},
-                               .claim = {},
-                               .local = loopback(),
-                               .peer = loopback(),
-                               .export_key = [](ByteView) { return mover::TransferSecret{}; },
-                               .ended = [](const mover::Outcome&) {}});
-    };
-    const auto whole_share = [&] {
-        const auto share = transfers.reserve("alice", {});
-        const std::uint64_t bytes = std::get<Transfers::Share>(share).memory;
-        transfers.release("alice", bytes);
-        return bytes;
-    };
-    const std::uint64_t before = whole_share();
+    const std::uint64_t before = whole_share(transfers);
     unsigned refused = 0;
     for (unsigned count = 0; transfers.running() == 0; ++count) {
         const lambda::testing::FewThreads few(count);
-        const auto outcome = open();
+        const auto outcome = transfers.open(request(scratch, put));
         if (const auto* reply = std::get_if<session::Reply>(&outcome)) {
             ++refused;
             CHECK(reply->code == 450);
@@ -105,18 +105,34 @@ TEST_CASE("a transfer without its threads is refused, with nothing left of it") 
         posted.take(taken);
         for (const auto& each : taken) each();
     }
-    CHECK(whole_share() == before);
+    CHECK(whole_share(transfers) == before);
+}
+
+TEST_CASE("a transfer that has no memory to begin leaves nothing of it") {
+    const TemporaryDirectory scratch;
+    config::ServerSettings settings;
+    settings.memory = 64 * MiB;
+    Transfers transfers(settings, 1, [](const std::function<void()>&) {});
+    const std::uint64_t before = whole_share(transfers);
+    TransferRequest hungry = request(scratch, true);
+    hungry.export_key = [](ByteView) -> Result<mover::TransferSecret> { throw std::bad_alloc(); };
+    CHECK_THROWS_AS(transfers.open(std::move(hungry)), std::bad_alloc);
+    CHECK(transfers.running() == 0);
+    CHECK(whole_share(transfers) == before);
+    bool idle = false;
+    transfers.when_idle([&] { idle = true; });
+    CHECK(idle);
 }
 
 TEST_CASE("an account leaves the others some of the places, where there are others") {
     config::ServerSettings settings;
     settings.transfers_max = 16;
     Transfers transfers(settings, 1, [](const std::function<void()>&) {});
-    std::vector<std::uint64_t> taken;
+    std::vector<Transfers::Share> taken;
     const auto take = [&](const char* account) {
-        const auto share = transfers.reserve(account, {});
-        const auto* const given = std::get_if<Transfers::Share>(&share);
-        if (given != nullptr) taken.push_back(given->memory);
+        auto share = transfers.reserve(account, {});
+        auto* const given = std::get_if<Transfers::Share>(&share);
+        if (given != nullptr) taken.push_back(std::move(*given));
         return given != nullptr;
     };
     transfers.share_among(2);
@@ -124,7 +140,7 @@ TEST_CASE("an account leaves the others some of the places, where there are othe
     }
     CHECK(taken.size() == 14);
     CHECK(take("bob"));
-    transfers.release("alice", taken.front());
+    transfers.release(std::move(taken.front()));
     CHECK(take("alice"));
     CHECK_FALSE(take("alice"));
     transfers.share_among(1);

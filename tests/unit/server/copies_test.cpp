@@ -1,0 +1,105 @@
+// Copies that fail to dial.
+#include "server/copy/copies.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <semaphore>
+
+#include "common/io/completions.h"
+#include "server/state.h"
+#include "tests/unit/server/temporary.h"
+
+namespace lambda::server {
+namespace {
+
+// A port of 127.0.0.1 that nobody listens on.
+struct Nobody {
+    Nobody() {
+        sockaddr_in any{};
+        any.sin_family = AF_INET;
+        any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof any;
+        auto* const name = reinterpret_cast<sockaddr*>(&any);
+        REQUIRE(::bind(socket.get(), name, size) == 0);
+        REQUIRE(::getsockname(socket.get(), name, &size) == 0);
+        port = ntohs(any.sin_port);
+    }
+    io::Descriptor socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    std::uint16_t port = 0;
+};
+
+io::TlsContext identity(const TemporaryDirectory& scratch) {
+    REQUIRE(ensure_certificate(scratch / "cert.pem", scratch / "key.pem").ok());
+    return *io::TlsContext::server(scratch / "cert.pem", scratch / "key.pem", "");
+}
+
+config::ServerSettings settings_for_many() {
+    config::ServerSettings settings;
+    settings.copy_hosts = {"127.0.0.1"};
+    settings.transfers_max = 1000;
+    settings.memory = 64 * GiB;
+    return settings;
+}
+
+struct Conducting {
+    Conducting()
+        : transfers(settings, 1, [](const std::function<void()>&) {}),
+          copies(settings, tls, transfers, [this](std::function<void()> run) {
+              static_cast<void>(posted.put(std::move(run)));
+              more.release();
+          }) {}
+    ~Conducting() { copies.abandon(); }
+
+    std::variant<std::uint64_t, session::Reply> begin(const std::string& account) {
+        session::CopyRequest request;
+        request.host = "127.0.0.1";
+        request.port = nobody.port;
+        request.grant = std::string(32, 'a');
+        request.path = request.there = "/x";
+        return copies.begin({.account = account,
+                             .account_stands = [] { return true; },
+                             .request = std::move(request),
+                             .root = *io::Root::jail(scratch.path(), false, false),
+                             .into_directory = false,
+                             .walk = {},
+                             .plan = {}});
+    }
+    // On the loop's thread what was posted, until nothing runs and nothing is left.
+    void finish() {
+        std::vector<std::function<void()>> taken;
+        do {
+            if (copies.running() > 0) REQUIRE(more.try_acquire_for(std::chrono::seconds(20)));
+            posted.take(taken);
+            for (const auto& each : taken) each();
+        } while (copies.running() > 0 || !taken.empty());
+    }
+    std::size_t known() const { return copies.list("alice").size(); }
+
+    const TemporaryDirectory scratch;
+    const Nobody nobody;
+    const config::ServerSettings settings = settings_for_many();
+    const io::TlsContext tls = identity(scratch);
+    io::Completions<std::function<void()>> posted;
+    std::counting_semaphore<> more{0};
+    Transfers transfers;
+    Copies copies;
+};
+
+}  // namespace
+
+TEST_CASE("copies: an account has so many at a time, and leaves others some") {
+    Conducting server;
+    for (std::size_t i = 0; i < Copies::kMostOfAccount; ++i)
+        REQUIRE(std::holds_alternative<std::uint64_t>(server.begin("alice")));
+    const auto refused = server.begin("alice");
+    REQUIRE(std::holds_alternative<session::Reply>(refused));
+    CHECK(std::get<session::Reply>(refused).code == 450);
+    CHECK(std::holds_alternative<std::uint64_t>(server.begin("bob")));
+    server.finish();
+    CHECK(server.transfers.running() == 0);
+    CHECK(std::holds_alternative<std::uint64_t>(server.begin("alice")));
+}
+
+}  // namespace lambda::server
