@@ -152,7 +152,10 @@ asio::awaitable<void> Session::pass(const std::string& password) {
         account != accounts->end() &&
         service_.known_logins.knows(account->second.password, password, dialling::now());
     if (!known) {
-        auto verify = [&] { return proves(*accounts, user_, password); };
+        auto verify = [&]() -> Result<bool> {
+            if (service_.ending) return stopping_error(Side::remote);
+            return proves(*accounts, user_, password);
+        };
         const auto proved = co_await service_.passwords.run(Admission::host_of(peer_), verify);
         if (!proved) {
             leave(proved.error());

@@ -25,7 +25,7 @@ namespace {
 namespace asio = boost::asio;
 
 // SIGTERM: how long transfers may go on by themselves, and then how long their end may take, so
-// that both stay well below the 90 s of systemd.
+// that both stay well below the TimeoutStopSec of lambda-ftpd.service.
 constexpr std::chrono::seconds kGrace{10};
 constexpr std::chrono::seconds kEndTime{20};
 // How long sessions may take to say goodbye when nothing runs any more, and how often to look.
@@ -33,7 +33,13 @@ constexpr int kGoodbyeLooks = 50;
 constexpr std::chrono::milliseconds kGoodbyePause{10};
 constexpr std::size_t kFilesToAnswer = 64;
 
-// `side`: this server, seen by who is told.
+// A machine without one family still serves the other.
+bool family_missing(const Error& error) {
+    return error.fault == Fault::unsupported;
+}
+
+}  // namespace
+
 Error stopping_error(Side side) {
     return Error{.fault = Fault::cut,
                  .message = "the server stops",
@@ -41,13 +47,6 @@ Error stopping_error(Side side) {
                  .side = side,
                  .remedy = "try again when it runs"};
 }
-
-// A machine without one family still serves the other.
-bool family_missing(const Error& error) {
-    return error.fault == Fault::unsupported;
-}
-
-}  // namespace
 
 struct Server::State {
     State(config::ServerSettings given, io::TlsContext context, std::uint64_t first_number)
@@ -95,6 +94,7 @@ struct Server::State {
     asio::steady_timer clock;
     std::vector<Address> addresses;
     bool stopping = false;
+    bool cutting = false;
 };
 
 void Server::State::take(std::shared_ptr<const Accounts> accounts) {
@@ -120,7 +120,7 @@ void Server::State::stop() {
 }
 
 void Server::State::cut() {
-    if (transfers.running() == 0) return;
+    if (transfers.running() == 0 || std::exchange(cutting, true)) return;
     transfers.stop_all(stopping_error(Side::remote));
     copies.stop_all(stopping_error(Side::local));
     clock.expires_after(kEndTime);

@@ -21,6 +21,9 @@
 
 namespace lambda::server {
 
+// `side`: this server, seen by who is told.
+Error stopping_error(Side side);
+
 struct Service {
     const config::ServerSettings& settings;
     const io::TlsContext& tls;
@@ -33,7 +36,7 @@ struct Service {
     KnownLogins known_logins{};
     SparseLog no_tls{};
     bool stopping = false;
-    std::atomic<bool> ending{false};  // nothing goes on any more; the pools look, too
+    std::atomic<bool> ending{false};  // nothing goes on any more; passwords and checksums look, too
 
     // scrypt takes 32 MiB and a tenth of a second for each: one at a time, so that strangers cannot
     // take the machine, and by hosts in turn.

@@ -122,6 +122,20 @@ TEST_CASE("who does not read is gone once what ran has ended, and after the idle
     CHECK(client.cut_off());
 }
 
+TEST_CASE("a stop checks no password that waits") {
+    constexpr int kGuessers = 48;
+    auto running = std::make_unique<Running>();
+    std::vector<std::unique_ptr<Client>> guessers;
+    for (int i = 0; i < kGuessers; ++i) {
+        guessers.push_back(std::make_unique<Client>(*running));
+        REQUIRE(guessers.back()->secure().code("USER alice") == 331);
+    }
+    for (const auto& guesser : guessers) guesser->send("PASS guess\r\n");
+    REQUIRE(guessers.front()->code() == 530);
+    const double one = seconds_of([] { REQUIRE(hash_password("secret").ok()); });
+    CHECK(seconds_of([&] { running.reset(); }) < 1 + kGuessers / 3 * one);
+}
+
 TEST_CASE("a stop ends the checksums that are read, too") {
     Running running;
     running.scratch.write("huge", "");
