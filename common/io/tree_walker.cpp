@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 
 #include "common/io/attributes.h"
 #include "common/io/directory_names.h"
@@ -126,6 +127,14 @@ bool TreeWalker::ended() const {
 // ---- the walking thread
 
 void TreeWalker::run() {
+    try {
+        walk();
+    } catch (const std::bad_alloc&) {
+        reactor_.lose_work();
+    }
+}
+
+void TreeWalker::walk() {
     while (true) {
         ports::WalkRoot root;
         {
@@ -171,6 +180,14 @@ void TreeWalker::emit(Found found) {
     if (!std::exchange(engine_waits_, false)) return;
     lock.unlock();
     reactor_.wake();
+}
+
+Error TreeWalker::too_deep(const std::string& path) {
+    return Error{.fault = Fault::file,
+                 .message = "lies more than " + std::to_string(kDeepest) + " levels deep",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "send the tree in parts"};
 }
 
 void TreeWalker::fail(const std::string& path, const std::string& name, Error error) {
@@ -320,6 +337,7 @@ Result<ports::FileMetadata> TreeWalker::describe(const Found& found, const Level
 
 void TreeWalker::enter(const Level* outer, const std::string& path, const std::string& name,
                        bool followed, std::vector<std::string> earlier) {
+    if (depth_ == kDeepest) return fail(path, name, too_deep(path));
     auto opened = outer != nullptr && !followed
                       ? Result<Descriptor>(Descriptor(::openat(outer->directory,
                                                                path.c_str() + path.rfind('/') + 1,
@@ -343,7 +361,9 @@ void TreeWalker::enter(const Level* outer, const std::string& path, const std::s
                 .path = path,
                 .name = name,
                 .earlier = std::move(earlier)};
+    ++depth_;
     walk_directory(*std::move(opened), status, std::move(level));
+    --depth_;
 }
 
 void TreeWalker::walk_directory(Descriptor opened, const struct stat& status, Level level) {

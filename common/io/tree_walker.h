@@ -1,7 +1,7 @@
 // The walker on the machine: a thread that reads directories ahead of what is taken. Memory: the
-// names of one directory at a time for each level, in portions of kNamesBytes; kMostFound entries
-// that nobody took yet; what is known of files with several names, up to kMostShared of them; the
-// roots (earlier_roots.h).
+// names of one directory at a time for each level, in portions of DirectoryNames::kPortionBytes;
+// its stack, which takes some 3 KiB a level; kMostFound entries that nobody took yet; what is known
+// of files with several names, up to kMostShared of them; the roots (earlier_roots.h).
 #pragma once
 
 #include <sys/types.h>
@@ -29,6 +29,7 @@ namespace lambda::io {
 class TreeWalker final : public ports::Walker {
   public:
     static constexpr std::size_t kMostRoots = 1024;
+    static constexpr unsigned kDeepest = 512;  // levels of a tree, and of what a pattern opens
     static constexpr std::size_t kMostFound = 2048;
     static constexpr std::size_t kMostShared = 200'000;
 
@@ -57,6 +58,7 @@ class TreeWalker final : public ports::Walker {
 
     TreeWalker(Root root, Reactor& reactor) : root_(std::move(root)), reactor_(reactor) {}
     void run();
+    void walk();
     // `named`: by its user; else a pattern matched it.
     void walk_root(const ports::WalkRoot& root, bool named);
     void walk_found(const ports::WalkRoot& root);
@@ -81,6 +83,7 @@ class TreeWalker final : public ports::Walker {
                std::vector<std::string> earlier);
     bool says_same(const std::string& path, const std::string& name, const struct stat& status);
     bool excluded(const std::string& name, bool directory) const;
+    static Error too_deep(const std::string& path);
     void fail(const std::string& path, const std::string& name, Error error);
     void skip(const std::string& path, const std::string& name, std::string why);
     void emit(ports::Found found);
@@ -99,6 +102,7 @@ class TreeWalker final : public ports::Walker {
     std::map<std::pair<dev_t, ino_t>, Shared> shared_;
     bool said_full_ = false;
     EarlierRoots earlier_;
+    unsigned depth_ = 0;     // levels that are open
     std::size_t named_ = 0;  // bytes of the paths below the present root
     bool said_many_roots_ = false;
     std::atomic<std::uint64_t> looked_ = 0;

@@ -28,6 +28,7 @@ void TreeWalker::walk_pattern(const ports::WalkRoot& root) {
 
 std::size_t TreeWalker::expand(const std::string& prefix, std::string_view rest,
                                const ports::WalkRoot& root) {
+    if (depth_ == kDeepest) return fail_match(prefix, too_deep(prefix));
     rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
     if (rest.empty()) {
         const bool contents = root.name == ".";
@@ -38,10 +39,16 @@ std::size_t TreeWalker::expand(const std::string& prefix, std::string_view rest,
     const std::size_t end = std::min(rest.find('/'), rest.size());
     const std::string component(rest.substr(0, end));
     rest.remove_prefix(end);
+    const auto deeper = [&](const std::string& path) {
+        ++depth_;
+        const std::size_t matched = expand(path, rest, root);
+        --depth_;
+        return matched;
+    };
     if (component.find_first_of("*?[") == std::string::npos) {
         const std::string path = joined(prefix, component);
         const auto status = root_.stat(path, true);
-        if (status) return expand(path, rest, root);
+        if (status) return deeper(path);
         return root_.absent(path) ? 0 : fail_match(path, status.error());
     }
     const auto directory = root_.open(prefix.empty() ? "." : prefix, O_RDONLY | O_DIRECTORY);
@@ -56,9 +63,9 @@ std::size_t TreeWalker::expand(const std::string& prefix, std::string_view rest,
             if (stopping()) return matched;
             if (::fnmatch(component.c_str(), leaf.c_str(), FNM_PERIOD) != 0) continue;
             const std::string path = joined(prefix, leaf);
-            const bool deeper = !rest.empty();  // "runs/*/" means directories, too
-            if (deeper && !may_be_directory(path)) continue;
-            matched += expand(path, rest, root);
+            const bool goes_on = !rest.empty();  // "runs/*/" means directories, too
+            if (goes_on && !may_be_directory(path)) continue;
+            matched += deeper(path);
         }
     }
 }

@@ -97,6 +97,24 @@ class ShortageTest(Case):
                 self.transfer(*command, tree + "/", server.url("tree"))
                 self.assert_serving(server)
 
+    def test_a_walk_without_memory_ends_its_transfer_and_no_other(self):
+        need(not sanitized(), "a sanitizer has an allocator of its own")
+        gone = os.path.join(self.scratch, "gone")
+        server = self.server(launcher=("env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
+                                       f"NO_MEMORY_FROM={1 << 18}"))
+        os.mkdir(server.path("many"))
+        for number in range(5_000):
+            self.file_with(server.path(f"many/{number}"), b"")
+        other = self.start("put", "--rate-limit", "20Mbit/s", self.random_file("one", 8 * MIB), server.url("slow"))
+        self.wait_for_part(server.root, other, MIB)
+        self.file_with(gone, b"")
+        cut = self.client("get", server.url("many"), self.folder("got"))
+        self.assert_failed(cut, CUT)
+        self.assertIn("the transfer cannot go on: Cannot allocate memory", cut.said() + server.stderr)
+        os.unlink(gone)
+        self.assertEqual(other.wait(), DONE, other.stderr)
+        self.assert_serving(server)
+
     def test_a_server_hears_of_clients_again_once_it_has_memory(self):
         need(not sanitized(), "a sanitizer has an allocator of its own")
         gone = os.path.join(self.scratch, "gone")

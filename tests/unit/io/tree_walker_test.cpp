@@ -90,6 +90,32 @@ TEST_CASE("walk: a directory whose name is too long for the tree is not entered"
                         [](const Found& found) { return found.kind == Found::Kind::failed; }) == 1);
 }
 
+TEST_CASE("walk: a tree is entered so deep and no deeper, by a pattern too") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "src");
+    Descriptor at(::open((folder / "src").c_str(), O_RDONLY | O_DIRECTORY));
+    std::string pattern = folder / "s*";
+    for (unsigned level = 0; level < TreeWalker::kDeepest + 10; ++level) {
+        REQUIRE(::mkdirat(at.get(), "d", 0700) == 0);
+        at = Descriptor(::openat(at.get(), "d", O_RDONLY | O_DIRECTORY));
+        pattern += level < 100 ? "/?" : "";
+    }
+    const auto levels = [&](const ports::WalkRoot& start) {
+        const auto all = walk(Root::machine(), start);
+        REQUIRE_FALSE(all.empty());
+        const auto is_failed = [](const Found& found) { return found.kind == Found::Kind::failed; };
+        const auto failed = std::find_if(all.begin(), all.end(), is_failed);
+        REQUIRE(failed != all.end());
+        CHECK(failed->error.message == "lies more than 512 levels deep");
+        CHECK(std::count_if(all.begin(), all.end(), is_failed) == 1);
+        return std::count_if(all.begin(), all.end(), [](const Found& found) {
+            return found.kind == Found::Kind::directory;
+        });
+    };
+    CHECK(levels({.path = folder / "src", .name = "src"}) == TreeWalker::kDeepest);
+    CHECK(levels({.path = pattern, .name = "d", .pattern = true}) < TreeWalker::kDeepest - 100);
+}
+
 TEST_CASE("walk: a tree in the order of its bytes, links and further names as they are") {
     const Folder folder;
     std::filesystem::create_directories(folder / "src/b/deep");
