@@ -44,6 +44,11 @@ void Joins::open(std::string token, std::uint16_t stripes, Handlers handlers) {
     if (attempts_.size() > stripes) attempts_.resize(stripes);
 }
 
+void Joins::close() {
+    attempts_.clear();
+    handlers_ = {};
+}
+
 void Joins::begin(std::uint16_t stripe, std::uint32_t epoch) {
     const auto ahead =
         std::find_if(attempts_.begin(), attempts_.end(), [](const auto& a) { return !a->claimed; });

@@ -47,6 +47,8 @@ class Joins {
     void trust(io::TlsContext context);
     // A transfer is agreed. Connections made ahead beyond its `stripes` are closed.
     void open(std::string token, std::uint16_t stripes, Handlers handlers);
+    // The transfer is over: no handler is called any more.
+    void close();
     // After trust() and open().
     void begin(std::uint16_t stripe, std::uint32_t epoch);
     // Moves every connection on as far as it goes without waiting.

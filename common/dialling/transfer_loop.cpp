@@ -69,8 +69,9 @@ TransferLoop::TransferLoop(Connection& connection, TransferWatch& watch, io::Des
       sends_(sends) {}
 
 TransferLoop::~TransferLoop() {
-    mover_.reset();
-}  // its thread calls back into the members
+    connection_.joins().close();
+    mover_.reset();  // its thread calls back into the members
+}
 
 const mover::Outcome& TransferLoop::run() {
     while (!over()) {
