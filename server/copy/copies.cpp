@@ -244,6 +244,7 @@ void Copies::tell_end(std::uint64_t number, Ticket ticket) {
     if (found == entries_.end()) return;
     const auto watcher = found->second.watchers.extract(ticket);
     if (!watcher.empty()) watcher.mapped().ended(found->second.result);
+    forget_oldest(std::string(found->second.account));  // it may have been kept for this one
 }
 
 void Copies::forget_oldest(const std::string& account) {

@@ -102,4 +102,29 @@ TEST_CASE("copies: an account has so many at a time, and leaves others some") {
     CHECK(std::holds_alternative<std::uint64_t>(server.begin("alice")));
 }
 
+TEST_CASE("copies: so many that have ended are known, and no more for those asked after") {
+    Conducting server;
+    for (std::size_t i = 0; i < Copies::kMostEndedOfAccount; ++i) {
+        REQUIRE(std::holds_alternative<std::uint64_t>(server.begin("alice")));
+        server.finish();
+    }
+    CHECK(server.known() == Copies::kMostEndedOfAccount);
+    unsigned told = 0;
+    const auto ask_after_the_oldest = [&](const session::CopyResult& result) {
+        CHECK(result.unreached);
+        for (std::uint64_t old = 1; old <= 5; ++old) {
+            CHECK(server.copies.watch(old, "alice",
+                                      {.moved = [](const session::CopyStatus&) { return true; },
+                                       .ended = [&](const session::CopyResult&) { ++told; }}));
+        }
+    };
+    const auto begun = server.begin("alice");
+    server.copies.watch(
+        std::get<std::uint64_t>(begun), "alice",
+        {.moved = [](const session::CopyStatus&) { return true; }, .ended = ask_after_the_oldest});
+    server.finish();
+    CHECK(told == 5);
+    CHECK(server.known() == Copies::kMostEndedOfAccount);
+}
+
 }  // namespace lambda::server
