@@ -159,7 +159,9 @@ void add_copies(Schema& schema, ServerSettings& into) {
 }
 
 void add_sessions(Schema& schema, ServerSettings& into) {
-    schema.count({"sessions_max", "The most connections at once, those of stripes included."},
+    schema.count({"sessions_max",
+                  "The most sessions at once. A stripe's connection is one until it has joined its "
+                  "transfer."},
                  into.sessions_max, {1, 65536});
     schema.count({"sessions_per_address", "The most connections at once from one address."},
                  into.sessions_per_address, {1, 65536});

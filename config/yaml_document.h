@@ -1,6 +1,6 @@
 // A settings file as its keys and values: one flat map of scalars and lists of scalars, in YAML.
 // Nothing else of YAML is let in (anchors, tags, nesting, further documents), and at most
-// kMaxDocumentBytes, so that what a file can cost is bounded. Pure but for read_file().
+// kMaxDocumentBytes, so that what a file can cost is bounded. Pure but for read_document().
 #pragma once
 
 #include <cstddef>

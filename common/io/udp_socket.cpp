@@ -3,10 +3,12 @@
 #include <netinet/udp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <string_view>
 
 #include "common/io/log.h"
 
@@ -59,6 +61,11 @@ std::string port_name(const Address& address) {
     return "UDP port " + std::to_string(address.port);
 }
 
+void say_once(std::string_view text) {
+    static std::atomic<bool> said = false;
+    if (!said.exchange(true)) log_info(text);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Reactor& reactor,
@@ -105,7 +112,7 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
     if (set_option(socket->fd_.get(), IPPROTO_UDP, UDP_SEGMENT, 0)) {
         socket->max_segments_ = kMaxSegments;
     } else {
-        log_info("this kernel does not segment UDP: packets go one by one");
+        say_once("this kernel does not segment UDP: packets go one by one");
     }
     if (buffers != nullptr) *buffers = {options.buffer_bytes, socket->receive_buffer_};
     return socket;
@@ -192,7 +199,7 @@ SendOutcome UdpSocket::refused_because(int error_number, bool segmented, std::si
         case EIO:  // the interface cannot checksum segments
             if (segmented) {
                 max_segments_ = 1;
-                log_info("the interface does not segment UDP: packets go one by one");
+                say_once("the interface does not segment UDP: packets go one by one");
                 return SendOutcome::unsegmented;
             }
             return SendOutcome::refused;
