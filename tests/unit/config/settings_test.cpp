@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "config/client_settings.h"
 #include "config/documentation.h"
+#include "config/schema.h"
 #include "config/server_settings.h"
 #include "tests/support/catch.h"
 
@@ -25,6 +28,13 @@ std::string client_error(const std::string& text) {
 std::string source_file(const std::string& name) {
     std::ifstream file(std::string(LAMBDA_SOURCE_DIR) + "/" + name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Whether the document has each key of the table.
+bool has_all(const Schema& schema, const std::string& document) {
+    return std::all_of(schema.keys().begin(), schema.keys().end(), [&](const Key& key) {
+        return ("\n" + document).find("\n" + key.name + ":") != std::string::npos;
+    });
 }
 
 }  // namespace
@@ -55,14 +65,17 @@ TEST_CASE("the shipped files hold the defaults, and with the page of settings ma
 }
 
 TEST_CASE("every server key is read") {
-    const auto settings = parse_server_settings(
+    const std::string text =
         "listen:\n  - 127.0.0.1:0\n  - \"[::1]:2812\"\nstate: /s\naccounts: /a\nroot: /r\n"
         "certificate: /c\nkey: /k\nclient_ca: /ca\ndata_ports: 50000-50010\nstripes_max: 8\n"
         "memory: 2GiB\ntransfer_memory: 64MiB\nsocket_buffer: 1MiB\nhighest_rate: 2.5Gbit/s\n"
         "sessions_max: 20\nsessions_per_address: 10\ntransfers_max: 2\nlogin_tries: 5\n"
         "login_timeout: 30s\nidle_timeout: 1h\nallow_null: true\nallow_safe: false\n"
-        "allow_clear: false\nio_uring: false\nlog_level: debug\n",
-        "s");
+        "allow_clear: false\nio_uring: false\nlog_level: debug\nallow_copy: false\n"
+        "copy_hosts:\n  - public\n";
+    ServerSettings defaults;
+    CHECK(has_all(server_schema(defaults), text));
+    const auto settings = parse_server_settings(text, "s");
     REQUIRE(settings.ok());
     CHECK(settings->listen.size() == 2);
     CHECK(settings->listen[1].port == 2812);
@@ -87,17 +100,22 @@ TEST_CASE("every server key is read") {
     CHECK(settings->allow_null);
     CHECK_FALSE(settings->allow_safe);
     CHECK_FALSE(settings->allow_clear);
+    CHECK_FALSE(settings->allow_copy);
+    CHECK(settings->copy_hosts == std::vector<std::string>{"public"});
     CHECK_FALSE(settings->io_uring);
     CHECK(settings->log_level == "debug");
 }
 
 TEST_CASE("every client key is read") {
-    const auto settings = parse_client_settings(
+    const std::string text =
         "stripes: 16\ncongestion: sabul2003\nprotection: safe\ncipher: chacha20-poly1305\n"
         "memory: 512MiB\nblock_size: 4MiB\nsyn: 5ms\npayload: 1400\nwindow: 1MiB\n"
         "initial_rate: 10Mbit/s\nrate_limit: 800Mbit/s\nsocket_buffer: 208KiB\n"
-        "trust_new_host: true\nca: /ca.pem\nio_uring: false\nlog_level: error\n",
-        "c");
+        "trust_new_host: true\nca: /ca.pem\nio_uring: false\nlog_level: error\nretry_for: 1h\n"
+        "verify: readback\n";
+    ClientSettings defaults;
+    CHECK(has_all(client_schema(defaults), text));
+    const auto settings = parse_client_settings(text, "c");
     REQUIRE(settings.ok());
     CHECK(*settings == ClientSettings{.stripes = 16,
                                       .congestion = "sabul2003",
@@ -111,7 +129,9 @@ TEST_CASE("every client key is read") {
                                       .initial_rate = BitRate{10e6},
                                       .rate_limit = BitRate{800e6},
                                       .rate_hours = {},
+                                      .retry_for = std::chrono::hours(1),
                                       .socket_buffer = 208 * KiB,
+                                      .read_back = true,
                                       .trust_new_host = true,
                                       .ca = "/ca.pem",
                                       .io_uring = false,
