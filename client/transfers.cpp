@@ -324,8 +324,9 @@ void report_outcome(const mover::Outcome& outcome, Report& report) {
         report.note(std::to_string(outcome.skipped - outcome.skips.size()) + " more were skipped");
     }
     if (outcome.unowned > 0) {
-        report.say(std::to_string(outcome.unowned) +
-                   " did not get their owner, since the receiver is not root there");
+        report.say(
+            std::to_string(outcome.unowned) +
+            " did not get their owner, or set-user-ID bits, since the receiver is not root there");
     }
     if (outcome.cut) report.error(*outcome.cut);
     report.moved(outcome);

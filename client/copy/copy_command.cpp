@@ -58,8 +58,9 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
         report.note(std::to_string(result.unsaid) + " changes have names too long to be told");
     }
     if (result.unowned > 0) {
-        report.say(std::to_string(result.unowned) +
-                   " did not get their owner, since the receiver is not root there");
+        report.say(
+            std::to_string(result.unowned) +
+            " did not get their owner, or set-user-ID bits, since the receiver is not root there");
     }
     if (result.cut) report_error(*result.cut, side(*result.cut), report);
 }

@@ -146,10 +146,14 @@ Result<void> replace_extended(const Entry& entry,
     return {};
 }
 
-// To look costs a fraction of a change, which goes through the file system's journal.
-bool has_mode(int file, mode_t mode) {
+// The mode that it has then; nothing: errno.
+std::optional<mode_t> give_mode(int file, mode_t mode, bool owned, bool set_id) {
     struct stat status {};
-    return ::fstat(file, &status) == 0 && (status.st_mode & 07777) == mode;
+    if (::fstat(file, &status) != 0) return std::nullopt;
+    const mode_t given = ports::given_mode(mode, owned, S_ISDIR(status.st_mode), set_id);
+    // To look costs a fraction of a change, which goes through the file system's journal.
+    if ((status.st_mode & 07777) != given && ::fchmod(file, given) != 0) return std::nullopt;
+    return given;
 }
 
 timespec timespec_of(std::int64_t ns) {
@@ -168,6 +172,14 @@ int set_time(const Entry& entry, std::int64_t mtime_ns) {
 }
 
 }  // namespace
+
+bool gives_set_id(const Root& root) {
+    return !root.jailed() || ::geteuid() == 0;
+}
+
+ports::Rights rights_in(const Root& root) {
+    return {.privileged = ::geteuid() == 0, .set_id = gives_set_id(root)};
+}
 
 std::int64_t nanoseconds_of(const timespec& time) {
     std::int64_t ns = 0;
@@ -209,27 +221,28 @@ Result<ports::FileMetadata> metadata_of(const Entry& entry, const struct stat& s
     return metadata;
 }
 
-Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata,
+Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata, bool set_id,
                    const std::string& path) {
     bool owned = false;
+    bool whole = true;
     if (metadata.archived) {
         const auto given = give(entry, metadata.archived->owner, path);
         if (!given) return given;
-        owned = *given;
+        whole = owned = *given;
     }
     // Before the mode, which may take away what it needs. ACLs and it agree in what they share.
     if (metadata.archived) {
         const auto replaced = replace_extended(entry, metadata.archived->extended, path);
         if (!replaced) return replaced.error();
     }
-    const mode_t mode = metadata.mode & (owned ? 07777 : 01777);
-    if (entry.name == nullptr && !has_mode(entry.descriptor, mode) &&
-        ::fchmod(entry.descriptor, mode) != 0) {
-        return file_error("cannot set the mode", path, errno);
+    if (entry.name == nullptr) {
+        const auto mode = give_mode(entry.descriptor, metadata.mode, owned, set_id);
+        if (!mode) return file_error("cannot set the mode", path, errno);
+        if (metadata.archived && *mode != (metadata.mode & 07777)) whole = false;
     }
     if (set_time(entry, metadata.mtime_ns) != 0)
         return file_error("cannot set the time", path, errno);
-    return owned || !metadata.archived;
+    return whole;
 }
 
 }  // namespace lambda::io

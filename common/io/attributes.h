@@ -8,7 +8,9 @@
 #include <string>
 
 #include "common/base/result.h"
+#include "common/io/root.h"
 #include "common/ports/attributes.h"
+#include "common/ports/rights.h"
 
 namespace lambda::io {
 
@@ -28,10 +30,15 @@ Result<ports::FileMetadata> metadata_of(const Entry& entry, const struct stat& s
 Result<ports::Archived> archived_of(const Entry& entry, const struct stat& status,
                                     const std::string& path);
 
-// Sets all but the size; the time last. True: all of it. False: all but the owner, since that takes
-// a right that we do not have. Set-user-id and set-group-id are kept where the owner is, else they
-// would be a stranger's.
-Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata,
+// Of this process, below that root. Whoever has an account of a server that is not root makes no
+// programs that run as the server's user: they would read its key.
+bool gives_set_id(const Root& root);
+ports::Rights rights_in(const Root& root);
+
+// Sets all but the size; the time last. True: all of it. False: all but the owner, or but
+// set-user-id and set-group-id of an archive (ports::given_mode()), since that takes a right that
+// we do not have.
+Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata, bool set_id,
                    const std::string& path);
 
 }  // namespace lambda::io

@@ -195,7 +195,7 @@ Maker::Outcome Maker::make_file(const ports::Making& making, ByteView content) {
         ::ftruncate(fd, static_cast<off_t>(making.metadata.size)) != 0) {
         return file_error("cannot set the size", made.path, errno);
     }
-    const auto applied = apply({.descriptor = fd}, making.metadata, made.path);
+    const auto applied = apply({.descriptor = fd}, making.metadata, gives_set_id(root_), made.path);
     if (!applied) return applied.error();
     made.unowned = !*applied;
     if (making.expected) made.to_read_back = Written{fd, content, *making.expected, made.path};
@@ -293,7 +293,8 @@ Maker::Outcome Maker::settle_directory(const ports::Making& making) {
         made.device = status.st_dev;
         made.directory = place->directory;
     }
-    const auto applied = apply({.descriptor = made.opened.get()}, making.metadata, made.path);
+    const auto applied =
+        apply({.descriptor = made.opened.get()}, making.metadata, gives_set_id(root_), made.path);
     if (!applied) return applied.error();
     made.unowned = !*applied;
     return std::optional(std::move(made));
@@ -309,8 +310,8 @@ Maker::Outcome Maker::make_link(const ports::Making& making) {
     const auto link = [&] { return ::symlinkat(making.text.c_str(), directory, partial.c_str()); };
     auto made = make_partial(link, directory, partial, "cannot make the link", path);
     if (!made) return made.error();
-    const auto applied =
-        apply({.descriptor = directory, .name = partial.c_str()}, making.metadata, path);
+    const auto applied = apply({.descriptor = directory, .name = partial.c_str()}, making.metadata,
+                               gives_set_id(root_), path);
     if (!applied) {
         ::unlinkat(directory, partial.c_str(), 0);
         return applied.error();

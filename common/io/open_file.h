@@ -51,6 +51,7 @@ struct OpenFile {
     // Of a range: the file's bytes that are meant, whose first is the transfer's byte 0. `size` is
     // that of all of a source then, and kToTheEnd of a target. Else empty.
     Range bytes{};
+    bool set_id = false;  // partial: gives_set_id()
     Root::Place place;    // partial: where it gets its name
     std::string partial;  // the temporary name in that directory; empty: nothing to remove
     Descriptor journal;   // of a partial file, once there is one

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/io/open_file.h"
+#include "common/ports/disk.h"
 
 namespace lambda::io {
 namespace {
@@ -226,6 +227,13 @@ Result<void> Root::rename(const std::string& from, const std::string& to) const 
     if (!source) return source.error();
     const auto target = place(to, false);
     if (!target) return target.error();
+    if (ports::is_partial_name(target->leaf)) {
+        return Error{.fault = Fault::file,
+                     .message = "cannot rename: such names are for what transfers keep",
+                     .path = to,
+                     .side = Side::local,
+                     .remedy = "give it another name"};
+    }
     const int old_place = source->directory.get();
     const int new_place = target->directory.get();
     const std::string old_leaf = spelt(*source, from);

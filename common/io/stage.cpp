@@ -245,15 +245,16 @@ Result<bool> RangeClaim::commit(const ports::FileMetadata& metadata) const {
         // The mode waits for the whole: nobody else opens it before.
         ports::FileMetadata kept = metadata;
         kept.mode = 0600;
-        const auto applied = apply({.descriptor = file_.get()}, kept, at_.path);
+        const auto applied = apply({.descriptor = file_.get()}, kept, at_.set_id, at_.path);
         if (!applied) return applied;
         owned = *applied;
     }
-    const std::uint32_t mode = metadata.mode & (metadata.archived && owned ? 07777U : 01777U);
+    const std::uint32_t mode =
+        ports::given_mode(metadata.mode, metadata.archived && owned, false, at_.set_id);
     const auto written =
         (*log)->append(RangeLog::done_line({.bytes = bytes_, .fence = fence_}, mode));
     if (!written) return written.error();
-    return owned;
+    return owned && (!metadata.archived || mode == (metadata.mode & 07777));
 }
 
 Result<bool> RangeClaim::make(const ports::Making& making, ByteView content) const {
@@ -328,12 +329,13 @@ Result<void> finish_stage(const Root& root, const std::string& target, const Sta
     if (!locked) return locked.error();
     if (!*locked) return range_busy(target);
     if (const auto replaceable = may_replace(*at); !replaceable) return replaceable;
-    const auto applied =
-        apply({.descriptor = fd},
-              {.size = *size, .mtime_ns = stage.source.mtime_ns, .mode = said.mode()}, target);
+    const auto applied = apply(
+        {.descriptor = fd}, {.size = *size, .mtime_ns = stage.source.mtime_ns, .mode = said.mode()},
+        at->set_id, target);
     if (!applied) return applied.error();
-    // Set-user-id was asked for only where the owner was set, too.
-    if (::fchmod(fd, said.mode()) != 0) return file_error("cannot set the mode", target, errno);
+    // Set-user-id was written down only where the owner was set, too; but the log is a file.
+    if (::fchmod(fd, ports::given_mode(said.mode(), true, false, at->set_id)) != 0)
+        return file_error("cannot set the mode", target, errno);
     if (::fsync(fd) != 0) return file_error("cannot flush", target, errno);
     if (::renameat(directory, at->parts.c_str(), directory, at->place.leaf.c_str()) != 0)
         return file_error("cannot give the file its name", target, errno);

@@ -29,6 +29,7 @@ struct StagePlace {
     Root::Place place;       // of the final name
     std::string parts, log;  // names in its directory
     std::string path;        // as it was asked for, for messages
+    bool set_id = false;     // gives_set_id()
 };
 
 // The right to write a range, as long as it lives.

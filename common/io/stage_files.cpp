@@ -56,7 +56,8 @@ Result<StagePlace> stage_place(const Root& root, const std::string& target, cons
     return StagePlace{.place = std::move(*place),
                       .parts = base + ".parts",
                       .log = base + ".ranges",
-                      .path = target};
+                      .path = target,
+                      .set_id = gives_set_id(root)};
 }
 
 bool stands_finished(const StagePlace& at, const FileVersion& source) {

@@ -276,6 +276,7 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     auto target = std::make_shared<OpenFile>();
     target->path = path;
     target->size = size;
+    target->set_id = gives_set_id(root);
     if (const auto virtual_one = virtual_file(root, path)) {
         if (virtual_one->kind == VirtualFile::Kind::zeros)
             return file_error("cannot write", path, EACCES);
@@ -362,7 +363,7 @@ Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {
         ::ftruncate(fd, static_cast<off_t>(metadata.size)) != 0) {
         return file_error("cannot set the size", target.path, errno);
     }
-    const auto applied = apply({.descriptor = fd}, metadata, target.path);
+    const auto applied = apply({.descriptor = fd}, metadata, target.set_id, target.path);
     if (!applied) return applied;
     if (::fsync(fd) != 0) return file_error("cannot flush", target.path, errno);
     const int directory = target.place.directory.get();

@@ -107,14 +107,11 @@ Result<std::unique_ptr<TargetTree>> TargetTree::make(Root root, Reactor& reactor
 
 TargetTree::TargetTree(Root root, Reactor& reactor, std::unique_ptr<Workers> thread)
     : root_(std::move(root)),
+      rights_(rights_in(root_)),
       reactor_(reactor),
       written_back_ns_(written_back_before()),
       directories_(root_, false),
       thread_(std::move(thread)) {}
-
-bool TargetTree::privileged() const {
-    return ::geteuid() == 0;
-}
 
 // ---- engine thread
 
@@ -440,7 +437,8 @@ Result<Made> TargetTree::mend_one(const ports::TargetName& target,
     if (::fstat(mended.opened.get(), &status) != 0)
         return file_error("cannot look at", mended.path, errno);
     mended.device = status.st_dev;
-    const auto applied = apply({.descriptor = mended.opened.get()}, metadata, mended.path);
+    const auto applied =
+        apply({.descriptor = mended.opened.get()}, metadata, rights_.set_id, mended.path);
     if (!applied) return applied.error();
     mended.unowned = !*applied;
     return mended;

@@ -28,7 +28,7 @@ class TargetTree final : public ports::TargetTree {
     // `reactor` must outlive it.
     static Result<std::unique_ptr<TargetTree>> make(Root root, Reactor& reactor);
 
-    bool privileged() const override;
+    const ports::Rights& rights() const override { return rights_; }
     void begin(const std::string& path, bool below) override;
     void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
@@ -73,6 +73,7 @@ class TargetTree final : public ports::TargetTree {
     void done(ports::TargetEvent event);
 
     const Root root_;
+    const ports::Rights rights_;
     Reactor& reactor_;
     Kept kept_;
     bool seeks_ = false;

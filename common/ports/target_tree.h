@@ -11,6 +11,7 @@
 #include "common/base/result.h"
 #include "common/ports/attributes.h"
 #include "common/ports/disk.h"
+#include "common/ports/rights.h"
 
 namespace lambda::ports {
 
@@ -70,8 +71,8 @@ class TargetTree {
 
     virtual ~TargetTree() = default;
 
-    // Whether the owner of what stands there can be set.
-    virtual bool privileged() const = 0;
+    // Those of who sets what stands there.
+    virtual const Rights& rights() const = 0;
     // Whether `path` is a directory with something in it. `below`: names land in it.
     virtual void begin(const std::string& path, bool below) = 0;
     // From now on what stands in a directory that is entered, and is not met before it is left, is

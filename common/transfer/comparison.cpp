@@ -230,9 +230,8 @@ void Comparison::maybe_settle(std::uint32_t offer) {
     Offered& offered = similar.asked.offered;
     similar_shared_.erase(offered.name);
     const bool same = *similar.here && *similar.there && **similar.here == **similar.there;
-    const Verdict verdict =
-        adopt(offered, similar.standing,
-              judge_content(offered, similar.standing, same, tree_->privileged()));
+    const Verdict verdict = adopt(offered, similar.standing,
+                                  judge_content(offered, similar.standing, same, tree_->rights()));
     note_shared(offered, verdict);
     stream_.put(SettledRecord{offer, static_cast<std::uint8_t>(verdict)});
     held_bytes_ -= similar.asked.bytes;
@@ -250,7 +249,7 @@ Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     asked.recent = standing.recent;
     if (offered.kind == OfferKind::same && left_files_.may_hold(offered.text))
         offered.kind = OfferKind::file;
-    Verdict verdict = judge(offered, standing, plan_, tree_->privileged());
+    Verdict verdict = judge(offered, standing, plan_, tree_->rights());
     if (offered.kind == OfferKind::same) verdict = judge_further(asked, verdict);
     if (moves_anyway(asked) && !wanted(verdict)) verdict = Verdict::changed;
     verdict = adopt(offered, standing, verdict);

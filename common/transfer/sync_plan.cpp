@@ -35,18 +35,22 @@ bool extended_agree(const Extended& offered, const Extended& standing, bool priv
            });
 }
 
-// Whether setting them would change anything: as io::apply() sets them.
-bool attributes_agree(const ports::FileMetadata& offered, const ports::FileMetadata& standing,
-                      bool is_link, bool privileged) {
-    if (!same_time(offered.mtime_ns, standing.mtime_ns)) return false;
+// Whether setting them would change nothing: as io::apply() sets them.
+bool attributes_agree(const ports::FileMetadata& offered, const ports::Standing& standing,
+                      const ports::Rights& rights) {
+    const ports::FileMetadata& there = standing.metadata;
+    if (!same_time(offered.mtime_ns, there.mtime_ns)) return false;
     bool owned = false;
-    if (offered.archived && standing.archived) {
-        owned = offered.archived->owner == standing.archived->owner;
-        if (!owned && privileged) return false;
-        if (!extended_agree(offered.archived->extended, standing.archived->extended, privileged))
+    if (offered.archived && there.archived) {
+        owned = offered.archived->owner == there.archived->owner;
+        if (!owned && rights.privileged) return false;
+        if (!extended_agree(offered.archived->extended, there.archived->extended,
+                            rights.privileged))
             return false;
     }
-    return is_link || standing.mode == (offered.mode & (owned ? 07777u : 01777u));
+    if (standing.kind == StandingKind::link) return true;
+    const bool directory = standing.kind == StandingKind::directory;
+    return there.mode == ports::given_mode(offered.mode, owned, directory, rights.set_id);
 }
 
 bool stays_newer(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan) {
@@ -55,11 +59,11 @@ bool stays_newer(const Offered& offered, const ports::Standing& standing, const 
 }
 
 Verdict judge_file(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,
-                   bool privileged) {
+                   const ports::Rights& rights) {
     if (offered.metadata.size != standing.metadata.size) return Verdict::changed;
     if (plan.checksum) return Verdict::similar;
     if (!same_time(offered.metadata.mtime_ns, standing.metadata.mtime_ns)) return Verdict::changed;
-    return judge_content(offered, standing, true, privileged);
+    return judge_content(offered, standing, true, rights);
 }
 
 }  // namespace
@@ -83,17 +87,16 @@ std::size_t offer_bytes(const std::string& name, const std::string& text,
 }
 
 Verdict judge_content(const Offered& offered, const ports::Standing& standing, bool same,
-                      bool privileged) {
+                      const ports::Rights& rights) {
     if (!same) return Verdict::changed;
-    if (attributes_agree(offered.metadata, standing.metadata, false, privileged))
-        return Verdict::stands;
+    if (attributes_agree(offered.metadata, standing, rights)) return Verdict::stands;
     // They are those of its other names, too: one that the source does not have may be another
     // file's here.
     return standing.further > offered.further ? Verdict::changed : Verdict::attributes;
 }
 
 Verdict judge(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,
-              bool privileged) {
+              const ports::Rights& rights) {
     if (offered.kind == OfferedKind::skipped) return Verdict::left;
     // What cannot be looked at is tried, and says why it fails; but it may be what is to stay.
     if (standing.error) {
@@ -110,21 +113,21 @@ Verdict judge(const Offered& offered, const ports::Standing& standing, const Syn
     switch (offered.kind) {
         case OfferedKind::directory:
             if (!directories) return Verdict::changed;
-            return judge_content(offered, standing, true, privileged);
+            return judge_content(offered, standing, true, rights);
         case OfferedKind::same:
             if (standing.is_first) return Verdict::stands;
             if (stays_newer(offered, standing, plan)) return Verdict::left;
             break;
         case OfferedKind::link:
             if (standing.kind == StandingKind::link && standing.text == offered.text &&
-                attributes_agree(offered.metadata, standing.metadata, true, privileged)) {
+                attributes_agree(offered.metadata, standing, rights)) {
                 return Verdict::stands;
             }
             break;
         default:
             if (standing.kind != StandingKind::file) break;
             if (stays_newer(offered, standing, plan)) return Verdict::left;
-            return judge_file(offered, standing, plan, privileged);
+            return judge_file(offered, standing, plan, rights);
     }
     return plan.erase && standing.kind == StandingKind::directory ? Verdict::blocked
                                                                   : Verdict::changed;

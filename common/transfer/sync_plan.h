@@ -51,13 +51,13 @@ struct Offered {
     std::string text{};  // what a link shows; the first name
 };
 
-// `privileged`: the receiver can set owners.
+// `rights`: the receiver's.
 Verdict judge(const Offered& offered, const ports::Standing& standing, const SyncRecord& plan,
-              bool privileged);
+              const ports::Rights& rights);
 
 // Of one that was similar, once both digests are known.
 Verdict judge_content(const Offered& offered, const ports::Standing& standing, bool same,
-                      bool privileged);
+                      const ports::Rights& rights);
 
 // Names of entries with further ones that were left: what stands there may be anything, and no
 // other name may be made of it. Such a further name is a file of its own, for both ends alike, so

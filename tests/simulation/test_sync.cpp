@@ -99,7 +99,7 @@ TEST_CASE("sync: what stands there is judged") {
     };
     for (const Judged& each : cases) {
         INFO(each.about);
-        CHECK(judge(each.offered, each.standing, each.plan, true) == each.verdict);
+        CHECK(judge(each.offered, each.standing, each.plan, {}) == each.verdict);
     }
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("sync: owners and extended attributes count where they can be set") {
     const auto verdict = [&](const ports::FileMetadata& offered, const ports::FileMetadata& there,
                              bool privileged) {
         return judge({.metadata = offered}, {.kind = StandingKind::file, .metadata = there}, {},
-                     privileged);
+                     {.privileged = privileged});
     };
     const auto mine = archived(1, {}), yours = archived(2, {}),
                noted = archived(1, {{"user.note", "x"}}),

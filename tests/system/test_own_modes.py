@@ -53,6 +53,31 @@ class OwnModes(Case):
         described(**changes)
         self.assertEqual(os.listxattr(self.daemon.path("to/small")), ["user.about"])
 
+    def test_no_program_runs_as_the_server(self):
+        program = self.random_file("program", 70_000, "source")
+        small = self.random_file("small", 10, "source")
+        folder = self.folder("source/folder")
+        for path, mode in ((program, 0o6755), (small, 0o2755), (folder, 0o2755)):
+            os.chown(path, NOBODY, NOBODY)
+            os.chmod(path, mode)
+        os.chown(self.source, NOBODY, NOBODY)
+        put = self.moved("put", "--archive")
+        self.assertIn("2 did not get their owner, or set-user-ID bits", put.said())
+        expected = {"program": 0o755, "small": 0o755, "folder": 0o2755}
+        for name, mode in expected.items():
+            self.assertEqual(mode_of(self.daemon.path(f"to/{name}")), mode, name)
+        again = self.moved("sync", "--archive")
+        self.assertEqual([e for e in again.events if e["event"] == "change"], [], str(again))
+        # What an administrator put there loses them, as the source's other bits would.
+        os.chmod(self.daemon.path("to/small"), 0o4755)
+        self.moved("sync", "--archive")
+        self.assertEqual(mode_of(self.daemon.path("to/small")), 0o755)
+        # A range, whose mode waits for the whole.
+        staged = ("put", "--archive", "--stage", "s", program, self.daemon.url("whole"))
+        self.transfer(*staged, "--range", "0-")
+        self.assertEqual(self.client(*staged[:1], *staged[2:], "--finish").code, DONE)
+        self.assertEqual(mode_of(self.daemon.path("whole")), 0o755)
+
     def test_a_closed_directory_that_was_named(self):
         self.random_file("f", 10, "source")
         for verb in ("put", "sync"):

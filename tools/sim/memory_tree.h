@@ -18,7 +18,7 @@ class MemoryTree final : public ports::TargetTree {
 
     Duration latency = std::chrono::microseconds(200);
 
-    bool privileged() const override { return true; }
+    const ports::Rights& rights() const override { return rights_; }
     void begin(const std::string& path, bool below) override;
     void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
@@ -42,6 +42,7 @@ class MemoryTree final : public ports::TargetTree {
     World& world_;
     Alarm& owner_;
     MemoryDisk& disk_;
+    const ports::Rights rights_;
     Kept kept_;
     bool seeks_ = false;
     bool clears_ = false;

@@ -345,3 +345,22 @@ TEST_CASE("entries: an archive keeps owners and attributes, and set-user-id with
         CHECK((status_of(folder / "f").st_mode & 07777) == 04755);
     }
 }
+
+TEST_CASE("entries: set-user-ID only where it may be, and a directory's set-group-ID anyway") {
+    const Folder folder;
+    write_file(folder / "f", "x");
+    std::filesystem::create_directory(folder / "d");
+    for (const bool set_id : {false, true}) {
+        for (const char* name : {"f", "d"}) {
+            const Descriptor opened(::open((folder / name).c_str(), O_RDONLY));
+            const std::uint32_t mode = *name == 'f' ? 06755 : 02755;
+            ports::FileMetadata metadata{0, 1, mode, ports::Archived{{::geteuid(), ::getegid()}}};
+            const auto applied = apply({.descriptor = opened.get()}, metadata, set_id, name);
+            if (!applied && applied.error().message.find("supported") != std::string::npos) return;
+            REQUIRE(applied.ok());
+            const bool kept = set_id || *name == 'd';
+            CHECK(*applied == kept);
+            CHECK((status_of(folder / name).st_mode & 07777) == (kept ? mode : 0755));
+        }
+    }
+}

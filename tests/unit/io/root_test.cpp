@@ -82,6 +82,21 @@ TEST_CASE("root: links as such are removed and renamed, never what they show") {
     CHECK(read_file(jail.folder / "secret") == "secret");
 }
 
+TEST_CASE("root: nothing is renamed to what a transfer keeps beside a file") {
+    const Jail jail;
+    const std::string hash(32, '0');
+    for (const char* kind : {".part", ".parts", ".ranges", ".journal"}) {
+        const std::string name = "a/.lambda-" + hash + kind;
+        INFO(name);
+        const auto renamed = jail.root().rename("a/file", name);
+        REQUIRE_FALSE(renamed.ok());
+        CHECK(renamed.error().path == name);
+        CHECK_FALSE(renamed.error().remedy.empty());
+    }
+    write_file(jail.inside + "/.lambda-" + hash + ".part", "left");
+    CHECK(jail.root().rename(".lambda-" + hash + ".part", "a/taken").ok());
+}
+
 TEST_CASE("root: a slash behind a name means a directory") {
     const Folder folder;
     const Root root = Root::machine();

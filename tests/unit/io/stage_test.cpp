@@ -1,12 +1,17 @@
 #include "common/io/stage.h"
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "common/base/units.h"
 #include "common/io/open_file.h"
+#include "common/io/range_log.h"
 #include "tests/unit/io/disk_harness.h"
 
 using namespace lambda;
@@ -85,6 +90,33 @@ TEST_CASE("stage: ranges in any order become the file, and nothing else is left"
     CHECK(done(target, content.size()) == std::vector<Range>{{0, content.size()}});
     CHECK_FALSE(claim(target, content.size(), {0, MiB}, 9).ok());
     CHECK(names_in(folder / "below") == std::vector<std::string>{"file"});
+}
+
+// Who can write the log can write any mode into it.
+TEST_CASE("stage: a log gives no set-user-ID below a root that has none") {
+    const Folder folder;
+    const std::string target = "file";
+    std::filesystem::permissions(folder.path(), std::filesystem::perms(0777));
+    const bool root = ::geteuid() == 0;
+    // This thread alone is nobody (setresuid(2)).
+    if (root) REQUIRE(::syscall(SYS_setresuid, -1, 65534, 0) == 0);
+    const Root jail = Root::jail(folder.path(), false, false).value();
+    auto held = claim_range(jail, target, stage_of(MiB), {0, MiB}, 1);
+    REQUIRE(held.ok());
+    {
+        std::string name;
+        for (const auto& each : std::filesystem::directory_iterator(folder.path()))
+            if (each.path().extension() == ".ranges") name = each.path();
+        std::ofstream log(name, std::ios::app);
+        log << RangeLog::done_line({.bytes = {0, MiB}, .fence = 1}, 06777);
+    }
+    held->reset();  // its lock, too
+    const auto finished = finish_stage(jail, target, stage_of(MiB));
+    if (root) REQUIRE(::syscall(SYS_setresuid, -1, 0, 0) == 0);
+    REQUIRE(finished.ok());
+    struct stat status {};
+    REQUIRE(::stat((folder / target).c_str(), &status) == 0);
+    CHECK((status.st_mode & 07777) == 0777);
 }
 
 TEST_CASE("stage: where the file came another way, what is left of ranges goes") {

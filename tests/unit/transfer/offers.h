@@ -30,7 +30,7 @@ struct ToldTree final : ports::TargetTree {
     bool answers = true, keeps = true;
     std::string waits_for;  // the look at it, and all with it, are answered by answer()
 
-    bool privileged() const override { return true; }
+    const ports::Rights& rights() const override { return rights_; }
     void begin(const std::string&, bool) override { events_.push_back({.holds = true}); }
     void seek_extraneous(Kept, bool) override {}
     void look(std::vector<ports::Look> looks) override {
@@ -68,6 +68,7 @@ struct ToldTree final : ports::TargetTree {
     std::vector<ports::TargetEvent> poll() override { return std::exchange(events_, {}); }
 
   private:
+    const ports::Rights rights_;
     std::vector<ports::TargetEvent> events_, held_;
 };
 

@@ -28,7 +28,7 @@ TEST_CASE("attributes of a file that has further names are another file's, too")
     standing.metadata = {5, 7, 0644};
     Offered offered;
     offered.metadata = {5, 7, 0600};
-    const auto verdict = [&] { return judge(offered, standing, {}, false); };
+    const auto verdict = [&] { return judge(offered, standing, {}, {.privileged = false}); };
     CHECK(verdict() == Verdict::attributes);
     standing.further = 1;
     CHECK(verdict() == Verdict::changed);
@@ -39,4 +39,37 @@ TEST_CASE("attributes of a file that has further names are another file's, too")
     offered.further = 0;
     offered.metadata.mode = 0644;
     CHECK(verdict() == Verdict::stands);
+}
+
+namespace {
+
+struct Compared {
+    Offered offered;
+    lambda::ports::Standing standing;
+    lambda::ports::Rights rights;
+
+    Compared() {
+        standing.kind = lambda::ports::Standing::Kind::file;
+        offered.metadata = standing.metadata = {5, 7, 0644, lambda::ports::Archived{{1000, 100}}};
+    }
+    Verdict verdict() const { return judge(offered, standing, {}, rights); }
+};
+
+}  // namespace
+
+TEST_CASE("set-user-ID counts where it is given") {
+    Compared compared;
+    compared.offered.metadata.mode = 04755;
+    compared.standing.metadata.mode = 0755;
+    CHECK(compared.verdict() == Verdict::attributes);
+    compared.rights = {.privileged = false, .set_id = false};
+    CHECK(compared.verdict() == Verdict::stands);
+    compared.standing.metadata.mode = 04755;
+    CHECK(compared.verdict() == Verdict::attributes);
+    // A directory's group is handed down, which gives nobody anything.
+    compared.offered.kind = OfferRecord::Kind::directory;
+    compared.standing.kind = lambda::ports::Standing::Kind::directory;
+    compared.offered.metadata.mode = 02755;
+    compared.standing.metadata.mode = 0755;
+    CHECK(compared.verdict() == Verdict::attributes);
 }

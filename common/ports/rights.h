@@ -1,0 +1,21 @@
+// Which of an entry's attributes a receiver can give, beside its time. Values.
+#pragma once
+
+#include <cstdint>
+
+#include "common/ports/attributes.h"
+
+namespace lambda::ports {
+
+struct Rights {
+    bool privileged = true;  // any owner, and attributes of every kind
+    bool set_id = true;      // files that run as their owner or group
+};
+
+// The mode that an entry gets: set-user-ID and set-group-ID only where it has the owner that it was
+// to have, else they would be a stranger's. Those of a directory give nobody anything.
+inline std::uint32_t given_mode(std::uint32_t mode, bool owned, bool directory, bool set_id) {
+    return mode & (owned && (directory || set_id) ? 07777u : 01777u);
+}
+
+}  // namespace lambda::ports
