@@ -177,6 +177,12 @@ bool gives_set_id(const Root& root) {
     return !root.jailed() || ::geteuid() == 0;
 }
 
+bool is_top(const Root& root, const struct stat& status) {
+    if (!root.jailed()) return false;
+    const auto top = root.stat(".", false);
+    return top && same_file(*top, status);
+}
+
 ports::Rights rights_in(const Root& root) {
     return {.privileged = ::geteuid() == 0, .set_id = gives_set_id(root)};
 }
@@ -243,6 +249,16 @@ Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata, bool
     if (set_time(entry, metadata.mtime_ns) != 0)
         return file_error("cannot set the time", path, errno);
     return whole;
+}
+
+Result<bool> apply_named(const Root& root, int descriptor, const ports::FileMetadata& metadata,
+                         const std::string& path) {
+    const Entry entry{.descriptor = descriptor};
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) return file_error("cannot look at", path, errno);
+    if (!is_top(root, status)) return apply(entry, metadata, gives_set_id(root), path);
+    set_time(entry, metadata.mtime_ns);
+    return true;
 }
 
 }  // namespace lambda::io

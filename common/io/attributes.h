@@ -34,11 +34,17 @@ Result<ports::Archived> archived_of(const Entry& entry, const struct stat& statu
 // programs that run as the server's user: they would read its key.
 bool gives_set_id(const Root& root);
 ports::Rights rights_in(const Root& root);
+// It is the root of a jail itself, by fstat(): its mode and owner are the administrator's.
+bool is_top(const Root& root, const struct stat& status);
 
 // Sets all but the size; the time last. True: all of it. False: all but the owner, or but
 // set-user-id and set-group-id of an archive (ports::given_mode()), since that takes a right that
 // we do not have.
 Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata, bool set_id,
                    const std::string& path);
+// As apply(), of what the user named below that root, by a descriptor. Of the root of a jail itself
+// the time alone is set, where that may be.
+Result<bool> apply_named(const Root& root, int descriptor, const ports::FileMetadata& metadata,
+                         const std::string& path);
 
 }  // namespace lambda::io

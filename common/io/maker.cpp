@@ -41,10 +41,11 @@ bool is_closed(const struct stat& directory) {
 }
 
 // For writing, until it is settled. `found`: by O_PATH.
-Result<void> open_up(const Descriptor& found, const std::string& path) {
+Result<void> open_up(const Root& root, const Descriptor& found, const std::string& path) {
     struct stat status {};
     if (!found || ::fstat(found.get(), &status) != 0)
         return file_error("cannot look at", path, errno);
+    if (is_top(root, status)) return {};
     const std::string magic = "/proc/self/fd/" + std::to_string(found.get());
     if (is_closed(status) && ::chmod(magic.c_str(), (status.st_mode & 07777) | kOurs) != 0)
         return file_error("cannot open the directory for writing", path, errno);
@@ -235,7 +236,7 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
     std::optional<Error> unopened;
     if (making.name.below.empty()) {
         const auto found = root_.open(path.empty() ? "." : path, O_PATH | O_DIRECTORY);
-        if (found) return open_up(*found, path);
+        if (found) return open_up(root_, *found, path);
         unopened = found.error();
         auto place = root_.place(path, true);
         if (!place) return place.error();
@@ -266,8 +267,8 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
         return file_error("cannot make the directory", path, errno);
     }
     if (!is_closed(status)) return {};
-    return open_up(Descriptor(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)),
-                   path);
+    return open_up(
+        root_, Descriptor(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)), path);
 }
 
 Maker::Outcome Maker::settle_directory(const ports::Making& making) {
@@ -293,8 +294,11 @@ Maker::Outcome Maker::settle_directory(const ports::Making& making) {
         made.device = status.st_dev;
         made.directory = place->directory;
     }
+    const int directory = made.opened.get();
     const auto applied =
-        apply({.descriptor = made.opened.get()}, making.metadata, gives_set_id(root_), made.path);
+        making.name.below.empty()
+            ? apply_named(root_, directory, making.metadata, made.path)
+            : apply({.descriptor = directory}, making.metadata, gives_set_id(root_), made.path);
     if (!applied) return applied.error();
     made.unowned = !*applied;
     return std::optional(std::move(made));

@@ -289,9 +289,10 @@ Standing TargetTree::look_at_base(const Look& look) {
     }
     standing.kind = kind_of(status->st_mode);
     note_names(standing, *status);
+    standing.fixed = is_top(root_, *status);
     standing.recent = nanoseconds_of(status->st_ctim) >= written_back_ns_;
     standing.metadata = *metadata_of({}, *status, false, look.name);
-    if (!look.archive) return standing;
+    if (!look.archive || standing.fixed) return standing;
     const auto opened = root_.open(path, O_RDONLY | O_NONBLOCK);
     auto archived = opened ? archived_of({.descriptor = opened->get()}, *status, look.name)
                            : Result<ports::Archived>(opened.error());
@@ -437,8 +438,10 @@ Result<Made> TargetTree::mend_one(const ports::TargetName& target,
     if (::fstat(mended.opened.get(), &status) != 0)
         return file_error("cannot look at", mended.path, errno);
     mended.device = status.st_dev;
-    const auto applied =
-        apply({.descriptor = mended.opened.get()}, metadata, rights_.set_id, mended.path);
+    const int entry = mended.opened.get();
+    const auto applied = target.below.empty()
+                             ? apply_named(root_, entry, metadata, mended.path)
+                             : apply({.descriptor = entry}, metadata, rights_.set_id, mended.path);
     if (!applied) return applied.error();
     mended.unowned = !*applied;
     return mended;

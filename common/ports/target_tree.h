@@ -32,6 +32,7 @@ struct Standing {
     Kind kind = Kind::nothing;
     bool beneath = false;  // nothing, and can't be: what it would lie in stands and is no directory
     FileMetadata metadata{};
+    bool fixed = false;         // the root of a jail: nothing but its time can be set
     std::string text{};         // what a link shows
     bool is_first = false;      // it is the file that `first` is
     std::uint64_t further = 0;  // names of a file beside it

@@ -40,6 +40,7 @@ bool attributes_agree(const ports::FileMetadata& offered, const ports::Standing&
                       const ports::Rights& rights) {
     const ports::FileMetadata& there = standing.metadata;
     if (!same_time(offered.mtime_ns, there.mtime_ns)) return false;
+    if (standing.fixed) return true;
     bool owned = false;
     if (offered.archived && there.archived) {
         owned = offered.archived->owner == there.archived->owner;

@@ -3,7 +3,7 @@
 import os
 import stat
 
-from harness import DONE, Case, need_isolation
+from harness import DONE, FILE_FAILED, Case, need_isolation
 
 NOBODY = 65534
 
@@ -77,6 +77,27 @@ class OwnModes(Case):
         self.transfer(*staged, "--range", "0-")
         self.assertEqual(self.client(*staged[:1], *staged[2:], "--finish").code, DONE)
         self.assertEqual(mode_of(self.daemon.path("whole")), 0o755)
+
+    def test_the_root_of_an_account_keeps_its_mode(self):
+        root = self.daemon.root
+        os.chmod(root, 0o750)
+        for mode in (0o000, 0o555, 0o777):
+            self.random_file(f"small {mode}", 10, "source")
+            self.random_file(f"large {mode}", 300_000, "source")
+            os.chmod(self.source, mode)
+            os.utime(self.source, ns=(mode, mode))
+            for verb in ("put", "sync"):
+                result = self.client(verb, "--archive", self.source + "/", self.daemon.url())
+                self.assertEqual(result.code, DONE, str(result))
+                status = os.stat(root)
+                self.assertEqual((stat.S_IMODE(status.st_mode), status.st_uid, status.st_mtime_ns), (0o750, NOBODY, mode))
+            self.assertEqual([event for event in result.events if event["event"] == "change"], [], str(result))
+        # Nor is it opened for a moment where its administrator closed it.
+        os.chmod(root, 0o555)
+        self.random_file("more", 10, "source")
+        result = self.client("put", self.source + "/", self.daemon.url())
+        self.assertEqual(result.code, FILE_FAILED, str(result))
+        self.assertEqual(mode_of(root), 0o555)
 
     def test_a_closed_directory_that_was_named(self):
         self.random_file("f", 10, "source")

@@ -364,3 +364,30 @@ TEST_CASE("entries: set-user-ID only where it may be, and a directory's set-grou
         }
     }
 }
+
+TEST_CASE("entries: the root of a jail keeps its mode and owner") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "jail/below");
+    std::filesystem::create_directory_symlink("..", folder / "jail/below/up");
+    REQUIRE(::chmod((folder / "jail").c_str(), 0750) == 0);
+    for (const char* name : {"/", "", ".", "below/..", "below/up"}) {
+        INFO(name);
+        Entries disk(name, Root::jail(folder / "jail", false, false).value());
+        REQUIRE_FALSE(disk.make(disk.of(Kind::directory, "")).error);
+        ports::Making settle = disk.of(Kind::settle, "");
+        settle.metadata.mode = 0;
+        settle.metadata.archived = ports::Archived{{4321, 1234}, {{"user.colour", "blue"}}};
+        ++settle.metadata.mtime_ns;
+        const DiskEvent settled = disk.make(settle);
+        REQUIRE_FALSE(settled.error);
+        CHECK_FALSE(settled.unowned);
+        const auto status = status_of(folder / "jail");
+        CHECK((status.st_mode & 07777) == 0750);
+        CHECK(status.st_uid == ::geteuid());
+        CHECK(status.st_mtim.tv_nsec == 8);
+    }
+    // As the machine's root it is a directory like another.
+    Entries disk(folder / "jail");
+    REQUIRE_FALSE(disk.make(disk.of(Kind::settle, "")).error);
+    CHECK(status_of(folder / "jail").st_mtim.tv_nsec == 7);
+}

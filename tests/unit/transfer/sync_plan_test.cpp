@@ -73,3 +73,17 @@ TEST_CASE("set-user-ID counts where it is given") {
     compared.standing.metadata.mode = 0755;
     CHECK(compared.verdict() == Verdict::attributes);
 }
+
+TEST_CASE("the root of a jail differs in its time alone") {
+    Compared compared;
+    compared.offered.kind = OfferRecord::Kind::directory;
+    compared.standing.kind = lambda::ports::Standing::Kind::directory;
+    compared.offered.metadata.mode = 0;
+    compared.offered.metadata.archived->owner = {1, 2};
+    CHECK(compared.verdict() == Verdict::attributes);
+    compared.standing.fixed = true;
+    compared.standing.metadata.archived.reset();
+    CHECK(compared.verdict() == Verdict::stands);
+    ++compared.offered.metadata.mtime_ns;
+    CHECK(compared.verdict() == Verdict::attributes);
+}
