@@ -39,7 +39,7 @@ int directory_below(int base, const std::string& below, bool make) {
     const int above = directory_below(base, outer, true);
     if (above < 0) return above;
     const Descriptor parent(above);
-    if (::mkdirat(parent.get(), leaf.c_str(), 0777) != 0 && errno != EEXIST) return -errno;
+    if (::mkdirat(parent.get(), leaf.c_str(), 0700) != 0 && errno != EEXIST) return -errno;
     opened = open_unfollowed(parent.get(), leaf, kDirectory);
     return opened >= 0 ? opened : -errno;
 }

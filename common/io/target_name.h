@@ -14,7 +14,8 @@
 
 namespace lambda::io {
 
-// Missing directories are made (0777 & ~umask) where `make` is set.
+// Missing directories are made where `make` is set: 0777 & ~umask as far as the user named them;
+// below that 0700, since there they have modes of their own, which come later if they come at all.
 Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bool make);
 
 // To read what may be no file at all, or a link, which is not followed. -1 and errno.

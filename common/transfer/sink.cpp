@@ -134,6 +134,8 @@ bool Sink::handle_file(const FileRecord& record) {
     file.directory = tree_.begin_file();
     if (record.size < ports::kSmallFile) {
         file.step = File::Step::whole;
+    } else if (tree_.entering(file.directory)) {
+        to_create_.push_back(record.file);
     } else {
         create(file);
     }
@@ -157,15 +159,14 @@ void Sink::create(const File& file) {
                         std::move(keep));
 }
 
-// Those whose directory is entered by now.
-void Sink::create_again() {
-    std::erase_if(to_create_, [this](FileNumber number) {
-        const auto at = files_.find(number);
-        if (at == files_.end()) return true;
-        if (tree_.entering(at->second.directory)) return false;
+// Those whose directory is entered by now. Directories are, in the order of their announcement.
+void Sink::create_entered() {
+    for (; !to_create_.empty(); to_create_.pop_front()) {
+        const auto at = files_.find(to_create_.front());
+        if (at == files_.end()) continue;
+        if (tree_.entering(at->second.directory)) return;
         create(at->second);
-        return true;
-    });
+    }
 }
 
 void Sink::turn(Time now, const Beside& beside) {
@@ -218,17 +219,12 @@ void Sink::handle(const ports::DiskEvent& event) {
     if (flushing_.contains(event.tag)) return handle_flushed(event);
     if (event.tag == finding_) return handle_found(event);
     tree_.handle(event);
-    create_again();
+    create_entered();
 }
 
 void Sink::handle_created(const ports::DiskEvent& event) {
     const FileNumber number = creating_.extract(event.tag).mapped();
     File& file = files_.at(number);
-    // A directory that stands there may be closed to us until it is entered.
-    if (event.error && !file.failed && tree_.entering(file.directory)) {
-        to_create_.push_back(number);
-        return;
-    }
     file.step = File::Step::open;
     auto waiting = waiting_.extract(number);
     if (event.error) {

@@ -189,7 +189,7 @@ class Sink {
     std::uint64_t behind(const FileRecord& record) const;
     bool handle_file(const FileRecord& record);
     void create(const File& file);
-    void create_again();
+    void create_entered();
     bool handle_strong(const StrongRecord& record);
     bool handle_close(const CloseRecord& record);
     void add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf) const;
@@ -294,7 +294,9 @@ class Sink {
     std::unordered_map<FileNumber, std::vector<Write>> waiting_;  // for the target to be made
     std::unordered_map<ports::DiskTag, Write> writing_;
     std::unordered_map<ports::DiskTag, FileNumber> creating_, committing_;
-    std::vector<FileNumber> to_create_;  // again
+    // Their directories are being entered: made by whom they would lie in, those would be open to
+    // others for as long as the transfer takes; one that stands there may be closed to us.
+    std::deque<FileNumber> to_create_;
     ports::DiskTag next_tag_ = 0, tags_ended_ = 0;
     std::uint64_t blocks_writing_ = 0;
 

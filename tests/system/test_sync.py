@@ -207,6 +207,20 @@ class Sync(Case):
         self.assert_same(os.path.join(source, "sub/c"), os.path.join(back, "sub/c"))
         self.assertEqual(os.stat(self.daemon.path("new/place/a")).st_mode & 0o7777, 0o755)
 
+    def test_a_directory_in_the_place_of_a_large_file(self):
+        source = self.folder("tree")
+        self.random_file("inside", 70_000, "tree/d/deep")
+        os.chmod(os.path.join(source, "d"), 0o2750)
+        os.utime(os.path.join(source, "d"), ns=(5, 5))
+        for there, place in ((self.daemon.path("to").decode(), self.daemon.url("to")), (self.folder("back"), None)):
+            os.makedirs(there, exist_ok=True)
+            # It takes its time to free.
+            self.file_with(os.path.join(there, "d"), bytes(100 * MIB))
+            result = self.sync(source, place) if place else self.sync(self.daemon.url("to") + "/", there)
+            self.assertEqual(result.errors, [])
+            status = os.stat(os.path.join(there, "d"))
+            self.assertEqual((stat.S_IMODE(status.st_mode), status.st_mtime_ns), (0o750, 5))
+
     def test_one_file(self):
         file = self.random_file("f", 100_000)
         self.assertEqual(self.sync(file, self.daemon.url("g")).summary["files"], 1)

@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 
-from harness import DONE, FILE_FAILED, Case, Settings, need, need_isolation, need_program
+from harness import DONE, FILE_FAILED, MIB, Case, Result, Settings, need, need_isolation, need_program
 
 
 def nasty(root, archive):
@@ -100,6 +100,22 @@ class Trees(Case):
         source = os.path.join(self.scratch, "source")
         nasty(source, archive=True)
         self.both_ways(source, ["--archive"], archive=True)
+
+    def test_a_closed_directory_is_never_open_to_others(self):
+        source = self.folder("tree")
+        for number in range(12):
+            self.random_file("small", 10, f"tree/{number}/deep")
+            self.random_file("large", 3 * MIB, f"tree/{number}/deep")
+            for path in (f"{number}/deep", f"{number}"):
+                os.chmod(os.path.join(source, path), 0o700)
+        back = os.path.join(self.scratch, "back")
+        for arguments, there in ((("put", source, self.daemon.url("to")), self.daemon.path("to").decode()),
+                                 (("get", self.daemon.url("to"), back), back)):
+            mover = self.start(*arguments, "--rate-limit", "80Mbit/s")
+            self.wait_for_part(there, mover, MIB)
+            open_to_others = [where for where, _, _ in os.walk(there) if where != there and os.stat(where).st_mode & 0o077]
+            self.assertEqual(open_to_others, [])
+            self.assertEqual(Result(mover).code, 0)
 
     def test_where_trees_land(self):
         source = self.folder("tree")
