@@ -128,7 +128,7 @@ Result<void> replace_extended(const Entry& entry,
     for (const std::string& name : *names) {
         const bool stays = std::any_of(wanted.begin(), wanted.end(),
                                        [&](const auto& each) { return each.name == name; });
-        if (!stays && !name.starts_with("security.") &&
+        if (!stays && !ports::is_label(name) &&
             change(entry, [&] { return remove(entry, name.c_str()); }) != 0 && errno != ENODATA) {
             return file_error("cannot remove the extended attribute " + name, path, errno);
         }

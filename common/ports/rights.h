@@ -2,10 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "common/ports/attributes.h"
 
 namespace lambda::ports {
+
+// Whether a security module gives it by itself: nobody takes it away.
+inline bool is_label(std::string_view extended) {
+    return extended.starts_with("security.") && extended != "security.capability";
+}
 
 struct Rights {
     bool privileged = true;  // any owner, and attributes of every kind

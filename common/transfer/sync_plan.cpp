@@ -18,7 +18,7 @@ const std::string* value_of(const Extended& list, const std::string& name) {
     return at == list.end() ? nullptr : &at->value;
 }
 
-// Only root may set the others; nobody takes what a security module gave.
+// Only root may set the others.
 bool compared(std::string_view name, bool privileged) {
     return privileged || name.starts_with("user.") || name.starts_with("system.posix_acl_");
 }
@@ -30,7 +30,7 @@ bool extended_agree(const Extended& offered, const Extended& standing, bool priv
                (value != nullptr && *value == attribute.value);
     });
     return all && std::all_of(standing.begin(), standing.end(), [&](const auto& attribute) {
-               return attribute.name.starts_with("security.") ||
+               return ports::is_label(attribute.name) ||
                       value_of(offered, attribute.name) != nullptr;
            });
 }

@@ -87,3 +87,11 @@ TEST_CASE("the root of a jail differs in its time alone") {
     ++compared.offered.metadata.mtime_ns;
     CHECK(compared.verdict() == Verdict::attributes);
 }
+
+TEST_CASE("a capability that the source does not have counts, a security module's label does not") {
+    Compared compared;
+    compared.standing.metadata.archived->extended = {{"security.selinux", "x"}};
+    CHECK(compared.verdict() == Verdict::stands);
+    compared.standing.metadata.archived->extended = {{"security.capability", "x"}};
+    CHECK(compared.verdict() == Verdict::attributes);
+}
