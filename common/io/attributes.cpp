@@ -184,7 +184,14 @@ bool is_top(const Root& root, const struct stat& status) {
 }
 
 ports::Rights rights_in(const Root& root) {
-    return {.privileged = ::geteuid() == 0, .set_id = gives_set_id(root)};
+    ports::Rights rights{.privileged = ::geteuid() == 0,
+                         .set_id = gives_set_id(root),
+                         .user = ::geteuid(),
+                         .groups = {::getegid()}};
+    std::vector<gid_t> more(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
+    if (::getgroups(static_cast<int>(more.size()), more.data()) > 0)
+        rights.groups.insert(rights.groups.end(), more.begin(), more.end());
+    return rights;
 }
 
 std::int64_t nanoseconds_of(const timespec& time) {

@@ -1,8 +1,10 @@
 // Which of an entry's attributes a receiver can give, beside its time. Values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "common/ports/attributes.h"
 
@@ -16,6 +18,16 @@ inline bool is_label(std::string_view extended) {
 struct Rights {
     bool privileged = true;  // any owner, and attributes of every kind
     bool set_id = true;      // files that run as their owner or group
+    // Without privilege: the groups that it may give to what is this user's.
+    std::uint32_t user = 0;
+    std::vector<std::uint32_t> groups{};
+
+    // Whether to set the owner `to` would change what has the owner `has`.
+    bool changes(const Owner& has, const Owner& to) const {
+        if (privileged) return !(has == to);
+        return has.user == user && has.group != to.group &&
+               std::find(groups.begin(), groups.end(), to.group) != groups.end();
+    }
 };
 
 // The mode that an entry gets: set-user-ID and set-group-ID only where it has the owner that it was

@@ -44,7 +44,7 @@ bool attributes_agree(const ports::FileMetadata& offered, const ports::Standing&
     bool owned = false;
     if (offered.archived && there.archived) {
         owned = offered.archived->owner == there.archived->owner;
-        if (!owned && rights.privileged) return false;
+        if (rights.changes(there.archived->owner, offered.archived->owner)) return false;
         if (!extended_agree(offered.archived->extended, there.archived->extended,
                             rights.privileged))
             return false;

@@ -62,7 +62,7 @@ TEST_CASE("set-user-ID counts where it is given") {
     compared.offered.metadata.mode = 04755;
     compared.standing.metadata.mode = 0755;
     CHECK(compared.verdict() == Verdict::attributes);
-    compared.rights = {.privileged = false, .set_id = false};
+    compared.rights = {.privileged = false, .set_id = false, .user = 1000};
     CHECK(compared.verdict() == Verdict::stands);
     compared.standing.metadata.mode = 04755;
     CHECK(compared.verdict() == Verdict::attributes);
@@ -94,4 +94,21 @@ TEST_CASE("a capability that the source does not have counts, a security module'
     CHECK(compared.verdict() == Verdict::stands);
     compared.standing.metadata.archived->extended = {{"security.capability", "x"}};
     CHECK(compared.verdict() == Verdict::attributes);
+}
+
+TEST_CASE("without privilege a group counts where it can be given") {
+    Compared compared;
+    compared.rights = {.privileged = false, .user = 1000, .groups = {100, 200}};
+    auto& offered = compared.offered.metadata.archived->owner;
+    offered.group = 200;
+    CHECK(compared.verdict() == Verdict::attributes);
+    // The owner cannot be given, the group can.
+    offered.user = 1;
+    CHECK(compared.verdict() == Verdict::attributes);
+    offered.group = 300;
+    CHECK(compared.verdict() == Verdict::stands);
+    // Another's file is not his to give.
+    offered = {1000, 200};
+    compared.standing.metadata.archived->owner = {1, 100};
+    CHECK(compared.verdict() == Verdict::stands);
 }
