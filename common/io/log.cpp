@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+#include "common/base/utf8.h"
+
 namespace lambda::io {
 namespace {
 
@@ -66,18 +68,33 @@ spdlog::logger& logger() {
     return *instance;
 }
 
+// Of terminals that take 8 bits (U+0080 to U+009F), or of the direction of the line (U+202A to
+// U+202E, U+2066 to U+2069).
+bool is_wide_control(std::string_view sequence) {
+    return (sequence >= "\xc2\x80" && sequence <= "\xc2\x9f") ||
+           (sequence >= "\xe2\x80\xaa" && sequence <= "\xe2\x80\xae") ||
+           (sequence >= "\xe2\x81\xa6" && sequence <= "\xe2\x81\xa9");
+}
+
 std::string printable(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;
     out.reserve(text.size());
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7f) {
-            out += c;
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const std::string_view sequence = text.substr(0, length == 0 ? 1 : length);
+        text.remove_prefix(sequence.size());
+        if (sequence == "\\") {
+            out += "\\\\";
+        } else if (length > 0 && !is_control(sequence[0]) && !is_wide_control(sequence)) {
+            out += sequence;
         } else {
-            out += "\\x";
-            out += digits[byte >> 4];
-            out += digits[byte & 0xf];
+            for (const char c : sequence) {
+                const auto byte = static_cast<unsigned char>(c);
+                out += "\\x";
+                out += digits[byte >> 4];
+                out += digits[byte & 0xf];
+            }
         }
     }
     return out;

@@ -48,5 +48,13 @@ TEST_CASE("log: levels are known by name and keep what is below them silent") {
 TEST_CASE("log: a name cannot forge a line") {
     const std::string line = said([] { log_warning("a\nb\r\x1b[2J\x7f\xff"); });
     CHECK(std::count(line.begin(), line.end(), '\n') == 1);
-    CHECK(line.find("a\\x0ab\\x0d\\x1b[2J\\x7f\xff\n") != std::string::npos);
+    CHECK(line.find("a\\x0ab\\x0d\\x1b[2J\\x7f\\xff\n") != std::string::npos);
+}
+
+TEST_CASE("log: a name cannot move the cursor of who reads it, nor look like one that could") {
+    const std::string line =
+        said([] { log_warning("\u009b31m \xc2\x9b \x9b \u202e \u2069 caf\u00e9 \u2028 a\\x0ab"); });
+    INFO(line);
+    CHECK(line.find("\\xc2\\x9b31m \\xc2\\x9b \\x9b \\xe2\\x80\\xae \\xe2\\x81\\xa9 "
+                    "caf\u00e9 \u2028 a\\\\x0ab\n") != std::string::npos);
 }
