@@ -112,6 +112,22 @@ Result<std::optional<Bytes>> read_whole(int fd, const struct stat& status, Range
     return std::optional(std::move(content));
 }
 
+// Files of /proc, and of programs, that are made as they are read: their size is said to be 0. Not
+// one that was written to a moment ago, which read_whole() finds.
+Result<void> check_empty(int fd, const std::string& path) {
+    char byte = 0;
+    const ssize_t got = ::pread(fd, &byte, 1, 0);
+    if (got < 0) return file_error("cannot read", path, errno);
+    struct stat status {};
+    if (got == 0 || ::fstat(fd, &status) != 0 || status.st_size > 0) return {};
+    return Error{
+        .fault = Fault::file,
+        .message = "cannot read: it has content, and its file system says that it has none",
+        .path = path,
+        .side = Side::local,
+        .remedy = "write what it gives into a file first"};
+}
+
 bool is_hole(int fd, const struct stat& status, Range bytes) {
     const bool whole = bytes.length() == static_cast<std::uint64_t>(status.st_size);
     if (bytes.empty() || (whole && status.st_blocks > 0)) return false;
@@ -178,6 +194,9 @@ Result<OpenedSource> open_source(const SourceNames& names, const ports::SourceFi
         if (is_hole(fd, status, bytes)) {
             source.content.emplace();
             return source;
+        }
+        if (status.st_size == 0) {
+            if (const auto empty = check_empty(fd, path); !empty) return empty.error();
         }
         auto content = read_whole(fd, status, bytes, path);
         if (!content) return content.error();

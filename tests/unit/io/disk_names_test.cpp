@@ -22,6 +22,18 @@ TEST_CASE("disk: what is no regular file is no source, and says why") {
     }
 }
 
+// cpuinfo says that it has 0 bytes.
+TEST_CASE("disk: a file that has content and no size is an error") {
+    Harness disk(true);
+    const DiskEvent opened = disk.open("/proc/cpuinfo");
+    REQUIRE(opened.error);
+    CHECK(opened.error->fault == Fault::file);
+    CHECK_FALSE(opened.error->remedy.empty());
+    const Folder folder;
+    write_file(folder / "empty", "");
+    CHECK_FALSE(disk.open(folder / "empty").error);
+}
+
 TEST_CASE("disk: targets that cannot be written leave nothing behind") {
     const bool uring = GENERATE(true, false);
     const Folder folder;
