@@ -49,13 +49,15 @@ int remove(const Entry& entry, const char* name) {
                                  : ::removexattr(path.c_str(), name);
 }
 
-// Of "system." only ACLs are attributes; the rest are interfaces of file systems. XFS shows root
-// each ACL a second time, in a form of its own. What only root may read, root alone keeps.
+// Of the four classes of xattr(7). Others ("btrfs.", "lustre.", "afs."), and of "system." all but
+// ACLs, are interfaces of file systems, which another has not; so are some of "trusted.": a layout,
+// or each ACL a second time in a form of its own. What only root may read, root alone keeps.
 bool kept(std::string_view name) {
-    if (name.starts_with("trusted.SGI_ACL_")) return false;
-    if (name.starts_with("system.")) return name.starts_with("system.posix_acl_");
-    if (::geteuid() == 0) return true;
-    return name.starts_with("user.");
+    if (name.starts_with("user.") || name.starts_with("system.posix_acl_")) return true;
+    if (::geteuid() != 0 || name == "security.evm") return false;
+    if (name.starts_with("security.")) return true;
+    return name.starts_with("trusted.") && name != "trusted.lov" &&
+           !name.starts_with("trusted.SGI_") && !name.starts_with("trusted.glusterfs.");
 }
 
 Result<std::vector<std::string>> names_of(const Entry& entry, const std::string& path) {

@@ -391,3 +391,14 @@ TEST_CASE("entries: the root of a jail keeps its mode and owner") {
     REQUIRE_FALSE(disk.make(disk.of(Kind::settle, "")).error);
     CHECK(status_of(folder / "jail").st_mtim.tv_nsec == 7);
 }
+
+TEST_CASE("entries: what is an interface of the source's file system is left out") {
+    const Folder folder;
+    write_file(folder / "f", "x");
+    const Descriptor opened(::open((folder / "f").c_str(), O_RDONLY));
+    const ports::Archived archived{
+        {::geteuid(), ::getegid()},
+        {{"btrfs.compression", "zlib"}, {"system.nfs4_acl", "x"}, {"trusted.lov", "x"}}};
+    CHECK(apply({.descriptor = opened.get()}, {1, 1, 0644, archived}, true, "f").ok());
+    CHECK(::listxattr((folder / "f").c_str(), nullptr, 0) == 0);
+}
