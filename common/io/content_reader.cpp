@@ -15,6 +15,8 @@ namespace {
 
 constexpr unsigned kThreads = 2;
 constexpr std::size_t kMostJobs = 65536;
+// Digested in a moment, before it is seen that nobody wants them any more.
+constexpr std::uint64_t kPiecesOfHole = 1 << 20;
 
 std::string text_of(const ports::ContentReader::Place& place) {
     const auto* source = std::get_if<ports::SourceFile>(&place);
@@ -24,6 +26,22 @@ std::string text_of(const ports::ContentReader::Place& place) {
 bool same_content(const struct stat& before, const struct stat& now) {
     return before.st_size == now.st_size &&
            nanoseconds_of(before.st_mtim) == nanoseconds_of(now.st_mtim);
+}
+
+// The first run of data that does not end before `at`. All of the rest, where the file system knows
+// no holes.
+Range next_data(int fd, std::uint64_t at, std::uint64_t size) {
+    const off_t first = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
+    if (first < 0) return errno == ENXIO ? Range{size, size} : Range{at, size};
+    const off_t last = ::lseek(fd, first, SEEK_HOLE);
+    return {static_cast<std::uint64_t>(first), last < 0 ? size : static_cast<std::uint64_t>(last)};
+}
+
+// How far whole pieces from `at` on are hole, some at a time.
+std::uint64_t hole_end(std::uint64_t at, std::uint64_t data, std::uint64_t size,
+                       std::uint64_t grain) {
+    if (data >= size) return std::min(size, at + kPiecesOfHole * grain);
+    return data <= at ? at : std::min(at + (data - at) / grain * grain, at + kPiecesOfHole * grain);
 }
 
 }  // namespace
@@ -101,7 +119,14 @@ Result<std::uint64_t> ContentReader::read_all(const Place& place, std::size_t gr
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     const auto size = static_cast<std::uint64_t>(before.st_size);
     std::vector<std::byte> piece(std::min<std::uint64_t>(grain, size));
-    for (std::uint64_t at = 0; at < size;) {
+    Range data{0, 0};  // what lies before its end was looked at
+    for (std::uint64_t at = 0; at < size && !stopping_;) {
+        if (at >= data.last) data = next_data(fd, at, size);
+        if (const std::uint64_t end = hole_end(at, data.first, size, grain); end > at) {
+            take({at, end}, {});
+            at = end;
+            continue;
+        }
         std::size_t got = 0;
         const std::size_t wanted = std::min<std::uint64_t>(grain, size - at);
         while (got < wanted && !stopping_) {
@@ -113,7 +138,7 @@ Result<std::uint64_t> ContentReader::read_all(const Place& place, std::size_t gr
             got += static_cast<std::size_t>(read);
         }
         if (got < wanted) break;
-        take(at, ByteView(piece).first(wanted));
+        take({at, at + wanted}, ByteView(piece).first(wanted));
         at += wanted;
     }
     struct stat now {};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/cursor.h"
+#include "common/base/interval_set.h"
 #include "common/base/result.h"
 #include "common/ports/disk.h"
 
@@ -26,9 +27,10 @@ class ContentReader {
     virtual ~ContentReader() = default;
 
     // A regular file: a sender's, or what stands at a target. `take` gets pieces of `grain` bytes,
-    // the last may be shorter, on another thread, one after the other; zeros for holes.
+    // the last may be shorter, on another thread, one after the other. Of holes that fill such
+    // pieces it gets any number of them at once, and no `content`.
     using Place = std::variant<SourceFile, TargetName>;
-    using Take = std::function<void(std::uint64_t offset, ByteView piece)>;
+    using Take = std::function<void(Range bytes, ByteView content)>;
     virtual void read(std::uint64_t tag, Place place, std::size_t grain, Take take) = 0;
 
     // Whether it can be opened, and read from: the size says nothing then.

@@ -40,14 +40,18 @@ void ContentDigests::turn(const Told& told) {
         }
         auto digest = std::make_shared<FileDigest>(next.size, strong_);
         reading_.emplace(next.number, Reading{next.size, digest});
-        reader_->read(
-            next.number, std::move(next.place), kLeafBytes,
-            [digest, size = next.size, strong = strong_](std::uint64_t offset, ByteView leaf) {
-                if (offset + leaf.size() > size) return;
-                if (!strong) return digest->add_leaf(offset, leaf_digest(leaf));
-                const Sha256 sha = sha256(leaf);
-                digest->add_leaf(offset, leaf_digest(leaf), &sha);
-            });
+        reader_->read(next.number, std::move(next.place), kLeafBytes,
+                      [digest, size = next.size, strong = strong_](Range bytes, ByteView leaf) {
+                          if (bytes.last > size) return;
+                          if (leaf.empty()) {
+                              digest->add_zeros(bytes.first, bytes.last);
+                              while (digest->lags()) digest->advance(FileDigest::kZerosAtOnce);
+                              return;
+                          }
+                          if (!strong) return digest->add_leaf(bytes.first, leaf_digest(leaf));
+                          const Sha256 sha = sha256(leaf);
+                          digest->add_leaf(bytes.first, leaf_digest(leaf), &sha);
+                      });
     }
 }
 

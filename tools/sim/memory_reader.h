@@ -23,8 +23,10 @@ class MemoryReader final : public ports::ContentReader {
             const MemoryFile* file = end(tag, place);
             if (file == nullptr) return;
             const ByteView bytes(file->bytes);
-            for (std::size_t done = 0; done < bytes.size(); done += grain)
-                take(done, bytes.subspan(done, std::min(grain, bytes.size() - done)));
+            for (std::size_t done = 0; done < bytes.size(); done += grain) {
+                const std::size_t size = std::min(grain, bytes.size() - done);
+                take({done, done + size}, bytes.subspan(done, size));
+            }
         });
     }
     void try_open(std::uint64_t tag, Place place) override {

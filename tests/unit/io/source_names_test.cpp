@@ -91,7 +91,7 @@ TEST_CASE("source: a directory that became a link since the walk is not followed
 
     const auto reactor = std::move(Reactor::make().value());
     const auto reader = std::move(ContentReader::make(root(), *reactor).value());
-    reader->read(1, files[0], kGrain, [](std::uint64_t, ByteView) { FAIL("it was read"); });
+    reader->read(1, files[0], kGrain, [](Range, ByteView) { FAIL("it was read"); });
     std::vector<ports::ContentRead> ended;
     for (const Time limit = Clock().now() + 20s; ended.empty() && Clock().now() < limit;) {
         reactor->wait(limit);

@@ -80,7 +80,7 @@ struct ToldReader final : ports::ContentReader {
 
     void read(std::uint64_t tag, Place place, std::size_t, Take take) override {
         end(tag, place);
-        if (!events_.back().error && !content.empty()) take(0, content);
+        if (!events_.back().error && !content.empty()) take({0, content.size()}, content);
     }
     void try_open(std::uint64_t tag, Place place) override { end(tag, place); }
     std::vector<ports::ContentRead> poll() override {
