@@ -9,6 +9,7 @@
 #include "client/replicate/remote_tree.h"
 #include "client/report.h"
 #include "client/waiting.h"
+#include "common/dialling/retry.h"
 #include "common/transfer/names.h"
 
 namespace lambda::client::replicate {
@@ -37,7 +38,10 @@ Result<mover::Outcome> copy_once(const CopyPlan& plan, const Arguments& argument
             error.fault = Fault::session;
             error.side = Side::remote;
         }
-        return error;
+        if (!conductor.agreed() || !dialling::may_pass(error)) return error;
+        mover::Outcome outcome;  // a copy that stood, of which nobody told how it ended
+        outcome.cut = std::move(error);
+        return outcome;
     }
     mover::Outcome outcome = outcome_of(done->result);
     if (outcome.cut) outcome.cut = told_of({*outcome.cut, role_of(*outcome.cut, done->dialler)});

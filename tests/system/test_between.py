@@ -415,6 +415,18 @@ class Replicated(BetweenCase):
                          ["planned", "unreached"] * 2)
         self.assertIn("copy_hosts", planned.stderr)
 
+    def test_a_destination_that_dies_while_it_gets_a_file_is_cut(self):
+        self.file_with(os.path.join(self.source, "large"), self.random.randbytes(8 * MIB))
+        job = self.job(destinations=[self.b.url("copy")], rate_limit="20Mbit/s", patience="1s")
+        run = self.start("replicate", job)
+        self.wait_for_part(self.b.path("copy"), run, at_least=MIB)
+        self.b.kill()
+        self.assertEqual(run.wait(), CUT, run.stdout + run.stderr)
+        self.b = self.server(root=self.b.root, state=self.b.state, listen=f"{self.b.host}:{self.b.port}",
+                             settings={"copy_hosts": '["127.0.0.0/8"]'})
+        self.run_job(job)
+        self.assertEqual(tree_of(os.path.join(self.b.root, "copy")), tree_of(self.source))
+
     def test_a_listing_that_leads_out_ends_the_job(self):
         impostor = Impostor(self, self.a, [])
         into = self.folder("into")
