@@ -108,7 +108,7 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
 }
 
 Result<Plan> plan_put(const std::vector<std::string>& operands) {
-    LAMBDA_ASSERT(operands.size() >= 2);
+    LAMBDA_ASSERT(!operands.empty());
     auto destination = remote_place(operands.back());
     if (!destination) return destination.error();
     Plan plan{.direction = session::Direction::put,
@@ -127,7 +127,7 @@ Result<Plan> plan_put(const std::vector<std::string>& operands) {
 }
 
 Result<Plan> plan_get(const std::vector<std::string>& operands) {
-    LAMBDA_ASSERT(operands.size() >= 2);
+    LAMBDA_ASSERT(!operands.empty());
     const auto target = local_path(operands.back());
     if (!target) return target.error();
     Plan plan{.direction = session::Direction::get,
@@ -162,10 +162,10 @@ bool between_servers(const std::vector<std::string>& operands) {
 }
 
 Result<Plan> plan_sync(const std::vector<std::string>& operands) {
-    LAMBDA_ASSERT(operands.size() == 2);
-    const bool from_remote = is_remote(operands[0]);
+    LAMBDA_ASSERT(operands.size() == 1 || operands.size() == 2);
+    const bool from_remote = is_remote(operands.front()) == (operands.size() == 2);
     auto plan = from_remote ? plan_get(operands) : plan_put(operands);
-    if (!plan) return plan;
+    if (!plan || plan->items.empty()) return plan;
     Item& item = plan->items.front();
     item.pattern = false;
     if (from_remote) {

@@ -52,14 +52,15 @@ struct Plan {
 // Whether both operands of a sync are places at servers.
 bool between_servers(const std::vector<std::string>& operands);
 // A sync: `operands` are one source and the destination, one of them at a server. A directory means
-// its contents, whether or not a '/' ends it; of a remote source the server must be asked.
+// its contents, whether or not a '/' ends it; of a remote source the server must be asked. Without
+// a source, the plan of its destination alone has no items.
 Result<Plan> plan_sync(const std::vector<std::string>& operands);
 // The one source is a directory.
 void become_contents(Plan& plan);
 
-// `operands`: sources, then the destination. Errors are Fault::usage: a place on the wrong side,
-// two servers in one command, two sources that would land under one name. A get looks whether
-// DESTINATION is a directory here.
+// `operands`: sources, maybe none, then the destination. Errors are Fault::usage: a place on the
+// wrong side, two servers in one command, two sources that would land under one name. A get looks
+// whether DESTINATION is a directory here.
 Result<Plan> plan_put(const std::vector<std::string>& operands);
 Result<Plan> plan_get(const std::vector<std::string>& operands);
 

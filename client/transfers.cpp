@@ -393,6 +393,7 @@ Error of_one_file(const Item& item) {
 void run_plan(Result<Plan> plan, const Arguments& arguments, Report& report) {
     if (!plan) return report.error(plan.error());
     if (auto apart = check_outputs(*plan, arguments); !apart) return report.error(apart.error());
+    if (plan->items.empty()) return do_nothing(arguments, report);
     if (arguments.range.any()) {
         Item& item = plan->items.front();
         item.pattern = false;  // what is named is meant
@@ -425,21 +426,19 @@ Result<mover::Outcome> move_once(Plan plan, const Arguments& arguments, Report& 
 void put(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
-    if (operands->size() == 1) return do_nothing(arguments, report);
     run_plan(plan_put(*operands), arguments, report);
 }
 
 void get(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
-    if (operands->size() == 1) return do_nothing(arguments, report);
     run_plan(plan_get(*operands), arguments, report);
 }
 
 void sync(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
-    if (operands->size() == 1) return do_nothing(arguments, report);
+    if (operands->size() == 1) return run_plan(plan_sync(*operands), arguments, report);
     if (operands->size() != 2)
         return report.error(usage(arguments.from_file, "a sync has one source",
                                   "sync the directory that holds them"));

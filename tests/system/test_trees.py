@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 
-from harness import DONE, FILE_FAILED, MIB, Case, Result, Settings, need, need_isolation, need_program
+from harness import DONE, FILE_FAILED, MIB, USAGE, Case, Result, Settings, need, need_isolation, need_program
 
 
 def nasty(root, archive):
@@ -152,6 +152,12 @@ class Trees(Case):
             self.assertEqual((result.code, result.summary["files"]), (0, 0), str(result))
             self.assertIn("names no source", result.stderr)
         self.assertFalse(os.path.exists(self.daemon.path("to")))
+        outputs = "--receipt", "r", "--left-over", os.path.join(os.getcwd(), "r")
+        for arguments in (("put", "nohost"), ("put", self.daemon.url("to"), *outputs), ("get", self.daemon.url("to")),
+                          ("sync", self.daemon.url("to"), *outputs)):
+            with self.subTest(arguments=arguments):
+                verb, *others = arguments
+                self.assert_failed(self.client(verb, "--from-file", listing, *others), USAGE)
 
     def test_special_files_are_skipped_and_said(self):
         source = self.folder("tree")
