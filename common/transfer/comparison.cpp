@@ -276,9 +276,9 @@ std::optional<Error> Comparison::foreseen(const Asked& asked,
         return std::nullopt;
     return Error{.fault = Fault::file,
                  .message = "cannot write: it is a directory",
-                 .path = asked.offered.name,
+                 .path = asked.target.text(),
                  .side = Side::local,
-                 .remedy = "remove it, or sync with --delete"};
+                 .remedy = plan_.whole ? "remove it, or sync with --delete" : "remove it"};
 }
 
 // What was named by itself is not taken over by size and time, unless an earlier try did it.

@@ -191,6 +191,12 @@ class Sync(Case):
             self.assertIn("it is a directory", str(result))
             said.append((sorted(self.changes(result)), result.summary["planned_bytes"]))
         self.assertEqual(*said)
+        back = self.folder("back")
+        os.makedirs(os.path.join(back, "to/b"))
+        got = self.client("get", self.daemon.url("to"), back)
+        self.assert_failed(got, FILE_FAILED)
+        self.assertEqual([(error["path"], error["message"]) for error in got.errors],
+                         [(os.path.join(back, "to/b"), "cannot write: it is a directory; remove it")])
         cleared = self.sync("--dry-run", "--delete", source, self.daemon.url("to"))
         self.assertIn(("replace", "a"), self.changes(cleared))
 

@@ -215,7 +215,15 @@ TEST_CASE("comparison: what a directory is in the way of fails unsent and withou
         CHECK(ends.sent(FoundKind::file).empty());
         REQUIRE(ends.missed.size() == 1);
         CHECK(ends.missed[0].second.message == "cannot write: it is a directory");
+        CHECK(ends.missed[0].second.remedy == "remove it, or sync with --delete");
     }
+    Ends ends({}, {found(FoundKind::file, "f")});
+    ends.tree.standing["f"] = kDirectory;
+    ends.run();
+    REQUIRE(ends.missed.size() == 1);
+    CHECK(ends.missed[0].first == "f");
+    CHECK(ends.missed[0].second.path == "to/f");
+    CHECK(ends.missed[0].second.remedy == "remove it");
 }
 
 TEST_CASE("comparison: a further name that is newer stays, too") {
