@@ -271,8 +271,13 @@ mover::Outcome cut_by(mover::Outcome outcome, const Error& why) {
     return outcome;
 }
 
-// Dials again where the session is lost, or another transfer writes a file, for as long as the user
-// wants it.
+// By a server that lets us log in and has no room for the transfer.
+bool says_later(const Error& error) {
+    return error.fault == Fault::cut && error.side == Side::remote;
+}
+
+// Dials again where the session is lost, the server is full, or another transfer writes a file, for
+// as long as the user wants it.
 Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& arguments,
                                              Report& report) {
     std::uint64_t seed = 0;
@@ -292,8 +297,8 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
                 all.cut.reset();
                 return all;
             }
-        } else if (!tries.any()) {
-            return outcome.error();
+        } else if (says_later(outcome.error())) {
+            retry.stood(now(), false);
         }
         const bool busy = outcome && !outcome->cut;
         const Error lost = busy      ? *dialling::busy_file(*outcome)
@@ -301,11 +306,14 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
                                      : outcome.error();
         const bool again = may_pass(lost) && !dialling::refused(lost) && !interrupted();
         const auto pause = again ? retry.pause(now()) : std::nullopt;
+        if (!pause && !tries.any()) return lost;
         if (!pause) return busy ? tries.all() : cut_by(tries.all(), lost);
         report.note(passing(lost) + "; trying again in " + format_duration(*pause));
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, now() + *pause);
-        if (interrupted()) return cut_by(tries.all(), interruption_error());
+        if (!interrupted()) continue;
+        if (!tries.any()) return interruption_error();
+        return cut_by(tries.all(), interruption_error());
     }
 }
 

@@ -6,7 +6,7 @@ import re
 import shutil
 
 from disks import run, small_ext4
-from harness import DONE, FILE_FAILED, MIB, Case, Result, need_isolation, parts_below, wait_for
+from harness import CUT, DONE, FILE_FAILED, MIB, Case, Result, need_isolation, parts_below, wait_for
 
 
 class Troubled(Case):
@@ -143,6 +143,25 @@ class PartialFiles(Case):
         self.assertEqual(Result(waiting[0]).summary["files"], 2)
         self.assert_same(other, self.daemon.path("x/large"))
         self.assert_same(more, self.daemon.path("x/more"))
+
+    def test_a_server_that_is_full_is_waited_for(self):
+        other = self.random_file("other", MIB)
+        self.daemon.kill()
+        self.daemon = self.server(settings={"transfers_max": 1})
+        self.file_with(self.daemon.path("there"), b"x")
+        first = self.under_way(self.large, self.daemon.url("large"))
+        self.assert_failed(self.client("put", other, self.daemon.url("put")), CUT)
+        waiting = [self.start(verb, "--retry-for", "5min", source, to) for verb, source, to in
+                   (("sync", other, self.daemon.url("sync")),
+                    ("get", self.daemon.url("there"), os.path.join(self.scratch, "got")))]
+        for each in waiting:
+            wait_for(lambda: "Too many transfers run; try later (450); trying again" in each.stderr, "a pause",
+                     alive=each.running)
+        waiting.append(first)
+        for each in waiting:
+            self.assertEqual(each.wait(), DONE, each.stdout + each.stderr)
+            self.assertEqual(Result(each).errors, [])
+        self.assert_same(other, self.daemon.path("sync"))
 
     def test_a_link_takes_no_name_that_is_written(self):
         tree = self.folder("tree")
