@@ -41,6 +41,9 @@ PathSpec plain_path() {
 
 Result<PathSpec> with_flags(PathSpec path, const PathFlags& flags) {
     const char* name = "";
+    const auto either = [&](auto share) {
+        return share(path.forward.impairments) > 0 || share(path.backward.impairments) > 0;
+    };
     const auto each = [&](const char* flag, const std::optional<std::string>& text, auto set) {
         name = flag;
         if (!text) return;
@@ -61,17 +64,19 @@ Result<PathSpec> with_flags(PathSpec path, const PathFlags& flags) {
         each("reorder", flags.reorder,
              [](LinkSpec& l, const std::string& t) { l.impairments.reorder.rate = to_share(t); });
         each("reorder-by", flags.reorder_by, [](LinkSpec& l, const std::string& t) {
-            if (l.impairments.reorder.rate == 0) throw Wrong{"goes with --reorder"};
-            l.impairments.reorder.by = to_delay(t);
+            if (l.impairments.reorder.rate > 0) l.impairments.reorder.by = to_delay(t);
         });
+        if (flags.reorder_by && !either([](const Impairments& i) { return i.reorder.rate; }))
+            throw Wrong{"goes with --reorder"};
         each("mtu", flags.mtu, [](LinkSpec& l, const std::string& t) { l.mtu = to_mtu(t); });
         each("loss", flags.loss, [](LinkSpec& l, const std::string& t) {
             l.impairments.loss = {to_share(t), 1};
         });
         each("loss-burst", flags.loss_burst, [](LinkSpec& l, const std::string& t) {
-            if (l.impairments.loss.rate == 0) throw Wrong{"goes with --loss: nothing is lost"};
-            l.impairments.loss.burst = to_burst(t);
+            if (l.impairments.loss.rate > 0) l.impairments.loss.burst = to_burst(t);
         });
+        if (flags.loss_burst && !either([](const Impairments& i) { return i.loss.rate; }))
+            throw Wrong{"goes with --loss: nothing is lost"};
         name = "loss";
         check_loss(path.forward.impairments.loss);
         check_loss(path.backward.impairments.loss);

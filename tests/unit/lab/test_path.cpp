@@ -238,6 +238,21 @@ TEST_CASE("flags make a path, and win over a file's") {
     CHECK(mean_round_trip(*path) == milliseconds(100));
 }
 
+TEST_CASE("flags of a loss and of reordering are of the direction that has it") {
+    const auto file = parse_path(
+        "bottleneck: {rate: 1Gbit/s, loss: {rate: 1e-3, burst: 5}, reorder: 1%, "
+        "backward: {loss: 0, reorder: 0}}\n" +
+            kHosts,
+        "p.yaml");
+    REQUIRE(file);
+    const auto path = with_flags(*file, {.loss_burst = "8", .reorder_by = "5ms"});
+    REQUIRE(path);
+    CHECK(path->forward.impairments.loss == Loss{1e-3, 8});
+    CHECK(path->forward.impairments.reorder.by == milliseconds(5));
+    CHECK(path->backward.impairments.loss == file->backward.impairments.loss);
+    CHECK(path->backward.impairments.reorder == file->backward.impairments.reorder);
+}
+
 TEST_CASE("bad flags are refused by name") {
     const auto error = [](const PathFlags& flags) {
         const auto path = with_flags(plain_path(), flags);
