@@ -108,12 +108,12 @@ TEST_CASE("who does not read is gone once what ran has ended, and after the idle
     CAPTURE(account_goes);
     config::ServerSettings settings;
     if (!account_goes) settings.idle_timeout = std::chrono::seconds(1);
-    const Running running(settings);
+    Running running(settings);
     running.scratch.write("huge", "");
     std::filesystem::resize_file(running.scratch / "huge", 1ull << 40);
     Client client(running);
     client.log_in().send("CKSM md5 0 -1 huge\r\n");
-    client.stuff("STAT\r\n");
+    client.stuff("STAT\r\n", running);
     if (account_goes) {
         running.server->replace_accounts({});
     } else {
