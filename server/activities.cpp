@@ -3,6 +3,7 @@
 
 #include "common/dialling/waiting.h"
 #include "common/io/log.h"
+#include "common/session/key_context.h"
 #include "server/checksum.h"
 #include "server/offload.h"
 #include "server/session.h"
@@ -30,7 +31,6 @@ session::Reply nothing_to_sign() {
 
 // A client waits for a reply for a minute.
 constexpr std::chrono::seconds kMostForFormer{30};
-constexpr const char* kExporterLabel = "EXPORTER-lambda-ftp-1";
 
 }  // namespace
 
@@ -97,7 +97,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
          .peer = peer_,
          .export_key =
              [this](ByteView context) {
-                 return connection_.tls().export_key(kExporterLabel, context);
+                 return connection_.tls().export_key(session::kExporterLabel, context);
              },
          .ended =
              [weak, &grants = service_.grants,

@@ -11,6 +11,7 @@
 #include "common/io/process.h"
 #include "common/sabul/congestion/registry.h"
 #include "common/session/facts.h"
+#include "common/session/key_context.h"
 #include "server/stripe_share.h"
 
 namespace lambda::server {
@@ -51,17 +52,6 @@ session::Agreement fresh_agreement(session::Terms terms, std::uint64_t number,
     agreement.token = session::to_hex(token);
     agreement.into_directory = into_directory;
     return agreement;
-}
-
-// docs/protocol.md §5.
-std::vector<std::byte> key_context(const session::Agreement& agreement,
-                                   const session::Nonce& client) {
-    std::vector<std::byte> context;
-    ByteWriter writer(context);
-    writer.u64(agreement.transfer);
-    writer.bytes(client);
-    writer.bytes(agreement.nonce);
-    return context;
 }
 
 std::optional<FileRange> range_of(const session::Offer& offer) {
@@ -125,7 +115,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     session::Agreement agreement =
         fresh_agreement(std::move(taken.terms), number, request.into_directory);
     const Result<mover::TransferSecret> secret =
-        request.export_key(key_context(agreement, request.offer.nonce));
+        request.export_key(session::key_context(agreement, request.offer.nonce));
     if (!secret) return refusal(504, secret.error());
     std::optional<Held> held;
     if (const auto& claim = request.claim)

@@ -1,5 +1,7 @@
 #include "common/dialling/agreement.h"
 
+#include "common/session/key_context.h"
+
 namespace lambda::dialling {
 namespace {
 
@@ -104,12 +106,8 @@ Result<session::Agreement> agree(Connection& connection, const session::Offer& o
 Result<mover::TransferSecret> transfer_secret(const Connection& connection,
                                               const session::Offer& offer,
                                               const session::Agreement& agreement) {
-    std::vector<std::byte> context;
-    ByteWriter writer(context);
-    writer.u64(agreement.transfer);
-    writer.bytes(offer.nonce);
-    writer.bytes(agreement.nonce);
-    return connection.export_key("EXPORTER-lambda-ftp-1", context);
+    return connection.export_key(session::kExporterLabel,
+                                 session::key_context(agreement, offer.nonce));
 }
 
 }  // namespace lambda::dialling
