@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/io/socket_address.h"
+
 namespace lambda::server {
 namespace {
 
@@ -40,19 +42,9 @@ bool wants(IoStatus status) {
 }  // namespace
 
 Address address_of(const tcp::endpoint& endpoint) {
-    Address address;
-    address.port = endpoint.port();
-    const asio::ip::address ip = endpoint.address();
-    asio::ip::address_v6 six;
-    if (ip.is_v4()) {
-        six = asio::ip::make_address_v6(asio::ip::v4_mapped, ip.to_v4());
-    } else {
-        six = ip.to_v6();
-        address.scope = static_cast<std::uint32_t>(six.scope_id());
-    }
-    const auto bytes = six.to_bytes();
-    std::memcpy(address.ip.data(), bytes.data(), bytes.size());
-    return address;
+    sockaddr_storage storage{};
+    std::memcpy(&storage, endpoint.data(), endpoint.size());
+    return io::address_of(storage);
 }
 
 Connection::Connection(tcp::socket socket)

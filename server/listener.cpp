@@ -13,6 +13,7 @@
 
 #include "common/dialling/waiting.h"
 #include "common/io/log.h"
+#include "common/io/socket_address.h"
 #include "common/session/reply.h"
 #include "config/endpoint.h"
 #include "server/session.h"
@@ -27,13 +28,11 @@ using asio::ip::tcp;
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 tcp::endpoint endpoint_of(const Address& address) {
-    asio::ip::address_v6::bytes_type bytes;
-    std::memcpy(bytes.data(), address.ip.data(), bytes.size());
-    const asio::ip::address_v6 six(bytes, address.scope);
-    if (six.is_v4_mapped()) {
-        return {asio::ip::make_address_v4(asio::ip::v4_mapped, six), address.port};
-    }
-    return {six, address.port};
+    const io::SocketAddress name(address, io::is_ipv4(address) ? AF_INET : AF_INET6);
+    tcp::endpoint endpoint;
+    std::memcpy(endpoint.data(), name.get(), name.length);
+    endpoint.resize(name.length);
+    return endpoint;
 }
 
 Error listen_error(const Address& address, const boost::system::error_code& problem) {

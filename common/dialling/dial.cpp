@@ -12,6 +12,8 @@
 #include <memory>
 #include <vector>
 
+#include "common/io/socket_address.h"
+
 namespace lambda::dialling {
 namespace {
 
@@ -25,48 +27,6 @@ constexpr std::size_t kMostAddresses = 16;
 constexpr int kKeepAliveIdle_s = 30;
 constexpr int kKeepAliveInterval_s = 10;
 constexpr int kKeepAliveProbes = 6;
-
-bool is_ipv4(const Address& address) {
-    static constexpr unsigned char kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-    return std::memcmp(address.ip.data(), kMapped, sizeof kMapped) == 0;
-}
-
-socklen_t to_sockaddr(const Address& address, sockaddr_storage& storage) {
-    storage = {};
-    if (is_ipv4(address)) {
-        sockaddr_in v4{};
-        v4.sin_family = AF_INET;
-        v4.sin_port = htons(address.port);
-        std::memcpy(&v4.sin_addr, address.ip.data() + 12, 4);
-        std::memcpy(&storage, &v4, sizeof v4);
-        return sizeof v4;
-    }
-    sockaddr_in6 v6{};
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(address.port);
-    v6.sin6_scope_id = address.scope;
-    std::memcpy(&v6.sin6_addr, address.ip.data(), 16);
-    std::memcpy(&storage, &v6, sizeof v6);
-    return sizeof v6;
-}
-
-Address from_sockaddr(const sockaddr* generic) {
-    Address address;
-    if (generic->sa_family == AF_INET) {
-        sockaddr_in v4{};
-        std::memcpy(&v4, generic, sizeof v4);
-        address.ip[10] = address.ip[11] = std::byte{0xFF};
-        std::memcpy(address.ip.data() + 12, &v4.sin_addr, 4);
-        address.port = ntohs(v4.sin_port);
-        return address;
-    }
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, generic, sizeof v6);
-    std::memcpy(address.ip.data(), &v6.sin6_addr, 16);
-    address.port = ntohs(v6.sin6_port);
-    address.scope = v6.sin6_scope_id;
-    return address;
-}
 
 Error no_connection(const HostPort& server, const std::string& why, std::string remedy) {
     return Error{.fault = Fault::session,
@@ -91,7 +51,10 @@ Result<std::vector<Address>> resolve(const HostPort& server, const MayDial& may_
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
     std::vector<Address> addresses;
     for (; list != nullptr && addresses.size() < kMostAddresses; list = list->ai_next) {
-        const Address address = from_sockaddr(list->ai_addr);
+        sockaddr_storage storage{};
+        std::memcpy(&storage, list->ai_addr,
+                    std::min<std::size_t>(list->ai_addrlen, sizeof storage));
+        const Address address = io::address_of(storage);
         if (!may_dial || may_dial(address)) addresses.push_back(address);
     }
     if (!addresses.empty()) return addresses;
@@ -103,8 +66,7 @@ Dialled standing(io::Descriptor socket, const Address& peer) {
     sockaddr_storage storage{};
     socklen_t length = sizeof storage;
     ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&storage), &length);
-    const Address local = from_sockaddr(reinterpret_cast<const sockaddr*>(&storage));
-    return Dialled{.socket = std::move(socket), .local = local, .peer = peer};
+    return Dialled{.socket = std::move(socket), .local = io::address_of(storage), .peer = peer};
 }
 
 struct Attempt {
@@ -141,10 +103,9 @@ int connection_error(int fd) {
 }
 
 Result<io::Descriptor> begin_connection(const Address& to) {
-    sockaddr_storage storage{};
-    const socklen_t length = to_sockaddr(to, storage);
+    const io::SocketAddress name(to, io::is_ipv4(to) ? AF_INET : AF_INET6);
     io::Descriptor socket(
-        ::socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+        ::socket(name.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
     if (!socket) return errno_error(Fault::session, "cannot open a socket", {}, errno);
     const auto set = [&](int level, int option, int value) {
         ::setsockopt(socket.get(), level, option, &value, sizeof value);
@@ -154,8 +115,7 @@ Result<io::Descriptor> begin_connection(const Address& to) {
     set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdle_s);
     set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveInterval_s);
     set(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 &&
-        errno != EINPROGRESS) {
+    if (::connect(socket.get(), name.get(), name.length) != 0 && errno != EINPROGRESS) {
         Error error = errno_error(Fault::session, "cannot connect", {}, errno);
         error.side = Side::network;
         return error;
