@@ -8,6 +8,8 @@
 #include <cstring>
 #include <optional>
 
+#include "common/session/facts.h"
+
 namespace lambda::config {
 namespace {
 
@@ -64,14 +66,6 @@ bool is_name(std::string_view text) {
            });
 }
 
-std::string lower(std::string_view text) {
-    std::string all(text);
-    for (char& c : all) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return all;
-}
-
 }  // namespace
 
 bool is_public(const Address& address) {
@@ -96,7 +90,7 @@ Result<HostRules> HostRules::parse(const std::vector<std::string>& rules) {
 
 Result<HostRules::Rule> HostRules::parse_rule(const std::string& text) {
     using Kind = Rule::Kind;
-    const std::string name = lower(text);
+    const std::string name = session::lower_case(text);
     if (name == "*") return Rule{.kind = Kind::any, .network = {}, .bits = 0, .name = {}};
     if (name == "public") return Rule{.kind = Kind::public_, .network = {}, .bits = 0, .name = {}};
     const std::size_t slash = text.find('/');
@@ -126,7 +120,7 @@ Result<HostRules::Rule> HostRules::parse_rule(const std::string& text) {
 }
 
 bool HostRules::allow(std::string_view host, const Address& address) const {
-    const std::string name = lower(host);
+    const std::string name = session::lower_case(host);
     return std::any_of(rules_.begin(), rules_.end(),
                        [&](const Rule& rule) { return matches(rule, name, address); });
 }

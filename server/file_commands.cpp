@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "common/io/attributes.h"
 #include "common/session/facts.h"
 #include "common/session/timestamp.h"
 #include "server/listing.h"
@@ -84,7 +85,7 @@ Reply size_of(const std::string& name, const io::Root& root) {
 Reply modification_time(const std::string& name, const io::Root& root) {
     const Result<struct stat> status = root.stat(name, true);
     if (!status) return error_reply(status.error());
-    return reply(213, session::format_timestamp(mtime_of(*status)));
+    return reply(213, session::format_timestamp(io::nanoseconds_of(status->st_mtim)));
 }
 
 Reply facts_of(const std::string& name, const io::Root& root) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/io/attributes.h"
 #include "common/session/reply.h"
 
 namespace lambda::server {
@@ -85,7 +86,7 @@ session::Entry entry_of(const Found& found, std::string shown_as, bool read_only
     session::Entry entry{
         .type = type_of(status.st_mode),
         .size = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0,
-        .mtime_ns = mtime_of(status),
+        .mtime_ns = io::nanoseconds_of(status.st_mtim),
         .mode = status.st_mode & 07777U,
         .perm = perm_of(status.st_mode, read_only),
         .name = std::move(shown_as)};
@@ -93,17 +94,6 @@ session::Entry entry_of(const Found& found, std::string shown_as, bool read_only
     entry.target = target_of(found);
     if (!session::fits_line(" " + session::format_entry(entry))) entry.target.clear();
     return entry;
-}
-
-std::int64_t mtime_of(const struct stat& status) {
-    // Beyond 64 bits of nanoseconds (1677 to 2262): the nearest bound.
-    std::int64_t time = 0;
-    if (__builtin_mul_overflow(std::int64_t{status.st_mtim.tv_sec}, std::int64_t{1'000'000'000},
-                               &time) ||
-        __builtin_add_overflow(time, std::int64_t{status.st_mtim.tv_nsec}, &time)) {
-        return status.st_mtim.tv_sec < 0 ? INT64_MIN : INT64_MAX;
-    }
-    return time;
 }
 
 }  // namespace lambda::server

@@ -44,6 +44,5 @@ struct Found {
     struct stat status;
 };
 session::Entry entry_of(const Found& found, std::string shown_as, bool read_only);
-std::int64_t mtime_of(const struct stat& status);  // nanoseconds since 1970
 
 }  // namespace lambda::server
