@@ -41,16 +41,14 @@ void ContentDigests::turn(const Told& told) {
         auto digest = std::make_shared<FileDigest>(next.size, strong_);
         reading_.emplace(next.number, Reading{next.size, digest});
         reader_->read(next.number, std::move(next.place), kLeafBytes,
-                      [digest, size = next.size, strong = strong_](Range bytes, ByteView leaf) {
+                      [digest, size = next.size](Range bytes, ByteView leaf) {
                           if (bytes.last > size) return;
                           if (leaf.empty()) {
                               digest->add_zeros(bytes.first, bytes.last);
                               while (digest->lags()) digest->advance(FileDigest::kZerosAtOnce);
                               return;
                           }
-                          if (!strong) return digest->add_leaf(bytes.first, leaf_digest(leaf));
-                          const Sha256 sha = sha256(leaf);
-                          digest->add_leaf(bytes.first, leaf_digest(leaf), &sha);
+                          digest->add_leaf(bytes.first, leaf_digest(leaf), leaf);
                       });
     }
 }

@@ -106,6 +106,12 @@ void FileDigest::add_leaf(std::uint64_t offset, const Digest& digest, const Sha2
     }
 }
 
+void FileDigest::add_leaf(std::uint64_t offset, const Digest& digest, ByteView leaf) {
+    if (!strong_) return add_leaf(offset, digest);
+    const Sha256 strong = sha256(leaf);
+    add_leaf(offset, digest, &strong);
+}
+
 void FileDigest::add_zeros(std::uint64_t first, std::uint64_t last) {
     LAMBDA_ASSERT(first % kLeafBytes == 0 && last <= size_);
     if (first >= last) return;

@@ -78,6 +78,8 @@ class FileDigest {
     // their turn are kept: 16 bytes each (48 of a strong one), and a map node for each run of them.
     // `sha256`: of the leaf; null unless strong.
     void add_leaf(std::uint64_t offset, const Digest& digest, const Sha256* sha256 = nullptr);
+    // By SHA-256 too where that is wanted, taken of the leaf itself.
+    void add_leaf(std::uint64_t offset, const Digest& digest, ByteView leaf);
     // All leaves of [first, last) are zeros. `first` is a leaf bound, `last` one or the file's end.
     void add_zeros(std::uint64_t first, std::uint64_t last);
     // A hole may have more leaves than can be digested in one go: beyond kZerosAtOnce, which take

@@ -104,7 +104,7 @@ std::uint64_t Sink::behind(const FileRecord& record) const {
     if (record.data.empty()) return record.place;
     const std::uint64_t end = record.place + record.size;
     if (record.size < ports::kSmallFile) return end;
-    return (end + block_bytes_ - 1) / block_bytes_ * block_bytes_;
+    return round_up(end, block_bytes_);
 }
 
 bool Sink::handle_file(const FileRecord& record) {

@@ -20,12 +20,12 @@
 #include "common/base/time.h"
 #include "common/ports/disk.h"
 #include "common/transfer/digest.h"
+#include "common/transfer/extent.h"
 #include "common/transfer/hole_digests.h"
 #include "common/transfer/journal.h"
 #include "common/transfer/names.h"
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
-#include "common/transfer/source.h"
 #include "common/transfer/tree_sink.h"
 
 namespace lambda::transfer {
@@ -33,13 +33,13 @@ namespace lambda::transfer {
 class Sink {
   public:
     // More than a sender keeps: what it announced, and the directories it is in.
-    static constexpr std::size_t kMaxInHand = Source::kMostInHand + 2 * kMaxNameBytes;
+    static constexpr std::size_t kMaxInHand = kMostInHand + 2 * kMaxNameBytes;
     // Of finished blocks, which are as many as there are gaps between them: what an honest sender
     // leaves out are holes, which count as finished, and what failed.
     static constexpr std::size_t kMaxFinishedRanges = std::size_t{1} << 20;
     // More than a sender keeps: a file that it gave up may still be at the disk here. A range costs
     // up to 150 bytes.
-    static constexpr std::size_t kMaxRanges = 4 * Source::kMostRanges;
+    static constexpr std::size_t kMaxRanges = 4 * kMostRanges;
     // Of a file's bytes, in an honest sender's packet that ends no leaf and no range of data.
     static constexpr std::uint32_t kLeastPacket = 256;
     // How often a leaf with a wrong digest is asked for again before its file fails.
@@ -192,7 +192,6 @@ class Sink {
     void create_entered();
     bool handle_strong(const StrongRecord& record);
     bool handle_close(const CloseRecord& record);
-    void add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf) const;
     bool digests_agree(const File& file) const;
     bool handle_drop(const DropRecord& record);
     std::optional<bool> handle_tree(const Record& record);

@@ -202,7 +202,7 @@ bool Sink::leaves_agree(Block& block) {
             if (file.proof) {
                 await_proof(file, leaf.offset, leaf.digest);
             } else {
-                add_leaf(file, leaf.offset, leaf.digest, leaf.bytes);
+                file.digest.add_leaf(leaf.offset, leaf.digest, leaf.bytes);
             }
         }
     }

@@ -49,12 +49,6 @@ std::optional<FileNumber> Sink::in_hand(const std::string& name) const {
     return std::nullopt;
 }
 
-void Sink::add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf) const {
-    if (!strong_) return file.digest.add_leaf(offset, digest);
-    const Sha256 strong = sha256(leaf);
-    file.digest.add_leaf(offset, digest, &strong);
-}
-
 bool Sink::digests_agree(const File& file) const {
     if (!file.digest.complete() || file.digest.finish() != file.close->digest) return false;
     return !strong_ || file.strong == file.digest.finish_strong();

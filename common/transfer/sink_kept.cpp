@@ -129,7 +129,8 @@ void Sink::judge(std::uint32_t slot) {
         mend(slot, compare, file);
     } else {
         spare_slots_.push_back(slot);
-        if (same) add_leaf(file, leaf.offset, leaf.digest, disk_.slot(slot).first(compare.bytes));
+        if (same)
+            file.digest.add_leaf(leaf.offset, leaf.digest, disk_.slot(slot).first(compare.bytes));
         file.to_compare -= compare.bytes;
     }
     if (!compare.proves) stream_.put(ComparedRecord{});

@@ -5,13 +5,6 @@
 #include "common/base/assert.h"
 
 namespace lambda::transfer {
-namespace {
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
-}  // namespace
 
 Source::Source(ports::Disk& disk, ports::Walker& walker, StreamSender& stream,
                std::uint32_t block_bytes, Listener listener)
@@ -242,7 +235,8 @@ void Source::finish_block_read(SendBlock& block) {
             const std::uint32_t first = extent.at + done;
             const Digest digest = block.digest.finish(slot, first, first + bytes);
             block.leaves.push_back({first, first + bytes, digest});
-            if (!again) add_leaf(file, extent.offset + done, digest, slot.subspan(first, bytes));
+            if (!again)
+                file.digest.add_leaf(extent.offset + done, digest, slot.subspan(first, bytes));
             if (compare) {
                 stream_.put(LeafRecord{extent.file, extent.offset + done, digest});
                 ++leaves_told_;

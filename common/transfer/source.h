@@ -19,20 +19,13 @@
 #include "common/ports/disk.h"
 #include "common/ports/walker.h"
 #include "common/transfer/digest.h"
+#include "common/transfer/extent.h"
 #include "common/transfer/hole_digests.h"
 #include "common/transfer/names.h"
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
 
 namespace lambda::transfer {
-
-// A stretch of a file within a block; it starts on a leaf bound of the file.
-struct Extent {
-    FileNumber file = 0;
-    std::uint64_t offset = 0;  // in the file
-    std::uint32_t at = 0;      // in the block
-    std::uint32_t bytes = 0;
-};
 
 struct SendBlock {
     enum class Purpose {
@@ -77,7 +70,6 @@ class Source {
   public:
     static constexpr std::size_t kFoundAhead = 512;
     static constexpr std::size_t kOpensAhead = 128;
-    static constexpr std::size_t kMostInHand = 8192;
     static constexpr std::size_t kMostOpen = 512;  // files that are read in blocks
     // Blocks read or being read that no stripe has begun: few at first, so that they stay in the
     // processor's cache, and twice as many each time that the disk did not keep up with so many.
@@ -87,9 +79,6 @@ class Source {
     static constexpr unsigned kComparesAhead = 8;
     // Leaves that the receiver may have asked for again and that were not read yet.
     static constexpr std::size_t kMostAgain = 4096;
-    // Ranges of data of the files in hand; a receiver keeps several sets of them for each file.
-    static constexpr std::size_t kMostRanges = 65536;
-    static_assert(kMostRanges >= kMaxDataRanges);
     // How often a file that is written to is gone over, before it fails.
     static constexpr unsigned kMostLooks = 3;
 
@@ -233,7 +222,6 @@ class Source {
     void lay_small(File file, ports::DiskEvent& opened);
     void lay_large(File file, ports::DiskEvent& opened);
     void put_close(FileNumber number, const File& file);
-    void add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf);
     void put_file_record(FileNumber number, const File& file, ports::DiskEvent& opened);
     void announce_entry(ports::Found& found);
     void tell_failed(const std::string& name, const Error& error);

@@ -11,10 +11,6 @@ namespace {
 
 using Kind = ports::Found::Kind;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
 std::uint64_t total(const std::vector<Range>& ranges) {
     std::uint64_t sum = 0;
     for (const Range& range : ranges) sum += range.length();
@@ -218,7 +214,7 @@ void Source::lay_small(File file, ports::DiskEvent& opened) {
         const ByteSpan slot = disk_.slot(block->slot).subspan(at, bytes);
         std::copy(content.begin(), content.end(), slot.begin());
         const Digest digest = leaf_digest(slot);
-        add_leaf(file, 0, digest, slot);
+        file.digest.add_leaf(0, digest, slot);
         block->extents.push_back({next_file_, 0, at, bytes});
         block->leaves.push_back({at, at + bytes, digest});
         block->unresolved += bytes;
@@ -232,12 +228,6 @@ void Source::lay_small(File file, ports::DiskEvent& opened) {
     file.closed = true;
     put_close(number, file);
     files_.emplace(number, std::move(file));
-}
-
-void Source::add_leaf(File& file, std::uint64_t offset, const Digest& digest, ByteView leaf) {
-    if (!strong_) return file.digest.add_leaf(offset, digest);
-    const Sha256 strong = sha256(leaf);
-    file.digest.add_leaf(offset, digest, &strong);
 }
 
 void Source::put_close(FileNumber number, const File& file) {

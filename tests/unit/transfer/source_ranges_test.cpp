@@ -45,10 +45,10 @@ TEST_CASE("a sender announces no more ranges of data than it may have in hand") 
         }
         return announced;
     };
-    CHECK(turns() == Source::kMostRanges / kMaxDataRanges);
+    CHECK(turns() == kMostRanges / kMaxDataRanges);
     CHECK(source.lack() != Source::Lack::nothing);
     source.handle_refuse(RefuseRecord{1, Fault::file, "", ""});
-    CHECK(turns() == Source::kMostRanges / kMaxDataRanges + 1);
+    CHECK(turns() == kMostRanges / kMaxDataRanges + 1);
 }
 
 TEST_CASE("a sender of files that have no place in a transfer fails those alone") {
