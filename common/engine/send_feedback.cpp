@@ -98,7 +98,8 @@ void SendSide::apply(SendStripe& stripe, const sabul::FlowNews& news) {
     for (const Range& places : news.received) source_.resolve(places);
     for (const Range& places : news.lost) resends_.lose(places);
     stripe.acked_bytes += news.received_bytes;
-    stripe.lost += news.lost_packets;
+    stripe.told_lost += news.lost_packets;
+    stripe.late += news.late_packets;
     if (news.largest_received_wire > 0) {
         stripe.probe.received(news.largest_received_wire, now_);
         stripe.ping_pause = Duration{0};

@@ -295,7 +295,7 @@ bool SendSide::copies_wanted() const {
 unsigned SendSide::times_again() const {
     std::uint64_t lost = 0, sent = 0;
     for (const auto& stripe : stripes_) {
-        lost += stripe->lost;
+        lost += stripe->lost();
         sent += stripe->packets;
     }
     return Resends::times(lost, sent);

@@ -21,7 +21,7 @@ Progress SendSide::progress() const {
                       .current_name = source_.current_name(),
                       .standstill = standstill_};
     for (const auto& stripe : stripes_) {
-        progress.lost_packets += stripe->lost;
+        progress.lost_packets += stripe->told_lost;
         progress.sent_packets += stripe->packets;
         if (stripe->flow.rtt().known()) {
             progress.rtt_ms =
@@ -50,10 +50,10 @@ const Outcome& SendSide::outcome() {
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
         const SendStripe& stripe = *stripes_[i];
         outcome_.stripes[i] = {
-            stripe.bytes, stripe.packets, stripe.lost,
+            stripe.bytes, stripe.packets, stripe.lost(),
             stripe.flow.rtt().known() ? seconds(stripe.flow.rtt().smoothed()) * 1e3 : 0};
         outcome_.sent_packets += stripe.packets;
-        outcome_.lost_packets += stripe.lost;
+        outcome_.lost_packets += stripe.lost();
         outcome_.retransmitted_packets += stripe.retransmitted;
         outcome_.refused_packets += stripe.peer_refused;
     }
@@ -141,7 +141,7 @@ verdict::Figures SendSide::figures() const {
     carried_.tell(figures);
     for (const auto& stripe : stripes_) {
         figures[Figure::sent] += stripe->packets;
-        figures[Figure::lost] += stripe->lost;
+        figures[Figure::lost] += stripe->told_lost;  // as the law heard it
         if (!stripe->flow.rtt().known()) continue;
         const auto least = static_cast<std::uint64_t>(stripe->flow.rtt().minimum().count() / 1000);
         figures[Figure::least_rtt] = std::max(figures[Figure::least_rtt], least);

@@ -2,6 +2,7 @@
 // that show its tail. Engine thread. Nothing is allocated for a packet.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -93,7 +94,9 @@ struct SendStripe {
     Time last_state{};
     std::uint32_t told_rtt_us = 0;
     std::uint64_t acked_bytes = 0;
-    std::uint64_t bytes = 0, packets = 0, lost = 0, retransmitted = 0, peer_refused = 0;
+    std::uint64_t bytes = 0, packets = 0, retransmitted = 0, peer_refused = 0;
+    std::uint64_t told_lost = 0, late = 0;  // late: came after they were told lost
+    std::uint64_t lost() const { return told_lost - std::min(told_lost, late); }
 
     struct Manner {
         std::size_t padding = 0;  // zeros, in place of file bytes

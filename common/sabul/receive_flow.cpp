@@ -178,6 +178,7 @@ Time ReceiveFlow::next_time() const {
 
 Snapshot ReceiveFlow::take_snapshot(std::vector<std::byte>& storage) {
     storage.clear();
+    for (const Gap& gap : gaps_) said_lost_ += gap.numbers.length();
     gaps_.clear();
     news_ = true;
     if (!any_) return Snapshot{};

@@ -114,7 +114,7 @@ class Flow {
             first_sent_ = world_.now();
     }
     std::uint64_t bytes() const { return bytes_; }
-    std::uint64_t lost() { return began_ ? sent().lost_packets : 0; }
+    std::uint64_t lost() { return began_ ? sender_end_->progress().lost_packets : 0; }
     Time first_sent() const { return first_sent_; }
     double rtt_ms() const { return began_ ? sender_end_->progress().rtt_ms : 0; }
     const engine::Outcome& sent() { return sender_end_->outcome(); }

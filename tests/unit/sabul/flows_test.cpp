@@ -145,6 +145,19 @@ TEST_CASE("a gap is said once, after its tolerance, and a late packet widens it"
     CHECK(ack.credit == 7);
 }
 
+TEST_CASE("what a snapshot says lost counts as said, and comes late") {
+    ReceiveFlow flow({.syn = 10ms, .buffer_bytes = 1u << 20});
+    flow.accept(0, 1032, 1000, kStart);
+    flow.accept(3, 1032, 1000, kStart);
+    std::vector<std::byte> bits;
+    flow.take_snapshot(bits);
+    CHECK(flow.said_lost() == 2);
+    flow.take_snapshot(bits);
+    CHECK(flow.said_lost() == 2);
+    flow.accept(1, 1032, 1000, kStart + 1ms);
+    CHECK(flow.late() == 1);
+}
+
 TEST_CASE("a number is taken once, and never from outside the window") {
     ReceiveFlow flow({.first = 100});
     CHECK(flow.check(100) == PacketNumber{100});
