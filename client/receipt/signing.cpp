@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "client/password.h"
+#include "client/utc_text.h"
 #include "common/io/signature.h"
 #include "common/session/sign.h"
 
@@ -13,12 +14,13 @@ namespace {
 // Clocks differ; by more than a day one of the two says nothing of use.
 constexpr std::int64_t kMostSkew = std::chrono::nanoseconds(std::chrono::hours(24)).count();
 
-Error wrong(std::string message) {
+Error wrong(std::string message, std::string remedy = {}) {
     return Error{.fault = Fault::integrity,
                  .message = std::move(message),
                  .path = {},
                  .side = Side::remote,
-                 .remedy = "the files are as they were reported, but there is no receipt"};
+                 .remedy = std::move(remedy) +
+                           "the files are as they were reported, but there is no receipt"};
 }
 
 session::SignRequest request_of(const Plan& plan, const receipt::Tally& tally) {
@@ -85,6 +87,8 @@ Result<void> check(const session::Reply& reply, const receipt::Statement& known)
         return wrong("the server signed something else than was asked for");
     if (const std::string what = difference(*statement, known); !what.empty())
         return wrong("the server signed another " + what + " than was asked for or done");
+    if (std::string apart = clocks_apart(*statement, known); !apart.empty())
+        return wrong(std::move(apart), "set the wrong one right; ");
     const io::Fingerprint key = io::fingerprint_of_key(seal->public_key);
     if (key != known.key || key != statement->key ||
         !io::verifies({.bytes = seal->signature, .public_key = seal->public_key},
@@ -109,9 +113,16 @@ std::string difference(const receipt::Statement& signed_one, const receipt::Stat
     if (signed_one.place != known.place) return "place";
     if (signed_one.destination != known.destination) return "destination";
     if (signed_one.into_directory != known.into_directory) return "way to land in the target";
+    return {};
+}
+
+std::string clocks_apart(const receipt::Statement& signed_one, const receipt::Statement& known) {
     const std::int64_t earliest = known.time_ns - kMostSkew;
     const std::int64_t latest = known.time_ns + kMostSkew;
-    return signed_one.time_ns < earliest || signed_one.time_ns > latest ? "day" : std::string();
+    if (signed_one.time_ns >= earliest && signed_one.time_ns <= latest) return {};
+    constexpr std::int64_t kSecond = std::chrono::nanoseconds(std::chrono::seconds(1)).count();
+    return "the server's clock says " + utc_text(signed_one.time_ns / kSecond) +
+           ", this machine's " + utc_text(known.time_ns / kSecond);
 }
 
 Result<void> sign_receipt(Connection& connection, const Plan& plan, const Access& access,

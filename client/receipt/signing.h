@@ -16,8 +16,10 @@ namespace lambda::client {
 Result<void> sign_receipt(Connection& connection, const Plan& plan, const Access& access,
                           bool into_directory, const receipt::Tally& tally, ReceiptFile& file);
 
-// What of the statement is not as this end knows it; empty: nothing. Pure. `known` has no number,
-// and as time that of now.
+// What of the statement is not as this end knows it, but for its time; empty: nothing. Pure.
+// `known` has no number, and as time that of now.
 std::string difference(const receipt::Statement& signed_one, const receipt::Statement& known);
+// What the two clocks say, where they are too far apart; else empty. Pure.
+std::string clocks_apart(const receipt::Statement& signed_one, const receipt::Statement& known);
 
 }  // namespace lambda::client

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "client/utc_text.h"
 #include "common/base/units.h"
 
 namespace lambda::client::replicate {
@@ -10,10 +11,11 @@ namespace {
 
 std::string at(WallTime time, bool utc) {
     const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+    if (utc) return utc_text(seconds);
     std::tm parts{};
-    utc ? ::gmtime_r(&seconds, &parts) : ::localtime_r(&seconds, &parts);
+    ::localtime_r(&seconds, &parts);
     char text[32];
-    std::strftime(text, sizeof text, utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d %H:%M:%S", &parts);
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
     return text;
 }
 

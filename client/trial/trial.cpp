@@ -15,6 +15,7 @@
 #include "client/trial/against.h"
 #include "client/trial/page.h"
 #include "client/trial/runner.h"
+#include "client/utc_text.h"
 #include "client/waiting.h"
 #include "common/report/outputs.h"
 #include "common/sabul/congestion/registry.h"
@@ -233,15 +234,6 @@ std::string command_of(const Arguments& arguments) {
     return report::command_line(static_cast<int>(words.size()), words.data());
 }
 
-std::string utc_now() {
-    const std::time_t time = std::time(nullptr);
-    std::tm utc{};
-    ::gmtime_r(&time, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return text;
-}
-
 }  // namespace
 
 void trial(const Arguments& arguments, Report& report) {
@@ -281,7 +273,7 @@ void trial(const Arguments& arguments, Report& report) {
     auto csv = Lines::make(arguments.trial.csv);
     if (!csv) return report.error(csv.error());
     Trial all(arguments, *place, report);
-    all.story().origin = {.time = utc_now(),
+    all.story().origin = {.time = utc_text(std::time(nullptr)),
                           .client = host_name(),
                           .server = place->server->endpoint(),
                           .version = LAMBDA_VERSION,

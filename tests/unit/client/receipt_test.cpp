@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <limits>
 #include <sstream>
 
 #include "client/receipt/receipt_file.h"
@@ -226,6 +227,22 @@ TEST_CASE("what a server signs is what was done, or the difference is told") {
     CHECK(told([](receipt::Statement& s) { s.destination = "/home"; }) == "destination");
     CHECK(told([](receipt::Statement& s) { s.into_directory = false; }) ==
           "way to land in the target");
-    CHECK(told([&](receipt::Statement& s) { s.time_ns += 2 * day; }) == "day");
-    CHECK(told([&](receipt::Statement& s) { s.time_ns = 0; }) == "day");
+}
+
+TEST_CASE("of clocks more than a day apart it is told what each says") {
+    constexpr std::int64_t kDay = 86'400'000'000'000;
+    receipt::Statement known, other;
+    known.time_ns = 100 * kDay;
+    for (const std::int64_t apart : {std::int64_t{0}, kDay, -kDay}) {
+        other.time_ns = known.time_ns + apart;
+        CHECK(clocks_apart(other, known).empty());
+    }
+    other.time_ns = known.time_ns + 2 * kDay;
+    CHECK(clocks_apart(other, known) ==
+          "the server's clock says 1970-04-13T00:00:00Z, this machine's 1970-04-11T00:00:00Z");
+    for (const std::int64_t wild : {std::int64_t{0}, std::numeric_limits<std::int64_t>::max(),
+                                    std::numeric_limits<std::int64_t>::min()}) {
+        other.time_ns = wild;
+        CHECK_FALSE(clocks_apart(other, known).empty());
+    }
 }
