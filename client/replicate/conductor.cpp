@@ -381,6 +381,7 @@ Result<bool> Conductor::start_tidying(std::uint32_t number) {
 
 Result<void> Conductor::well(std::uint32_t number) {
     SiteWork& site = sites_[number];
+    result_.moved.cuts += std::exchange(site.cuts, 0);
     site.held_since = kNoTime;
     site.pause = milliseconds(0);
     if (!std::exchange(site.troubled, false)) return {};

@@ -70,6 +70,7 @@ class Conductor {
         std::chrono::milliseconds pause{0};
         bool stood = false;  // a session with it; between servers, theirs
         bool troubled = false;
+        std::uint64_t cuts = 0;  // sessions lost, after which it has not yet gone on
         // What its patience is counted from: since when it is in trouble, and since when all that
         // it would take is held by other sessions (kNoTime: it is not so).
         WallTime since = kNoTime;

@@ -185,7 +185,9 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
             since = crew_.now();  // it, not the site, is left over in the end
             say_(job_.sites[load.site].text + ": " + passing(*busy) + "; trying again");
         }
-        return result->cut && !done.stopped ? trouble(load, *result->cut) : Result<void>();
+        if (!result->cut || done.stopped) return {};
+        ++sites_[load.site].cuts;
+        return trouble(load, *result->cut);
     }
     const Error& error = result.error();
     if (load.tidy) return done.stopped ? Result<void>() : trouble(load.site, error);

@@ -78,8 +78,10 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     auto later = std::exchange(all.failures, std::move(sum.failures));
     for (mover::FileFailure& failure : later) all.keep_failure(std::move(failure));
     // Of the longest try: times of several do not add up to one path.
-    if (sum.evidence.sender[Figure::elapsed] > next.evidence.sender[Figure::elapsed])
+    if (sum.evidence.sender[Figure::elapsed] > next.evidence.sender[Figure::elapsed]) {
         all.evidence = sum.evidence;
+        all.stripes = std::move(sum.stripes);
+    }
     sum = std::move(all);
 }
 

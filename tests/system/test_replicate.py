@@ -9,7 +9,7 @@ import stat
 import threading
 import time
 
-from harness import CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, Case, Settings, wait_for
+from harness import CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, Case, Result, Settings, wait_for
 from test_passwords import Typist
 
 NOBODY = 65534
@@ -470,6 +470,18 @@ class Replicate(Jobs):
         wait_for(lambda: "trying again" in run.stderr, "a try in vain", alive=run.running)
         run.signal(signal.SIGTERM)
         self.assertEqual(run.wait(), CUT, run.stdout + run.stderr)
+
+    def test_a_lost_session_that_it_goes_on_after_is_a_cut(self):
+        self.files(1, 8 * MIB)
+        server = self.server()
+        run = self.start("replicate", self.job([server.url("copy")], rate_limit="20Mbit/s"))
+        self.wait_for_part(server.path("copy"), run, MIB)
+        server.kill()
+        self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}")
+        self.assertEqual(run.wait(), DONE, run.stdout + run.stderr)
+        summary = Result(run).summary
+        self.assertEqual(summary["cuts"], 1, run.stdout)
+        self.assertGreater(sum(stripe["bytes"] for stripe in summary["stripes"]), 0, run.stdout)
 
     def test_a_source_that_is_gone(self):
         """It is left over and said, also by a run that goes on."""

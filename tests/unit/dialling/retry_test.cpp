@@ -156,6 +156,20 @@ TEST_CASE("tries are one outcome") {
     CHECK(sum.adopted == 2);
 }
 
+TEST_CASE("stripes are those of the longest try, as its evidence is") {
+    using verdict::Figure;
+    mover::Outcome sum, longest, last;
+    longest.evidence.sender[Figure::elapsed] = 2;
+    longest.stripes = {{.bytes = 100}, {.bytes = 101}};
+    last.evidence.sender[Figure::elapsed] = 1;
+    last.stripes = {{.bytes = 0}};
+    add_try(sum, longest);
+    add_try(sum, last);
+    CHECK(sum.evidence.sender[Figure::elapsed] == 2);
+    REQUIRE(sum.stripes.size() == 2);
+    CHECK(sum.stripes[1].bytes == 101);
+}
+
 TEST_CASE("a try of which nothing is known but its cut counts as one") {
     mover::Outcome cut, whole;
     cut.cut.emplace();
