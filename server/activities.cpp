@@ -228,11 +228,8 @@ void Session::checksum(const std::string& argument) {
             : request(std::move(r)), algorithm(which), root(std::move(where)) {}
     };
     const auto job = std::make_shared<Job>(std::move(*request), *algorithm, root_->duplicate());
-    begin({.cancel = [job] { job->stop = true; },
-           .status =
-               [job] { return "Checksum: " + std::to_string(job->bytes.load()) + " bytes read"; }});
     // The session goes along and comes back: it must not end on a worker's thread.
-    service_.checksums.post(
+    const std::uint64_t number = service_.checksums.post(
         user_, [self = shared_from_this(), job,
                 guard = asio::make_work_guard(connection_.executor())]() mutable {
             Result<std::string> answer = server::checksum(
@@ -245,6 +242,17 @@ void Session::checksum(const std::string& argument) {
                 self->finish({.code = 426, .lines = {answer.error().sentence()}});
             });
         });
+    // One that waits ends at once, and not when those before it have been read.
+    auto cancel = [this, job, number] {
+        job->stop = true;
+        if (!service_.checksums.drop(user_, number)) return;
+        asio::post(connection_.executor(), [self = shared_from_this()] {
+            self->finish({.code = 426, .lines = {"The checksum was stopped"}});
+        });
+    };
+    begin({.cancel = std::move(cancel), .status = [job] {
+               return "Checksum: " + std::to_string(job->bytes.load()) + " bytes read";
+           }});
 }
 
 void Session::begin(Activity activity) {

@@ -8,11 +8,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <queue>
 
 #include "server/offload.h"
 
@@ -29,23 +29,34 @@ class FairPool {
         const auto start = [&](auto job) { post(owner, std::move(job)); };
         co_return co_await offload(start, std::move(work));
     }
-    // `job` must not throw.
+    // `job` must not throw. Its number, for drop().
     template <typename Job>
-    void post(const Owner& owner, Job job) {
+    std::uint64_t post(const Owner& owner, Job job) {
         auto kept = std::make_shared<Job>(std::move(job));
         const std::lock_guard lock(mutex_);
         Jobs& jobs = jobs_[owner];
-        jobs.waiting.push([kept = std::move(kept)] { (*kept)(); });
-        if (jobs.in_pool == of_each_) return;
+        const std::uint64_t number = ++last_;
+        jobs.waiting.emplace(number, [kept = std::move(kept)] { (*kept)(); });
+        if (jobs.in_pool == of_each_) return number;
         ++jobs.in_pool;
         begin(owner);
+        return number;
+    }
+    // Takes a job that waits out of the line. False: it has begun.
+    bool drop(const Owner& owner, std::uint64_t number) {
+        typename Waiting::node_type job;  // goes without the lock
+        const std::lock_guard lock(mutex_);
+        const auto found = jobs_.find(owner);
+        if (found != jobs_.end()) job = found->second.waiting.extract(number);
+        return !job.empty();
     }
     // At the loop's end: waits for the jobs.
     void join() { pool_.join(); }
 
   private:
+    using Waiting = std::map<std::uint64_t, std::function<void()>>;  // by number
     struct Jobs {
-        std::queue<std::function<void()>> waiting;
+        Waiting waiting;
         std::size_t in_pool = 0;
     };
 
@@ -54,12 +65,11 @@ class FairPool {
             std::unique_lock lock(mutex_);
             const auto found = jobs_.find(owner);
             auto& waiting = found->second.waiting;
-            if (!waiting.empty()) {  // another of his was faster
-                auto job = std::move(waiting.front());
-                waiting.pop();
+            if (!waiting.empty()) {  // another of his was faster, or it was dropped
+                auto job = waiting.extract(waiting.begin());
                 lock.unlock();
-                job();
-                job = nullptr;
+                job.mapped()();
+                job = {};
                 lock.lock();
             }
             if (!waiting.empty()) return begin(owner);
@@ -70,6 +80,7 @@ class FairPool {
     const std::size_t of_each_;
     std::mutex mutex_;
     std::map<Owner, Jobs> jobs_;
+    std::uint64_t last_ = 0;
     boost::asio::thread_pool pool_;
 };
 

@@ -173,10 +173,16 @@ asio::awaitable<void> Session::serve() {
             closing_ = true;
         }
         set_deadline();
+        // With no room nothing is read, and the client's end would not be heard of while this runs.
+        if (activity_ && queue_.full() && !closing_) {
+            reply(421, "More commands wait than may be in hand");
+            closing_ = true;
+            connection_.set_deadline(from_now(kLinger));
+        }
         if (activity_ && activity_->speak) activity_->speak();
         if (!co_await connection_.flush(output_)) co_return;
         if (closing_) break;
-        const bool more = changed_ || (status == IoStatus::ok && !queue_.full());
+        const bool more = changed_ || status == IoStatus::ok;
         asio::awaitable<Connection::Wait> next =
             more ? connection_.take_turns() : connection_.wait(status);
         if (co_await std::move(next) == Connection::Wait::deadline && !activity_) {

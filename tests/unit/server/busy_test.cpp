@@ -6,6 +6,7 @@
 #include <semaphore>
 #include <vector>
 
+#include "server/command_queue.h"
 #include "server/fair_pool.h"
 #include "tests/unit/server/running.h"
 
@@ -83,6 +84,61 @@ TEST_CASE("checksums of one account hold up no other's") {
     }
     Client other(running);
     CHECK(other.log_in("bob").code("CKSM md5 0 -1 small") == 213);
+}
+
+TEST_CASE("a checksum that waits behind others is stopped at once") {
+    const Running running;
+    running.scratch.write("huge", "");
+    std::filesystem::resize_file(running.scratch / "huge", 1ull << 40);
+    std::vector<std::unique_ptr<Client>> readers;
+    for (int i = 0; i < 3; ++i) {
+        readers.push_back(std::make_unique<Client>(running));
+        readers.back()->log_in().send("CKSM md5 0 -1 huge\r\n");
+        REQUIRE(readers.back()->code("NOOP") == 200);
+    }
+    CHECK(readers.back()->code("ABOR") == 426);
+    CHECK(readers.back()->code() == 226);
+    CHECK(readers.back()->code("NOOP") == 200);
+}
+
+TEST_CASE("who is gone leaves no session behind, whatever he asked for") {
+    config::ServerSettings settings;
+    settings.sessions_per_address = 3;
+    const Running running(settings);
+    running.scratch.write("huge", "");
+    std::filesystem::resize_file(running.scratch / "huge", 1ull << 40);
+    const bool waits = GENERATE(false, true);
+    CAPTURE(waits);
+    std::string words = "CKSM md5 0 -1 huge\r\nNOOP\r\n";
+    std::vector<std::unique_ptr<Client>> readers;  // two, behind whom the third's waits
+    for (int i = 0; i < 3; ++i) {
+        readers.push_back(std::make_unique<Client>(running));
+        readers.back()->log_in().send(words);
+        REQUIRE(readers.back()->code() == 200);
+    }
+    if (!waits)
+        for (int i = 0; i < 70; ++i) readers.back()->send("PWD\r\n");
+    readers.pop_back();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+    bool admitted = false;
+    while (!admitted && std::chrono::steady_clock::now() < end) {
+        Client next(running);
+        next.send("AUTH TLS\r\n");
+        admitted = next.code() == 220;
+    }
+    CHECK(admitted);
+}
+
+TEST_CASE("who pipelines more than may be in hand while something runs is sent away") {
+    const Running running;
+    running.scratch.write("huge", "");
+    std::filesystem::resize_file(running.scratch / "huge", 1ull << 40);
+    Client client(running);
+    client.log_in().send("CKSM md5 0 -1 huge\r\n");
+    for (std::size_t i = 1; i < kMaxInHand; ++i) client.send("PWD\r\n");
+    CHECK(client.code("NOOP") == 200);
+    CHECK(client.code("PWD") == 421);
+    CHECK(client.code() == 0);
 }
 
 TEST_CASE("a shared pool runs each piece once, of who asks again at once, too") {
