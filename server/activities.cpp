@@ -235,12 +235,13 @@ void Session::checksum(const std::string& argument) {
             Result<std::string> answer = server::checksum(
                 job->request, job->algorithm, job->root,
                 [&] { return job->stop || self->service_.ending; }, job->bytes);
-            asio::post(guard.get_executor(), [self = std::move(self), answer = std::move(answer)] {
-                if (answer) return self->finish({.code = 213, .lines = {*answer}});
-                if (answer.error().fault != Fault::cut)
-                    return self->finish(error_reply(answer.error()));
-                self->finish({.code = 426, .lines = {answer.error().sentence()}});
-            });
+            const bool stopped = job->stop || self->service_.ending;
+            asio::post(guard.get_executor(),
+                       [self = std::move(self), answer = std::move(answer), stopped] {
+                           if (answer) return self->finish({.code = 213, .lines = {*answer}});
+                           if (!stopped) return self->finish(error_reply(answer.error()));
+                           self->finish({.code = 426, .lines = {answer.error().sentence()}});
+                       });
         });
     // One that waits ends at once, and not when those before it have been read.
     auto cancel = [this, job, number] {

@@ -66,8 +66,11 @@ asio::awaitable<void> Session::answer_stranger(const session::Command& command) 
 asio::awaitable<void> Session::answer_account(const session::Command& command) {
     const std::string& verb = command.verb;
     if (is_file_command(verb)) {
-        auto work = [&] { return run_file_command(command, *root_, place_); };
-        reply(co_await service_.files.run(work));
+        auto work = [&]() -> Result<session::Reply> {
+            return run_file_command(command, *root_, place_);
+        };
+        const auto answer = co_await service_.files.run(work);
+        reply(answer ? *answer : error_reply(answer.error()));
         co_return;
     }
     place_.rename_from.reset();

@@ -150,7 +150,8 @@ std::string resolve(const std::string& directory, const std::string& path) {
 }
 
 Reply error_reply(const Error& error) {
-    return reply(error.fault == Fault::usage ? 501 : 550, error.sentence());
+    const int code = error.fault == Fault::usage ? 501 : error.fault == Fault::cut ? 451 : 550;
+    return reply(code, error.sentence());
 }
 
 }  // namespace lambda::server

@@ -21,11 +21,15 @@ class FilePool {
     // As offload().
     template <typename Work>
     boost::asio::awaitable<std::invoke_result_t<Work>> run(Work work) {
-        if (++jobs_ > kFirst + more_.size()) grow();
+        struct Counted {
+            explicit Counted(std::size_t& jobs) : count(++jobs) {}
+            ~Counted() { --count; }
+            std::size_t& count;
+        };
+        const Counted counted(jobs_);
+        if (jobs_ > kFirst + more_.size()) grow();
         const auto start = [this](auto job) { boost::asio::post(pool_, std::move(job)); };
-        auto answer = co_await offload(start, std::move(work));
-        --jobs_;
-        co_return answer;
+        co_return co_await offload(start, std::move(work));
     }
     // At the loop's end: waits for the jobs.
     void join() {

@@ -78,8 +78,9 @@ asio::awaitable<void> Session::stage(const std::string& argument) {
         co_return;
     }
     const std::string path = resolve(place_.directory, request->path);
-    auto work = [&] { return perform(*request, path, *root_); };
-    reply(co_await service_.files.run(work));
+    auto work = [&]() -> Result<Reply> { return perform(*request, path, *root_); };
+    const auto answer = co_await service_.files.run(work);
+    reply(answer ? *answer : refused(answer.error()));
 }
 
 }  // namespace lambda::server

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -53,6 +54,7 @@ class Readers {
         const std::uint64_t most =
             std::min<std::uint64_t>({kMostReaders, pieces, std::thread::hardware_concurrency()});
         std::vector<std::thread> threads;
+        threads.reserve(kMostReaders);
         while (threads.size() + 1 < most) {
             auto thread = io::start_thread([this] { read(); });
             if (!thread) break;  // those that there are read all of it
@@ -66,6 +68,16 @@ class Readers {
 
   private:
     void read() {
+        try {
+            read_pieces();
+        } catch (const std::bad_alloc&) {
+            const std::lock_guard lock(mutex_);
+            if (!error_) error_ = io::no_memory("cannot read " + job_.path);
+            turn_.notify_all();
+        }
+    }
+
+    void read_pieces() {
         std::vector<std::byte> piece(std::min(length_, Hash::kPieceBytes));
         for (std::uint64_t at = next(); at < length_; at = next()) {
             piece.resize(std::min(length_ - at, Hash::kPieceBytes));

@@ -115,6 +115,26 @@ class ShortageTest(Case):
         self.assertEqual(other.wait(), DONE, other.stderr)
         self.assert_serving(server)
 
+    def test_a_listing_or_checksum_without_memory_is_refused(self):
+        need(not sanitized(), "a sanitizer has an allocator of its own")
+        gone = os.path.join(self.scratch, "gone")
+        server = self.server(launcher=("env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
+                                       f"NO_MEMORY_FROM={1 << 16}"))
+        many = self.folder("root/many")
+        for number in range(1_000):
+            self.file_with(os.path.join(many, 100 * "x" + str(number)), b"")
+        self.random_file("one", 8 * MIB, folder="root")
+        other = self.start("put", "--rate-limit", "20Mbit/s", self.random_file("two", 8 * MIB), server.url("slow"))
+        self.wait_for_part(server.root, other, MIB)
+        self.file_with(gone, b"")
+        for command in (("ls", server.url("many")), ("checksum", server.url("one"))):
+            refused = self.client(*command)
+            self.assertNotEqual(refused.code, DONE, str(refused))
+            self.assertIn("Cannot allocate memory", refused.said(), str(refused))
+        os.unlink(gone)
+        self.assertEqual(other.wait(), DONE, other.stderr)
+        self.assertEqual(self.client("ls", server.url("many")).code, DONE)
+
     def test_a_server_hears_of_clients_again_once_it_has_memory(self):
         need(not sanitized(), "a sanitizer has an allocator of its own")
         gone = os.path.join(self.scratch, "gone")

@@ -1,16 +1,23 @@
 // A whole server in this process, of which somebody asks much.
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <new>
 #include <semaphore>
 #include <vector>
 
 #include "server/command_queue.h"
 #include "server/fair_pool.h"
+#include "server/file_pool.h"
 #include "tests/unit/server/running.h"
 
 namespace lambda::server {
+
+namespace asio = boost::asio;
 
 TEST_CASE("who never stops talking holds nobody up, and is gone after the login time") {
     config::ServerSettings settings;
@@ -50,6 +57,32 @@ TEST_CASE("who guesses passwords keeps himself waiting, and no other host") {
     CHECK(user.code("PASS secret") == 230);
     const auto waiting = [](const auto& guesser) { return guesser->left_waiting(); };
     CHECK(std::count_if(guessers.begin() + 1, guessers.end(), waiting) > kGuessers / 2);
+}
+
+TEST_CASE("want of memory in a pool is the answer, or ends who asked") {
+    asio::io_context loop;
+    FilePool files;
+    FairPool<int> fair(1, 1);
+    const auto no_result = []() -> Result<int> { throw std::bad_alloc(); };
+    const auto no_bool = []() -> bool { throw std::bad_alloc(); };
+    std::vector<Result<int>> answers;
+    int ends = 0;
+    const auto ask = [&](auto run) -> asio::awaitable<void> {
+        answers.push_back(co_await run(no_result));
+        try {
+            co_await run(no_bool);
+        } catch (const std::bad_alloc&) {
+            ++ends;
+        }
+    };
+    asio::co_spawn(loop, ask([&](auto work) { return files.run(work); }), asio::detached);
+    asio::co_spawn(loop, ask([&](auto work) { return fair.run(1, work); }), asio::detached);
+    loop.run();
+    REQUIRE(answers.size() == 2);
+    for (const auto& each : answers) CHECK(each.error().fault == Fault::cut);
+    CHECK(ends == 2);
+    files.join();
+    fair.join();
 }
 
 TEST_CASE("a listing may take longer than was left to log in") {
