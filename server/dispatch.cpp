@@ -151,13 +151,18 @@ asio::awaitable<void> Session::pass(const std::string& password) {
     }
     const std::shared_ptr<const Accounts> accounts = service_.accounts;
     const auto account = accounts->find(user_);
-    const bool known =
-        account != accounts->end() &&
-        service_.known_logins.knows(account->second.password, password, dialling::now());
-    if (!known) {
+    const auto known = [&] {
+        return account != accounts->end() &&
+               service_.known_logins.knows(account->second.password, password, dialling::now());
+    };
+    if (!known()) {
         auto verify = [&]() -> Result<bool> {
             if (service_.ending) return stopping_error(Side::remote);
-            return proves(*accounts, user_, password);
+            if (known()) return true;  // by one that waited before it
+            const auto proved = proves(*accounts, user_, password);
+            if (proved && *proved)
+                service_.known_logins.add(account->second.password, password, dialling::now());
+            return proved;
         };
         const auto proved = co_await service_.passwords.run(Admission::host_of(peer_), verify);
         if (!proved) {
@@ -168,7 +173,6 @@ asio::awaitable<void> Session::pass(const std::string& password) {
             failed_try(530, "Wrong user or password");
             co_return;
         }
-        service_.known_logins.add(account->second.password, password, dialling::now());
     }
     auto open = [&] { return open_root(*accounts, service_.settings, user_); };
     Result<io::Root> root = co_await service_.files.run(open);

@@ -16,6 +16,7 @@ KnownLogins::KnownLogins() {
 }
 
 bool KnownLogins::knows(std::string_view stored, std::string_view password, Time now) const {
+    const std::lock_guard lock(mutex_);
     const auto login = logins_.find(stored);
     if (login == logins_.end() || login->second.expires <= now) return false;
     const Tag tag = tag_of(password);
@@ -23,10 +24,21 @@ bool KnownLogins::knows(std::string_view stored, std::string_view password, Time
 }
 
 void KnownLogins::add(std::string_view stored, std::string_view password, Time now) {
+    const std::lock_guard lock(mutex_);
     std::erase_if(logins_, [&](const auto& login) { return login.second.expires <= now; });
     if (logins_.size() >= kMost && !logins_.contains(stored)) return;
     logins_.insert_or_assign(std::string(stored),
                              Login{.tag = tag_of(password), .expires = now + kLife});
+}
+
+void KnownLogins::forget() {
+    const std::lock_guard lock(mutex_);
+    logins_.clear();
+}
+
+std::size_t KnownLogins::size() const {
+    const std::lock_guard lock(mutex_);
+    return logins_.size();
 }
 
 KnownLogins::Tag KnownLogins::tag_of(std::string_view password) const {

@@ -100,7 +100,7 @@ struct Server::State {
 void Server::State::take(std::shared_ptr<const Accounts> accounts) {
     transfers.share_among(accounts->size());
     service.accounts = std::move(accounts);
-    service.known_logins = KnownLogins();
+    service.known_logins.forget();
 }
 
 void Server::State::stop() {

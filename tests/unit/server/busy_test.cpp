@@ -4,6 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <new>
@@ -57,6 +58,27 @@ TEST_CASE("who guesses passwords keeps himself waiting, and no other host") {
     CHECK(user.code("PASS secret") == 230);
     const auto waiting = [](const auto& guesser) { return guesser->left_waiting(); };
     CHECK(std::count_if(guessers.begin() + 1, guessers.end(), waiting) > kGuessers / 2);
+}
+
+TEST_CASE("logins at once with one right password cost one proof") {
+    constexpr int kLogins = 12;
+    const auto processor_time_of = [](const std::function<void()>& work) {
+        const std::clock_t start = std::clock();
+        work();
+        return std::clock() - start;
+    };
+    const Running running;
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < kLogins; ++i) {
+        clients.push_back(std::make_unique<Client>(running));
+        REQUIRE(clients.back()->secure().code("USER alice") == 331);
+    }
+    const auto proof = processor_time_of([] { REQUIRE(hash_password("secret").ok()); });
+    const auto all = processor_time_of([&] {
+        for (const auto& client : clients) client->send("PASS secret\r\n");
+        for (const auto& client : clients) CHECK(client->code() == 230);
+    });
+    CHECK(all < kLogins / 2 * proof);
 }
 
 TEST_CASE("want of memory in a pool is the answer, or ends who asked") {
