@@ -186,18 +186,18 @@ void Session::sign(const std::string& argument) {
 asio::awaitable<void> Session::join(const std::string& argument) {
     const Result<session::JoinRequest> request = session::parse_join(argument);
     if (!request) {
-        failed_try(501, request.error().sentence());
+        failed_proof(501, request.error().sentence());
         co_return;
     }
     // What came behind the command would be lost to the mover.
     if (!queue_.empty() || !input_.empty() || !framer_.empty()) {
-        failed_try(503, "JOIN is followed by nothing before its reply");
+        failed_proof(503, "JOIN is followed by nothing before its reply");
         closing_ = true;
         co_return;
     }
     const std::optional<std::uint64_t> number = service_.transfers.claim(*request);
     if (!number) {
-        failed_try(530, "No such transfer, stripe or epoch");
+        failed_proof(530, "No such transfer, stripe or epoch");
         co_return;
     }
     reply(200, "Joined");

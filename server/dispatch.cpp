@@ -170,7 +170,9 @@ asio::awaitable<void> Session::pass(const std::string& password) {
             co_return;
         }
         if (!*proved) {
-            failed_try(530, "Wrong user or password");
+            const std::string why = "Wrong user or password";
+            log("refused: " + why + ", from " + config::format_endpoint(peer_));
+            failed_try(530, why);
             co_return;
         }
     }
@@ -193,8 +195,12 @@ void Session::leave(const Error& why) {
 
 void Session::failed_try(int code, const std::string& text) {
     reply(code, text);
-    log("refused: " + text + ", from " + config::format_endpoint(peer_));
     if (++failed_tries_ >= service_.settings.login_tries) closing_ = true;
+}
+
+void Session::failed_proof(int code, const std::string& text) {
+    log(service_.unproved, "refused: " + text);
+    failed_try(code, text);
 }
 
 asio::awaitable<void> Session::list(const std::string& path) {

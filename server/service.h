@@ -35,6 +35,7 @@ struct Service {
     GrantBook grants{};
     KnownLogins known_logins{};
     SparseLog no_tls{};
+    SparseLog unproved{};  // JOIN and GRANT, which cost a stranger nothing
     bool stopping = false;
     std::atomic<bool> ending{false};  // nothing goes on any more; passwords and checksums look, too
 

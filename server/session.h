@@ -78,7 +78,8 @@ class Session : public std::enable_shared_from_this<Session> {
     boost::asio::awaitable<void> user(const std::string& name);
     boost::asio::awaitable<void> pass(const std::string& password);
     void failed_try(int code, const std::string& text);
-    void leave(const Error& why);  // what is wrong is ours, and may pass
+    void failed_proof(int code, const std::string& text);  // of a JOIN or GRANT
+    void leave(const Error& why);                          // what is wrong is ours, and may pass
     boost::asio::awaitable<void> list(const std::string& path);
 
     // activities.cpp

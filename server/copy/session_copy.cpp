@@ -102,14 +102,14 @@ void Session::grant(const std::string& argument) {
 asio::awaitable<void> Session::present_grant(const std::string& argument) {
     const Result<std::string> token = session::parse_grant(argument);
     if (!token) {
-        failed_try(501, token.error().sentence());
+        failed_proof(501, token.error().sentence());
         co_return;
     }
     const std::shared_ptr<const Accounts> accounts = service_.accounts;
     Result<Grant> claimed = service_.grants.claim(*token, connection_.tls().peer_fingerprint(),
                                                   *accounts, dialling::now());
     if (!claimed) {
-        failed_try(530, claimed.error().sentence());
+        failed_proof(530, claimed.error().sentence());
         co_return;
     }
     // The peer has given its older session up, of which nobody may have heard here.

@@ -9,6 +9,7 @@ import sys
 
 from harness import DONE, MIB, Case, Process, need_isolation, sanitized, wait_for
 from network import Capture, Path, inside
+from test_copy import Session
 
 DATA_PORTS = (30100, 30199)  # below those that the kernel gives to clients
 AMPLIFICATION = 3
@@ -146,6 +147,15 @@ class ControlPort(Case):
         wait_for(lambda: "127.0.0.67" in self.daemon.stderr, "a word of the other")
         self.assertEqual(self.daemon.stderr.count("no TLS"), 2, self.daemon.stderr)
         self.assertIn("; 99 more of such were left out", self.daemon.stderr)
+
+    def test_stripes_and_grants_that_nobody_asked_for_fill_no_log(self):
+        for command in (f"JOIN token={'00' * 16};stripe=0;epoch=1;", f"GRANT grant={'00' * 16};", "JOIN x"):
+            for _ in range(3):
+                session = Session(self, self.daemon, login=False)
+                for _ in range(3):
+                    self.assertIn(session.ask(command)[0], (501, 530))
+                self.assertEqual(session.hear()[0], 0)
+        self.assertEqual(self.daemon.stderr.count("refused"), 1, self.daemon.stderr)
 
 
 class Amplification(Case):
