@@ -126,8 +126,11 @@ void add_transfers(Schema& schema, ServerSettings& into) {
                 into.memory, {16 * MiB, 1024 * GiB});
     schema.size({"transfer_memory", "The most memory for the ring of one transfer."},
                 into.transfer_memory, {16 * MiB, 64 * GiB});
-    schema.optional_rate({"highest_rate", "The most payload a second of one transfer."},
-                         into.highest_rate, {kLeastRate, kMostRate});
+    schema.optional_rate(
+        {"highest_rate",
+         "The most payload a second of one transfer. It is agreed on: of a put the "
+         "client keeps to it, and one that does not is not held back."},
+        into.highest_rate, {kLeastRate, kMostRate});
     schema.flag({"allow_safe", "Offer protection safe: authenticated, but readable on the path."},
                 into.allow_safe);
     schema.flag({"allow_clear",
