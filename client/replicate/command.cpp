@@ -269,6 +269,7 @@ class Onlooker {
     Onlooker& operator=(const Onlooker&) = delete;
 
     void show(const std::string& doing) {
+        if (report_.quiet()) return;
         if (report_.on_terminal()) return report_.live(doing);
         if (doing.empty() || doing == told_ || client::now() < next_) return;
         next_ = client::now() + kPlainInterval;

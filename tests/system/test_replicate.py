@@ -346,13 +346,14 @@ class Replicate(Jobs):
     def test_a_run_tells_a_terminal_what_it_does(self):
         self.files(1, 3 * MIB)
         server = self.server()
-        job = self.job([server.url("copy")], rate_limit="8Mbit/s", password_file=self.client_password)
-        run = Typist(self, "replicate", job)
-        while " of 1 files, " not in run.said:
-            self.assertTrue(run.hear(), run.said)
-        self.assertIn("\r", run.said.split(" of 1 files, ")[0])
-        self.assertEqual(run.wait(), DONE, run.said)
-        self.assertEqual(tree_of(os.path.join(server.root, "copy")), tree_of(self.source))
+        for name, words in ("told", []), ("quiet", ["--quiet"]):
+            job = self.job([server.url(name)], rate_limit="8Mbit/s", state=name + ".db",
+                           password_file=self.client_password)
+            run = Typist(self, "replicate", job, *words)
+            self.assertEqual(run.wait(), DONE, run.said)
+            for shown in " of 1 files, ", "\x1b[K":
+                self.assertEqual(shown in run.said, not words, run.said)
+            self.assertEqual(tree_of(os.path.join(server.root, name)), tree_of(self.source))
 
     def test_a_link_that_took_a_place_on_the_way_is_not_followed(self):
         self.files(12, 32 * KIB, "many")

@@ -69,8 +69,13 @@ class ShortageTest(Case):
         subprocess.run(["prlimit", f"--pid={server.pid}", "--as=unlimited:"], check=True)
         self.assert_serving(server)
 
-    def test_want_of_memory_ends_a_transfer_and_no_other(self):
+    def without_memory(self, gone, bytes_from, *variables, **how):
+        """A server that has none for pieces of so many bytes, but in its first thread, while `gone` exists."""
         need(not sanitized(), "a sanitizer has an allocator of its own")
+        return self.server(launcher=("env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
+                                     f"NO_MEMORY_FROM={bytes_from}", *variables), **how)
+
+    def test_want_of_memory_ends_a_transfer_and_no_other(self):
         source = self.random_file("one", 8 * MIB)
         changed = self.random_file("changed", 8 * MIB)
         os.utime(changed, (1, 1))
@@ -78,9 +83,7 @@ class ShortageTest(Case):
         for who, bytes_from, command in (("mover", 1 << 16, ("put",)), ("worker", 1 << 20, ("put", "--checksum"))):
             with self.subTest(who):
                 gone = os.path.join(self.scratch, f"gone-{who}")
-                server = self.server(root=self.folder(f"root-{who}"), launcher=(
-                    "env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
-                    f"NO_MEMORY_FROM={bytes_from}"))
+                server = self.without_memory(gone, bytes_from, root=self.folder(f"root-{who}"))
                 self.folder(f"tree-{who}")
                 tree = os.path.join(self.scratch, f"tree-{who}")
                 shutil.copy2(source, os.path.join(tree, "one"))
@@ -98,10 +101,8 @@ class ShortageTest(Case):
                 self.assert_serving(server)
 
     def test_a_walk_without_memory_ends_its_transfer_and_no_other(self):
-        need(not sanitized(), "a sanitizer has an allocator of its own")
         gone = os.path.join(self.scratch, "gone")
-        server = self.server(launcher=("env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
-                                       f"NO_MEMORY_FROM={1 << 18}"))
+        server = self.without_memory(gone, 1 << 18)
         os.mkdir(server.path("many"))
         for number in range(5_000):
             self.file_with(server.path(f"many/{number}"), b"")
@@ -116,10 +117,8 @@ class ShortageTest(Case):
         self.assert_serving(server)
 
     def test_a_listing_or_checksum_without_memory_is_refused(self):
-        need(not sanitized(), "a sanitizer has an allocator of its own")
         gone = os.path.join(self.scratch, "gone")
-        server = self.server(launcher=("env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
-                                       f"NO_MEMORY_FROM={1 << 16}"))
+        server = self.without_memory(gone, 1 << 16)
         many = self.folder("root/many")
         for number in range(1_000):
             self.file_with(os.path.join(many, 100 * "x" + str(number)), b"")
@@ -136,10 +135,8 @@ class ShortageTest(Case):
         self.assertEqual(self.client("ls", server.url("many")).code, DONE)
 
     def test_a_server_hears_of_clients_again_once_it_has_memory(self):
-        need(not sanitized(), "a sanitizer has an allocator of its own")
         gone = os.path.join(self.scratch, "gone")
-        server = self.server(launcher=("env", f"LD_PRELOAD={support_program('no_memory.so')}", f"NO_MEMORY={gone}",
-                                       "NO_MEMORY_FROM=1024", "NO_MEMORY_IN_FIRST=yes"))
+        server = self.without_memory(gone, 1024, "NO_MEMORY_IN_FIRST=yes")
         session = Session(self, server)
         code, lines = session.ask(f"XFER direction=put;{TERMS}nonce={'00' * 16}; /in")
         self.assertEqual(code, 150, lines)

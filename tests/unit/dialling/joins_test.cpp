@@ -1,39 +1,14 @@
 #include "common/dialling/joins.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include "common/dialling/dial.h"
 #include "tests/support/catch.h"
+#include "tests/support/loopback_port.h"
 
 namespace lambda::dialling {
-namespace {
-
-// Takes connections into its backlog and says nothing.
-struct Silent {
-    Silent() {
-        sockaddr_in any{};
-        any.sin_family = AF_INET;
-        any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof any;
-        auto* const name = reinterpret_cast<sockaddr*>(&any);
-        REQUIRE(::bind(socket.get(), name, size) == 0);
-        REQUIRE(::listen(socket.get(), 8) == 0);
-        REQUIRE(::getsockname(socket.get(), name, &size) == 0);
-        address.ip[10] = address.ip[11] = std::byte{0xff};
-        address.ip[12] = std::byte{127};
-        address.ip[15] = std::byte{1};
-        address.port = ntohs(any.sin_port);
-    }
-    io::Descriptor socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    Address address;
-};
-
-}  // namespace
 
 TEST_CASE("joins: what was dialled for a transfer ends with it") {
-    const Silent silent;
-    Joins joins({.peer = silent.address, .host = "localhost"}, 1);
+    const LoopbackPort silent(true);
+    Joins joins({.peer = silent.address(), .host = "localhost"}, 1);
     unsigned failures = 0;
     joins.open(
         std::string(32, 'a'), 2,

@@ -51,7 +51,7 @@ TEST_CASE("a job that has no memory is told as lost, and the next one runs") {
     CHECK(run == 3);
 }
 
-TEST_CASE("a ring that has no room is refused for now, and says what to do") {
+TEST_CASE("a ring that finds no memory is refused as what may pass, and says what to do") {
     const auto refused = Slots::reserve(UINT64_MAX, MiB);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().fault == Fault::cut);

@@ -1,34 +1,16 @@
 // Copies that fail to dial.
 #include "server/copy/copies.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <chrono>
 #include <semaphore>
 
 #include "common/io/completions.h"
 #include "server/state.h"
+#include "tests/support/loopback_port.h"
 #include "tests/unit/server/temporary.h"
 
 namespace lambda::server {
 namespace {
-
-// A port of 127.0.0.1 that nobody listens on.
-struct Nobody {
-    Nobody() {
-        sockaddr_in any{};
-        any.sin_family = AF_INET;
-        any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof any;
-        auto* const name = reinterpret_cast<sockaddr*>(&any);
-        REQUIRE(::bind(socket.get(), name, size) == 0);
-        REQUIRE(::getsockname(socket.get(), name, &size) == 0);
-        port = ntohs(any.sin_port);
-    }
-    io::Descriptor socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    std::uint16_t port = 0;
-};
 
 io::TlsContext identity(const TemporaryDirectory& scratch) {
     REQUIRE(ensure_certificate(scratch / "cert.pem", scratch / "key.pem").ok());
@@ -55,7 +37,7 @@ struct Conducting {
     std::variant<std::uint64_t, session::Reply> begin(const std::string& account) {
         session::CopyRequest request;
         request.host = "127.0.0.1";
-        request.port = nobody.port;
+        request.port = nobody.address().port;
         request.grant = std::string(32, 'a');
         request.path = request.there = "/x";
         return copies.begin({.account = account,
@@ -78,7 +60,7 @@ struct Conducting {
     std::size_t known() const { return copies.list("alice").size(); }
 
     const TemporaryDirectory scratch;
-    const Nobody nobody;
+    const LoopbackPort nobody{false};
     const config::ServerSettings settings = settings_for_many();
     const io::TlsContext tls = identity(scratch);
     io::Completions<std::function<void()>> posted;
