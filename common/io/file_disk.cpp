@@ -29,6 +29,10 @@ constexpr std::size_t kOpensInJob = 16;
 // What a receiver has in hand is bounded by it, below this.
 constexpr std::size_t kMostMakings = 65536;
 
+// Of a file in memory, of what is written in one step: a kernel that preempts nobody copies it
+// before whoever wakes on that processor has his turn.
+constexpr std::size_t kMostCopied = 128 << 10;
+
 constexpr bool aligned(std::uint64_t value) {
     return value % kDiskAlignment == 0;
 }
@@ -403,6 +407,8 @@ void FileDisk::aim(Request& request) {
     request.direct = file.file->direct && !file.direct_refused && aligned(request.position) &&
                      aligned(request.at + request.done) &&
                      (aligned(left) || request.position + left >= file.file->size);
+    if (request.writing && storage(request) == Storage::memory)
+        request.length = std::min(left, kMostCopied);
     if (!request.direct) return;
     request.fd = file.file->direct.get();
     request.length = round_up(left);

@@ -82,6 +82,24 @@ TEST_CASE("the pacer spends its rate, in bursts, and never catches up more than 
     CHECK(pacer.take_unused() > 9e6);
 }
 
+TEST_CASE("the pacer wakes for half a burst, or for a packet where that is more") {
+    const auto wake_ups_a_second = [](double rate) {
+        Pacer pacer;
+        pacer.set_rate(kStart, BitRate{rate});
+        int count = 0;
+        for (Time now = kStart; now < kStart + 1s; now = pacer.ready_at(now)) {
+            for (std::size_t budget = pacer.budget(now, 1440); budget > 0;
+                 budget = pacer.budget(now, 1440))
+                pacer.spend(std::min<std::size_t>(budget, 1440));
+            ++count;
+        }
+        return count;
+    };
+    CHECK(wake_ups_a_second(1e9) < 20000);  // of 87,000 packets
+    CHECK(wake_ups_a_second(1e9) > 8000);   // bursts
+    CHECK(wake_ups_a_second(11.52e6) == Approx(1000).epsilon(0.02));
+}
+
 TEST_CASE("the pacer catches up a few packets where they are longer than a millisecond") {
     Pacer pacer;
     pacer.set_rate(kStart, BitRate{80e6});
