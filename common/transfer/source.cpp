@@ -104,9 +104,10 @@ void Source::add_extents(SendBlock& block, FileNumber number, File& file,
 }
 
 void Source::plan_reads(SendBlock& block, File& file, Extent left) {
+    const std::uint32_t most = file.in_memory ? kCopiedPieceBytes : ports::kDiskPieceBytes;
     while (left.bytes > 0) {
         Extent piece = left;
-        piece.bytes = std::min(left.bytes, ports::kDiskPieceBytes);
+        piece.bytes = std::min(left.bytes, most);
         reads_.push_back({block.index, piece});
         ++block.reads_pending;
         ++file.reads_pending;

@@ -47,7 +47,9 @@ struct Sender {
     }
     // In leaves.
     std::size_t reading() const {
-        return disk.reading.size() * ports::kDiskPieceBytes / kLeafBytes;
+        const std::size_t piece =
+            disk.opened.in_memory ? Source::kCopiedPieceBytes : ports::kDiskPieceBytes;
+        return disk.reading.size() * piece / kLeafBytes;
     }
     void end_reads() {
         for (; !disk.reading.empty(); disk.reading.pop_front())
