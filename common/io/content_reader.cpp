@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "common/io/attributes.h"
+#include "common/io/next_data.h"
 #include "common/io/open_file.h"
 #include "common/io/target_name.h"
 
@@ -26,15 +27,6 @@ std::string text_of(const ports::ContentReader::Place& place) {
 bool same_content(const struct stat& before, const struct stat& now) {
     return before.st_size == now.st_size &&
            nanoseconds_of(before.st_mtim) == nanoseconds_of(now.st_mtim);
-}
-
-// The first run of data that does not end before `at`. All of the rest, where the file system knows
-// no holes.
-Range next_data(int fd, std::uint64_t at, std::uint64_t size) {
-    const off_t first = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
-    if (first < 0) return errno == ENXIO ? Range{size, size} : Range{at, size};
-    const off_t last = ::lseek(fd, first, SEEK_HOLE);
-    return {static_cast<std::uint64_t>(first), last < 0 ? size : static_cast<std::uint64_t>(last)};
 }
 
 // How far whole pieces from `at` on are hole, some at a time.

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/io/next_data.h"
 #include "common/io/process.h"
 
 namespace lambda::verify {
@@ -67,6 +68,14 @@ class Readers {
     }
 
   private:
+    // A reader's own.
+    struct Piece {
+        std::vector<std::byte> bytes;
+        Hash::Part part{};
+        bool hole = false;
+        Range data{0, 0};  // what lies before its end was looked at
+    };
+
     void read() {
         try {
             read_pieces();
@@ -78,28 +87,48 @@ class Readers {
     }
 
     void read_pieces() {
-        std::vector<std::byte> piece(std::min(length_, Hash::kPieceBytes));
+        Piece piece;
         for (std::uint64_t at = next(); at < length_; at = next()) {
-            piece.resize(std::min(length_ - at, Hash::kPieceBytes));
-            const auto got = read_piece(piece, at);
-            const Hash::Part part = got ? hash_->prepare(piece) : Hash::Part{};
+            const auto got = take(piece, at);
             std::unique_lock lock(mutex_);
             if (!got && !error_) error_ = got.error();
             turn_.wait(lock, [&] { return error_.has_value() || joined_ == at; });
             if (error_) return turn_.notify_all();
-            hash_->add(part, piece);
-            joined_ += piece.size();
+            hash_->add(piece.part, piece.bytes);
+            joined_ += piece.bytes.size();
             turn_.notify_all();
         }
     }
 
+    bool reaches(std::uint64_t end) const {
+        struct stat status {};
+        return ::fstat(job_.fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) >= end;
+    }
+
     std::uint64_t next() { return next_.fetch_add(Hash::kPieceBytes); }
 
-    Result<void> read_piece(ByteSpan piece, std::uint64_t at) {
+    // One in a hole is neither read nor, behind another of its length, digested.
+    Result<void> take(Piece& piece, std::uint64_t at) {
         if (job_.stopped()) return failed(job_, "the checksum was stopped", {}, Fault::cut);
-        auto got = read_all(job_, piece, job_.offset + at);
-        if (got && job_.bytes_read != nullptr) *job_.bytes_read += piece.size();
-        return got;
+        const std::uint64_t first = job_.offset + at,
+                            bytes = std::min(length_ - at, Hash::kPieceBytes);
+        const std::uint64_t end = job_.offset + length_;
+        if (first >= piece.data.last) piece.data = io::next_data(job_.fd, first, end);
+        const bool hole = piece.data.first >= first + bytes;
+        if (hole && !reaches(first + bytes)) return changed(job_);
+        const bool known = hole && piece.hole && piece.bytes.size() == bytes;
+        piece.hole = hole;
+        if (!known) {
+            piece.bytes.resize(bytes);
+            if (hole) {
+                std::fill(piece.bytes.begin(), piece.bytes.end(), std::byte{0});
+            } else if (auto got = read_all(job_, piece.bytes, first); !got) {
+                return got;
+            }
+            piece.part = hash_->prepare(piece.bytes);
+        }
+        if (job_.bytes_read != nullptr) *job_.bytes_read += bytes;
+        return {};
     }
 
     const ChecksumJob& job_;

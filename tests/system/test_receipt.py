@@ -89,7 +89,7 @@ class Receipts(Case):
 
     def test_an_audit_of_what_is_here_can_be_interrupted(self):
         source = self.file_with(os.path.join(self.folder("local"), "holes"), b"")
-        os.truncate(source, 64 * GIB)
+        os.truncate(source, 15 * 1024 * GIB)
         self.transfer("put", "--receipt", self.receipt, source, self.daemon.url("holes"))
         client = self.start("audit", self.receipt, "--at", self.daemon.path("holes"))
         wait_for(lambda: os.fsdecode(self.daemon.path("holes")) in open_files(client.pid), "the reading", alive=client.running)

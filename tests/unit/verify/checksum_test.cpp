@@ -123,6 +123,39 @@ TEST_CASE("a file has its checksum where no other thread may be started") {
     CHECK(*digits == hash_of(Algorithm::md5, scratch.content));
 }
 
+TEST_CASE("what is hole has the checksum of its zeros") {
+    Scratch scratch(0);
+    scratch.content.resize((7u << 20) + 5);
+    REQUIRE(::ftruncate(scratch.file.get(), static_cast<off_t>(scratch.content.size())) == 0);
+    for (const std::size_t at : {(2u << 20) + 100, (6u << 20) - 1}) {
+        std::fill_n(scratch.content.begin() + static_cast<std::ptrdiff_t>(at), 5000, std::byte{7});
+        REQUIRE(::pwrite(scratch.file.get(), scratch.content.data() + at, 5000,
+                         static_cast<off_t>(at)) == 5000);
+    }
+    for (const Algorithm algorithm : kAlgorithms) {
+        INFO(to_string(algorithm));
+        ChecksumJob job = scratch.job(algorithm);
+        CHECK(*checksum(job) == hash_of(algorithm, scratch.content));
+        job.offset = 4097;
+        job.length = 6u << 20;
+        CHECK(*checksum(job) ==
+              hash_of(algorithm, ByteView(scratch.content).subspan(4097, 6u << 20)));
+    }
+}
+
+TEST_CASE("a hole of a tebibyte is not read") {
+    const Scratch scratch(5000);
+    constexpr std::uint64_t kSize = 1ull << 40;
+    REQUIRE(::ftruncate(scratch.file.get(), kSize) == 0);
+    transfer::FileDigest digest(kSize);
+    std::vector<std::byte> leaf(scratch.content);
+    leaf.resize(transfer::kLeafBytes);
+    digest.add_leaf(0, transfer::leaf_digest(leaf));
+    digest.add_zeros(transfer::kLeafBytes, kSize);
+    while (digest.lags()) digest.advance(1 << 20);
+    CHECK(*checksum(scratch.job(Algorithm::xxh3_128)) == transfer::to_hex(digest.finish()));
+}
+
 TEST_CASE("a range has the checksum of a file of its own") {
     const Scratch scratch((3u << 20) + 77);
     for (const Algorithm algorithm : kAlgorithms) {
