@@ -24,7 +24,11 @@ constexpr double seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
+// At most 126 years, which is also what no number is: sums of it with any Time still count.
 constexpr Duration from_seconds(double value) {
+    constexpr double kMost = 4e9;
+    if (!(value < kMost)) value = kMost;
+    if (value < -kMost) value = -kMost;
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
 }
 

@@ -1,5 +1,6 @@
 #include "common/base/units.h"
 
+#include <limits>
 #include <string_view>
 
 #include "tests/support/catch.h"
@@ -57,6 +58,17 @@ TEST_CASE("more than 63 bits are refused") {
     CHECK_FALSE(parse_size("10000000TB").ok());
     CHECK_FALSE(parse_size("1e19").ok());
     CHECK_FALSE(parse_duration("3000000h").ok());
+}
+
+TEST_CASE("seconds that no duration counts are as long as one may be") {
+    const Time now{std::chrono::hours(24 * 365 * 100)};
+    for (const double much :
+         {1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+        CHECK(now + from_seconds(much) > now + std::chrono::hours(24 * 365 * 100));
+    CHECK(from_seconds(-1e300) == -from_seconds(1e300));
+    CHECK(from_seconds(-1.5) == std::chrono::milliseconds(-1500));
+    CHECK(BitRate{1e-9}.time_for(1e9) == from_seconds(1e300));
+    CHECK(BitRate{0}.time_for(1) == from_seconds(1e300));
 }
 
 TEST_CASE("quantities as people read them") {
