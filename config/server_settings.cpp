@@ -164,7 +164,8 @@ void add_copies(Schema& schema, ServerSettings& into) {
 void add_sessions(Schema& schema, ServerSettings& into) {
     schema.count({"sessions_max",
                   "The most sessions at once. A stripe's connection is one until it has joined its "
-                  "transfer."},
+                  "transfer. Where all are taken, one that has not logged in or joined gives way "
+                  "to one from an address (IPv6: /48) that has fewer of such."},
                  into.sessions_max, {1, 65536});
     schema.count({"sessions_per_address", "The most connections at once from one address."},
                  into.sessions_per_address, {1, 65536});

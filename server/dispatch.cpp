@@ -129,6 +129,7 @@ asio::awaitable<void> Session::user(const std::string& name) {
     const std::optional<std::string> proved = connection_.tls().verified_client_name();
     const std::shared_ptr<const Accounts> accounts = service_.accounts;
     if (proved && *proved == name && accounts->contains(name)) {
+        slot_.stay();
         auto work = [&] { return open_root(*accounts, service_.settings, name); };
         Result<io::Root> root = co_await service_.files.run(work);
         if (!root) {
@@ -164,7 +165,9 @@ asio::awaitable<void> Session::pass(const std::string& password) {
                 service_.known_logins.add(account->second.password, password, dialling::now());
             return proved;
         };
-        const auto proved = co_await service_.passwords.run(Admission::host_of(peer_), verify);
+        const auto proved =
+            co_await service_.passwords.run(Admission::host_of(peer_), verify, &proof_);
+        if (!slot_) co_return;
         if (!proved) {
             leave(proved.error());
             co_return;
@@ -176,6 +179,7 @@ asio::awaitable<void> Session::pass(const std::string& password) {
             co_return;
         }
     }
+    slot_.stay();
     auto open = [&] { return open_root(*accounts, service_.settings, user_); };
     Result<io::Root> root = co_await service_.files.run(open);
     if (!root) {

@@ -23,10 +23,14 @@ class FairPool {
   public:
     FairPool(std::size_t threads, std::size_t of_each) : of_each_(of_each), pool_(threads) {}
 
-    // As offload().
+    // As offload(). `number`: for drop(), which ends the coroutine that waits.
     template <typename Work>
-    boost::asio::awaitable<std::invoke_result_t<Work>> run(Owner owner, Work work) {
-        const auto start = [&](auto job) { post(owner, std::move(job)); };
+    boost::asio::awaitable<std::invoke_result_t<Work>> run(Owner owner, Work work,
+                                                           std::uint64_t* number = nullptr) {
+        const auto start = [&](auto job) {
+            const std::uint64_t given = post(owner, std::move(job));
+            if (number != nullptr) *number = given;
+        };
         co_return co_await offload(start, std::move(work));
     }
     // `job` must not throw. Its number, for drop().

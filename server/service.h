@@ -34,6 +34,7 @@ struct Service {
     Admission admission{settings.sessions_max, settings.sessions_per_address};
     GrantBook grants{};
     KnownLogins known_logins{};
+    SparseLog gave_way{};
     SparseLog no_tls{};
     SparseLog unproved{};  // JOIN and GRANT, which cost a stranger nothing
     bool stopping = false;

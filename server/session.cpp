@@ -27,6 +27,8 @@ constexpr std::size_t kReadBytes = 4096;
 constexpr int kReadsInTurn = 64;          // a line may have no end
 constexpr std::byte kTlsHandshake{0x16};  // RFC 8446 §5.1, content type
 constexpr std::string_view kGreeting = "lambda-ftpd";
+constexpr std::string_view kGaveWay =
+    "Too many sessions, and nobody has logged in by this one; try later";
 
 template <typename D>
 Clock::time_point from_now(D duration) {
@@ -43,7 +45,9 @@ Session::Session(Service& service, asio::ip::tcp::socket socket, Admission::Slot
       label_("session " + std::to_string(number) + ": "),
       peer_(connection_.peer()),
       login_deadline_(from_now(service.settings.login_timeout)),
-      idle_deadline_(login_deadline_) {}
+      idle_deadline_(login_deadline_) {
+    slot_.may_go([this] { give_way(); });
+}
 
 asio::awaitable<void> Session::run() {
     const std::shared_ptr<Session> self = shared_from_this();
@@ -63,6 +67,18 @@ asio::awaitable<void> Session::run() {
     }
     if (activity_) activity_->cancel();
     io::log_debug(label_ + "ended");
+}
+
+// At once, though its client may not read, or its password wait for its turn: else more and more
+// connections would stand beside those that have a place.
+void Session::give_way() {
+    slot_.release();
+    log(service_.gave_way, "gave way to another: nobody had logged in");
+    login_deadline_ = Clock::now();
+    connection_.set_deadline(login_deadline_);
+    changed_ = true;
+    connection_.wake();
+    service_.passwords.drop(Admission::host_of(peer_), proof_);
 }
 
 void Session::stop() {
@@ -94,7 +110,7 @@ asio::awaitable<bool> Session::secure() {
     for (;;) {
         const IoStatus status = connection_.peek_first(first);
         if (status == IoStatus::ok) break;
-        if (status != IoStatus::want_read || stopping_) co_return false;
+        if (status != IoStatus::want_read || stopping_ || !slot_) co_return false;
         if (co_await connection_.wait(status) != Connection::Wait::deadline) continue;
         if (greeted) co_return false;
         greeted = true;
@@ -107,7 +123,8 @@ asio::awaitable<bool> Session::secure() {
     if (!tls_at_once && !greeted) reply(220, kGreeting);
     bool plain = !tls_at_once;
     while (plain) {
-        if (!co_await connection_.flush(output_) || closing_ || stopping_) co_return false;
+        if (!co_await connection_.flush(output_)) co_return false;
+        if (closing_ || stopping_ || !slot_) co_return false;
         const IoStatus status = connection_.read_plain(framer_);
         if (status != IoStatus::ok && status != IoStatus::want_read) co_return false;
         asio::awaitable<Connection::Wait> next =
@@ -117,7 +134,7 @@ asio::awaitable<bool> Session::secure() {
     }
     connection_.start_tls(service_.tls);
     if (!co_await connection_.handshake()) {
-        log(service_.no_tls, "no TLS: " + connection_.tls().error());
+        if (slot_) log(service_.no_tls, "no TLS: " + connection_.tls().error());
         co_return false;
     }
     if (tls_at_once) reply(220, kGreeting);
@@ -158,7 +175,7 @@ asio::awaitable<void> Session::serve() {
             quit_ = quit_ || queue_.says_quit();
             co_return;
         }
-        while (!closing_ && !revoked()) {
+        while (!closing_ && !revoked() && slot_) {
             std::optional<session::Line> line = queue_.next(activity_.has_value());
             if (!line) break;
             co_await answer(std::move(*line));
@@ -168,8 +185,8 @@ asio::awaitable<void> Session::serve() {
             reply(421, "This account is no more, or was changed; log in again");
             closing_ = true;
         }
-        if (stopping_ && !activity_ && !closing_) {
-            reply(421, "The server stops");
+        if ((stopping_ || !slot_) && !activity_ && !closing_) {
+            reply(421, stopping_ ? "The server stops" : kGaveWay);
             closing_ = true;
         }
         set_deadline();
@@ -185,7 +202,7 @@ asio::awaitable<void> Session::serve() {
         const bool more = changed_ || status == IoStatus::ok;
         asio::awaitable<Connection::Wait> next =
             more ? connection_.take_turns() : connection_.wait(status);
-        if (co_await std::move(next) == Connection::Wait::deadline && !activity_) {
+        if (co_await std::move(next) == Connection::Wait::deadline && !activity_ && slot_) {
             reply(421, root_ ? "Nothing was said for too long" : "Nobody logged in");
             closing_ = true;
             connection_.set_deadline(from_now(kGreetingDelay));

@@ -59,6 +59,7 @@ class Session : public std::enable_shared_from_this<Session> {
     };
 
     // session.cpp: the stages.
+    void give_way();
     boost::asio::awaitable<bool> secure();
     boost::asio::awaitable<bool> answer_plain_line(const session::Line& line);
     boost::asio::awaitable<void> serve();
@@ -122,7 +123,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
     Service& service_;
     Connection connection_;
-    Admission::Slot slot_;
+    Admission::Slot slot_;     // empty: it joined, or gave way
     const std::string label_;  // "session 12: "
     const Address peer_;
 
@@ -141,6 +142,7 @@ class Session : public std::enable_shared_from_this<Session> {
     Connection::Deadline login_deadline_;
     Connection::Deadline idle_deadline_;
     std::uint32_t failed_tries_ = 0;
+    std::uint64_t proof_ = 0;  // the last job of Service::passwords
     std::string user_;
     Account account_;               // as it was at the login
     std::optional<io::Root> root_;  // logged in

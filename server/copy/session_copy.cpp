@@ -112,6 +112,7 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
         failed_proof(530, claimed.error().sentence());
         co_return;
     }
+    slot_.stay();
     // The peer has given its older session up, of which nobody may have heard here.
     if (const auto older = service_.grants.running(*token))
         service_.transfers.stop(*older, presented_again());

@@ -131,6 +131,20 @@ class ControlPort(Case):
         self.assert_serving(self.daemon)
         self.assertEqual(self.daemon.stderr.count("too many sessions"), 1, self.daemon.stderr)
 
+    def test_strangers_of_some_addresses_keep_nobody_out(self):
+        """Neither who logs in nor the stripes that join."""
+        self.daemon = self.server(settings={"sessions_max": 8, "sessions_per_address": 4})
+        strangers = [self.connect(f"127.0.0.{66 + number % 2}") for number in range(8)]
+        for stranger in strangers:
+            self.assertEqual(stranger.recv(4), b"220 ")
+        source = self.random_file("file", 3 * MIB)
+        self.transfer("put", source, self.daemon.url("file"), "--stripes", "2")
+        self.assert_same(source, self.daemon.path("file"))
+        for stranger in strangers[:2]:
+            stranger.sendall(b"QUIT\r\n")
+            self.assertIn(b"221", stranger.makefile("rb").read())
+        self.assertIn("gave way", self.daemon.stderr)
+
     def test_many_without_tls_fill_no_log(self):
         def knock(source):
             stranger = self.connect(source)

@@ -60,6 +60,26 @@ TEST_CASE("who guesses passwords keeps himself waiting, and no other host") {
     CHECK(std::count_if(guessers.begin() + 1, guessers.end(), waiting) > kGuessers / 2);
 }
 
+TEST_CASE("whose password waits for its turn gives way where all places are taken") {
+    constexpr int kGuessers = 8;
+    config::ServerSettings settings;
+    settings.sessions_max = settings.sessions_per_address = kGuessers;
+    const Running running(settings);
+    std::vector<std::unique_ptr<Client>> guessers;
+    for (int i = 0; i < kGuessers; ++i) {
+        guessers.push_back(std::make_unique<Client>(running));
+        REQUIRE(guessers.back()->secure().code("USER alice") == 331);
+    }
+    for (const auto& guesser : guessers) guesser->send("PASS guess\r\n");
+    REQUIRE(guessers.front()->code() == 530);  // the others wait
+    Client user(running, 1);
+    user.secure();
+    CHECK(guessers.back()->code() == 0);
+    CHECK(guessers.at(1)->code() == 530);
+    CHECK(user.code("USER alice") == 331);
+    CHECK(user.code("PASS secret") == 230);
+}
+
 TEST_CASE("logins at once with one right password cost one proof") {
     constexpr int kLogins = 12;
     const auto processor_time_of = [](const std::function<void()>& work) {

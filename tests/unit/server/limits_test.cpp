@@ -1,3 +1,4 @@
+#include <deque>
 #include <numeric>
 #include <vector>
 
@@ -21,12 +22,29 @@ Address ipv4(unsigned char last) {
     return address;
 }
 
-Address ipv6(unsigned char network, unsigned char host) {
+Address ipv6(unsigned char network, unsigned char host, unsigned char site = 0) {
     Address address;
     address.ip[0] = std::byte{0x20};
+    address.ip[5] = std::byte{site};
     address.ip[7] = std::byte{network};
     address.ip[15] = std::byte{host};
     return address;
+}
+
+// A stranger until slot.stay().
+struct Visitor {
+    Visitor(Admission& admission, const Address& from) : slot(admission.admit(from)) {
+        if (slot) slot.may_go([this] { slot.release(); });
+    }
+    Visitor(const Visitor&) = delete;
+    Visitor& operator=(const Visitor&) = delete;
+    Admission::Slot slot;
+};
+
+std::string present(const std::deque<Visitor>& visitors) {
+    std::string marks;
+    for (const Visitor& each : visitors) marks += each.slot ? '+' : '-';
+    return marks;
 }
 
 session::Line line(std::string text) {
@@ -72,6 +90,51 @@ TEST_CASE("an IPv6 host counts by its /64") {
     CHECK(one);
     CHECK_FALSE(admission.admit(ipv6(1, 2)));
     CHECK(admission.admit(ipv6(2, 1)));
+}
+
+TEST_CASE("where all places are taken, strangers of the host that has most of them give way") {
+    Admission admission(8, 4);
+    std::deque<Visitor> visitors;
+    for (unsigned char i = 0; i < 8; ++i) visitors.emplace_back(admission, ipv4(1 + i % 2));
+    CHECK(present(visitors) == "++++++++");
+    visitors.emplace_back(admission, ipv4(1));
+    CHECK(present(visitors) == "++++++++-");
+
+    visitors.emplace_back(admission, ipv4(3));
+    CHECK(present(visitors) == "++++++-+-+");  // the newest of 1 came before that of 2
+    visitors.back().slot.stay();
+    for (int i = 0; i < 3; ++i) visitors.emplace_back(admission, ipv4(3));
+    CHECK(present(visitors) == "++++-----++++");
+    visitors.emplace_back(admission, ipv4(3));
+    CHECK(present(visitors) == "++++-----++++-");
+    CHECK(admission.count() == 8);
+}
+
+TEST_CASE("who has proved that he may be here gives way to nobody") {
+    Admission admission(3, 3);
+    std::deque<Visitor> visitors;
+    for (int i = 0; i < 3; ++i) visitors.emplace_back(admission, ipv4(1));
+    visitors[2].slot.stay();
+    visitors[0].slot.stay();
+    visitors.emplace_back(admission, ipv4(2));
+    CHECK(present(visitors) == "+-++");
+    visitors[3].slot.stay();
+    visitors.emplace_back(admission, ipv4(2));
+    visitors.emplace_back(admission, ipv4(3));
+    CHECK(present(visitors) == "+-++--");
+}
+
+TEST_CASE("a network's strangers are those of all its hosts") {
+    Admission admission(4, 4);
+    std::deque<Visitor> visitors;
+    visitors.emplace_back(admission, ipv4(1));
+    for (unsigned char i = 0; i < 3; ++i) visitors.emplace_back(admission, ipv6(i, 1));
+    visitors.emplace_back(admission, ipv6(1, 1, 7));
+    CHECK(present(visitors) == "+-+++");
+    visitors.emplace_back(admission, ipv6(3, 1));  // of the crowded one, but none of its host yet
+    CHECK(present(visitors) == "+--+++");
+    visitors.emplace_back(admission, ipv6(3, 2));
+    CHECK(present(visitors) == "+--+++-");
 }
 
 TEST_CASE("what strangers cause is told once a minute for each host, with what was left out") {
