@@ -76,7 +76,8 @@ void add_network(Schema& schema, ServerSettings& into) {
          .default_value =
              std::to_string(into.data_ports.first) + "-" + std::to_string(into.data_ports.last),
          .documentation = "UDP ports for the data of transfers; a firewall must let them in. "
-                          "One port is enough for any number of stripes of one transfer.",
+                          "One port is enough for any number of stripes of one transfer; "
+                          "of several it leaves some to those that may come.",
          .read = [&into](const Entry& entry) { return read_ports(entry, into.data_ports); }});
     schema.size({"socket_buffer",
                  "Receive and send buffer of each UDP socket. The kernel's net.core.rmem_max and "

@@ -93,7 +93,10 @@ Transfers::Transfers(const config::ServerSettings& settings, std::uint64_t first
     : settings_(settings),
       next_number_(first_number),
       post_(std::move(post)),
-      memory_(settings.memory, settings.transfer_memory, settings.transfers_max) {}
+      memory_(settings.memory, settings.transfer_memory, session::kMinMemory,
+              settings.transfers_max),
+      ports_(settings.data_ports.last - settings.data_ports.first + 1u, settings.stripes_max, 1,
+             settings.transfers_max) {}
 
 std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
     std::size_t leaving = 0;
@@ -122,6 +125,7 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
         held = Held{.stage = claim->key(), .bytes = claim->bytes(), .fence = claim->fence()};
     const bool get = agreement.terms.direction == session::Direction::get;
     agreement.range = request.offer.range.has_value();
+    taken.ports_ = ports_.take(agreement.terms.stripes);
     Result<std::unique_ptr<mover::Mover>> mover = mover::Mover::make(
         {.terms = agreement.terms,
          .secret = *secret,
@@ -145,6 +149,8 @@ std::variant<OpenedTransfer, Reply> Transfers::open(TransferRequest request) {
          .ports = {},
          .first_port = settings_.data_ports.first,
          .last_port = settings_.data_ports.last,
+         // Where ours have taken all, who knows better is the machine, which says so.
+         .most_ports = std::max<std::uint64_t>(1, taken.ports_),
          .socket_buffer = settings_.socket_buffer,
          .allow_uring = settings_.io_uring,
          .dial = {},
@@ -186,6 +192,7 @@ Transfers::Share& Transfers::Share::operator=(Share&& other) noexcept {
     std::swap(owner_, other.owner_);
     std::swap(account_, other.account_);
     std::swap(memory_, other.memory_);
+    std::swap(ports_, other.ports_);
     terms = std::move(other.terms);
     return *this;
 }
@@ -193,6 +200,7 @@ Transfers::Share& Transfers::Share::operator=(Share&& other) noexcept {
 Transfers::Share::~Share() {
     if (owner_ == nullptr) return;
     if (memory_ > 0) owner_->memory_.give_back(memory_);
+    if (ports_ > 0) owner_->ports_.give_back(ports_);
     --owner_->shares_;
     const auto own = owner_->running_of_.find(account_);
     LAMBDA_ASSERT(own != owner_->running_of_.end());

@@ -1,5 +1,5 @@
-// The running transfers of a server: each a Mover, a token for its stripes, a share of the memory,
-// and who wants to know its end. Loop's thread throughout.
+// The running transfers of a server: each a Mover, a token for its stripes, a share of the memory
+// and of the data ports, and who wants to know its end. Loop's thread throughout.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 #include "common/session/reply.h"
 #include "common/session/terms.h"
 #include "config/server_settings.h"
+#include "server/budget.h"
 #include "server/join_book.h"
-#include "server/memory_budget.h"
 
 namespace lambda::server {
 
@@ -91,6 +91,7 @@ class Transfers {
         Transfers* owner_ = nullptr;
         std::string account_;
         std::uint64_t memory_ = 0;
+        std::uint64_t ports_ = 0;
     };
     // For a transfer that this server dials itself. Or the reply that refuses it, as open().
     std::variant<Share, session::Reply> reserve(const std::string& account,
@@ -154,7 +155,8 @@ class Transfers {
     std::uint64_t next_number_;
     Post post_;
     JoinBook book_;
-    MemoryBudget memory_;
+    Budget memory_;
+    Budget ports_;
     std::size_t shares_ = 0;  // that are out
     std::size_t accounts_ = 1;
     std::map<std::string, std::size_t> running_of_;  // account; those that run none are not there

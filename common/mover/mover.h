@@ -70,6 +70,7 @@ struct Setup {
     std::vector<std::uint16_t> ports;  // client: the server's UDP ports
     std::uint16_t first_port = 50000;  // server: where to look for free ones
     std::uint16_t last_port = 51000;
+    std::uint64_t most_ports = 1;  // server: of these; stripes share them
     std::size_t socket_buffer = 4u << 20;
     bool allow_uring = true;
 

@@ -50,8 +50,9 @@ Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor,
     // Where transfers begin their search at different places, they do not all try the same ports.
     const std::uint32_t start =
         static_cast<std::uint32_t>(setup.transfer * setup.terms.stripes % range);
+    const auto most = std::min<std::uint64_t>(setup.terms.stripes, setup.most_ports);
     Error last;
-    for (std::uint32_t i = 0; i < range && sockets.list.size() < setup.terms.stripes; ++i) {
+    for (std::uint32_t i = 0; i < range && sockets.list.size() < most; ++i) {
         io::UdpOptions options{.bind_to = setup.local,
                                .connect_to = {},
                                .buffer_bytes = setup.socket_buffer,

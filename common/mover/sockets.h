@@ -1,6 +1,6 @@
 // The UDP sockets of a transfer. A client has one for each stripe, connected to the server's port
-// for it; a server takes up to one for each stripe from its range of data ports, and lets stripes
-// share where there are fewer.
+// for it; a server takes up to one for each stripe from its range of data ports, as many as it may,
+// and lets stripes share where there are fewer.
 #pragma once
 
 #include <cstdint>

@@ -74,6 +74,19 @@ class Life(Case):
             self.transfer("get", "--stripes", stripes, server.url("file"), target)
             self.assert_same(source, target)
 
+    def test_one_transfer_leaves_data_ports_to_others(self):
+        server = self.server(data_ports="31234-31241")
+        source = self.random_file("source", 24 * MIB)
+        client = self.start("put", "--stripes", "8", "--rate-limit", "40Mbit/s", source, server.url("file"))
+        self.wait_for_part(server.root, client)
+        small = self.random_file("small", MIB)
+        for number in range(2):
+            self.transfer("put", "--stripes", "8", small, server.url(f"small-{number}"))
+            self.assert_same(small, server.path(f"small-{number}"))
+        self.assertTrue(client.running())
+        self.assertEqual(client.wait(), DONE, client.stderr)
+        self.assert_same(source, server.path("file"))
+
     def test_no_data_port_is_free(self):
         server = self.server(data_ports="31234-31234")
         source = self.random_file("source", 24 * MIB)

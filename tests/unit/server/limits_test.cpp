@@ -2,10 +2,12 @@
 #include <numeric>
 #include <vector>
 
+#include "common/base/units.h"
+#include "common/session/terms.h"
 #include "server/admission.h"
+#include "server/budget.h"
 #include "server/command_queue.h"
 #include "server/join_book.h"
-#include "server/memory_budget.h"
 #include "server/sparse_log.h"
 #include "server/stripe_share.h"
 #include "tests/support/catch.h"
@@ -175,7 +177,7 @@ TEST_CASE("a token opens its transfer's stripes, each epoch once and upwards") {
 }
 
 TEST_CASE("memory is divided so that there is some for the next") {
-    MemoryBudget budget(64 * MiB, 24 * MiB, 1);
+    Budget budget(64 * MiB, 24 * MiB, session::kMinMemory, 1);
     CHECK(budget.take(100 * MiB) == 24 * MiB);
     CHECK(budget.take(100 * MiB) == 20 * MiB);
     CHECK(budget.take(5 * MiB) == 5 * MiB);
@@ -188,7 +190,7 @@ TEST_CASE("memory is divided so that there is some for the next") {
 
 TEST_CASE("as many transfers as are promised get memory, however much the first ones ask for") {
     const auto got = [](std::uint64_t all, std::uint64_t transfers) {
-        MemoryBudget budget(all, 176 * MiB, transfers);
+        Budget budget(all, 176 * MiB, session::kMinMemory, transfers);
         std::vector<std::uint64_t> taken;
         while (const std::uint64_t memory = budget.take(64 * GiB)) taken.push_back(memory);
         return taken;
@@ -202,7 +204,7 @@ TEST_CASE("as many transfers as are promised get memory, however much the first 
     CHECK(got(32 * MiB, 64).front() == 10 * MiB);
     CHECK(got(session::kMinMemory, 64).size() == 1);
 
-    MemoryBudget budget(1 * GiB, 176 * MiB, 64);
+    Budget budget(1 * GiB, 176 * MiB, session::kMinMemory, 64);
     for (int round = 0; round < 3; ++round) {
         std::vector<std::uint64_t> taken;
         for (int i = 0; i < 64; ++i) {
@@ -211,6 +213,20 @@ TEST_CASE("as many transfers as are promised get memory, however much the first 
         }
         for (const std::uint64_t memory : taken) budget.give_back(memory);
     }
+}
+
+TEST_CASE("data ports are divided so that there are some for as many as half of them") {
+    const auto got = [](std::uint64_t all, std::uint64_t transfers) {
+        Budget budget(all, 64, 1, transfers);
+        std::vector<std::uint64_t> taken;
+        while (const std::uint64_t ports = budget.take(64)) taken.push_back(ports);
+        return taken;
+    };
+    CHECK(got(1, 64) == std::vector<std::uint64_t>{1});
+    CHECK(got(4, 64) == std::vector<std::uint64_t>{1, 1, 1, 1});
+    CHECK(got(16, 64) == std::vector<std::uint64_t>{4, 3, 2, 1, 1, 1, 1, 1, 1, 1});
+    CHECK(got(1001, 64).front() == 64);
+    CHECK(got(1001, 64).size() >= 64);
 }
 
 TEST_CASE("while something runs only what need not wait is answered, in order") {
