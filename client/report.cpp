@@ -103,7 +103,7 @@ void Report::data(const JsonObject& object, const std::string& text) {
 
 void Report::change(const std::string& word, const std::string& name, bool directory,
                     std::uint64_t size) {
-    changes_.add(word, size);
+    changes_.add(word, name, size);
     if (style_.quiet && !style_.json) return;
     live("");
     data(JsonObject()
@@ -128,6 +128,7 @@ void Report::live(const std::string& text) {
 }
 
 int Report::finish() {
+    if (outcome_) changes_.take_off(outcome_->failures);
     // Of a copy that was followed from its middle on, what nobody here saw counts too.
     const Summary summary{
         .outcome = outcome_.value_or(mover::Outcome{}),

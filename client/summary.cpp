@@ -83,15 +83,22 @@ std::string dry_run_line(const Summary& summary) {
 
 }  // namespace
 
-void ChangeCount::add(const std::string& word, std::uint64_t size) {
+void ChangeCount::add(const std::string& word, const std::string& name, std::uint64_t size) {
     using What = transfer::Change::What;
     bytes += size;
+    if (word == transfer::to_string(What::attributes) && named.size() < kMostNamed)
+        named.insert(std::hash<std::string>()(name));
     for (const auto& [what, count] : {std::pair(What::create, &created),
                                       {What::replace, &replaced},
                                       {What::attributes, &attributes},
                                       {What::remove, &deleted}}) {
         if (word == transfer::to_string(what)) ++*count;
     }
+}
+
+void ChangeCount::take_off(const std::vector<mover::FileFailure>& failures) {
+    for (const mover::FileFailure& failure : failures)
+        attributes -= named.erase(std::hash<std::string>()(failure.name));
 }
 
 std::vector<std::string> summary_lines(const Summary& summary) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "common/mover/mover.h"
@@ -17,8 +18,13 @@ struct ChangeCount {
     std::uint64_t attributes = 0;
     std::uint64_t deleted = 0;
     std::uint64_t bytes = 0;  // of the files that move for it
+    // Hashes of the names that were to get other attributes, kMostNamed at most.
+    std::unordered_set<std::size_t> named{};
 
-    void add(const std::string& word, std::uint64_t size);
+    static constexpr std::size_t kMostNamed = 1 << 16;
+    void add(const std::string& word, const std::string& name, std::uint64_t size);
+    // Of what was named and failed, no attributes were set.
+    void take_off(const std::vector<mover::FileFailure>& failures);
 };
 
 struct Summary {

@@ -82,6 +82,7 @@ bool SendSide::handle_standing(const transfer::Record& record) {
         return true;
     }
     if (const auto* missed = std::get_if<transfer::MissedRecord>(&record)) {
+        offering_.handle_missed(*missed);
         outcome_.add_failure(missed->name, Error{.fault = missed->fault,
                                                  .message = missed->message,
                                                  .path = missed->name,

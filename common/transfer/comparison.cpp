@@ -157,7 +157,7 @@ void Comparison::handle(Event& event) {
             const Mending mended = mending_.extract(event.tag).mapped();
             mending_bytes_ -= mended.bytes;
             if (event.error) {
-                miss(mended.name, *event.error);
+                miss(mended, *event.error);
             } else if (mended.attributes) {
                 ++totals_.mended;
                 report({Change::What::attributes, mended.name, false});
@@ -361,12 +361,15 @@ void Comparison::act(Asked& asked, Verdict verdict) {
     const bool mends = file && verdict == Verdict::attributes;
     if (file) {
         ++totals_.adopted;
-        totals_.adopted_bytes += offered.metadata.size;
+        totals_.adopted_bytes += size;
         if (mends && plan_.dry_run) ++totals_.mended;
     }
     if (plan_.dry_run || !(mends || asked.recent)) return;
     const std::uint64_t tag = next_mend_++;
-    mending_.emplace(tag, Mending{offered.name, asked.bytes, mends});
+    mending_.emplace(tag, Mending{.name = offered.name,
+                                  .bytes = asked.bytes,
+                                  .attributes = mends,
+                                  .size = file ? std::optional(size) : std::nullopt});
     mending_bytes_ += asked.bytes;
     if (!mends) return tree_->keep(tag, asked.target);
     tree_->mend(tag, asked.target, offered.metadata);
@@ -464,9 +467,25 @@ void Comparison::handle_extraneous(const Event& event) {
 }
 
 void Comparison::miss(const std::string& name, const Error& error) {
+    miss(Mending{.name = name}, error);
+}
+
+// A file that was to stand is not as it was to be, or may not outlive a crash.
+void Comparison::miss(const Mending& missed, const Error& error) {
     ++totals_.failed;
-    stream_.put(MissedRecord{name, error.fault, error.message, error.remedy});
-    on_failure_(name, error);
+    auto verdict = Verdict::left;
+    if (missed.size) {
+        --totals_.adopted;
+        totals_.adopted_bytes -= *missed.size;
+        verdict = missed.attributes ? Verdict::attributes : Verdict::stands;
+    }
+    stream_.put(MissedRecord{.name = missed.name,
+                             .fault = error.fault,
+                             .message = error.message,
+                             .remedy = error.remedy,
+                             .verdict = static_cast<std::uint8_t>(verdict),
+                             .size = missed.size.value_or(0)});
+    on_failure_(missed.name, error);
 }
 
 void Comparison::report(Change change) {

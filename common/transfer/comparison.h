@@ -118,6 +118,13 @@ class Comparison {
         std::uint64_t size = 0;  // of a file
     };
 
+    struct Mending {
+        std::string name;
+        std::size_t bytes = 0;
+        bool attributes = false;              // it gets others; else it is kept
+        std::optional<std::uint64_t> size{};  // of a file
+    };
+
     bool handle_offer(const OfferRecord& record);
     bool handle_digest(const DigestRecord& record);
     std::string name_of(const OfferRecord& record) const;
@@ -140,6 +147,7 @@ class Comparison {
     void unblock();
     bool may_remove();
     void list_more();
+    void miss(const Mending& missed, const Error& error);
     void report(Change change);
 
     // Content that is compared: what each end has of it, once it is known.
@@ -182,12 +190,7 @@ class Comparison {
     LeftNames left_files_, left_links_;
     // Files that have further names and stand for one that was offered: whether they are mended.
     std::unordered_map<std::uint64_t, bool> adopted_;
-    unsigned calls_ = 0;  // of the port, not answered
-    struct Mending {
-        std::string name;
-        std::size_t bytes = 0;
-        bool attributes = false;  // it gets others; else it is kept
-    };
+    unsigned calls_ = 0;                                  // of the port, not answered
     std::unordered_map<std::uint64_t, Mending> mending_;  // by tag
     std::size_t mending_bytes_ = 0;
     std::uint64_t next_mend_ = 0;

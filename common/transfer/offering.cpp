@@ -223,6 +223,23 @@ bool Offering::handle_settled(const SettledRecord& record) {
     return true;
 }
 
+void Offering::handle_missed(const MissedRecord& record) {
+    const auto verdict = static_cast<Verdict>(record.verdict);
+    if (verdict != Verdict::stands && verdict != Verdict::attributes) return;
+    ++failed_.adopted;
+    failed_.adopted_bytes += record.size;
+    if (verdict == Verdict::attributes) ++failed_.mended;
+}
+
+Offering::Totals Offering::totals() const {
+    const auto less = [](std::uint64_t all, std::uint64_t failed) {
+        return all - std::min(all, failed);
+    };
+    return {.adopted = less(totals_.adopted, failed_.adopted),
+            .adopted_bytes = less(totals_.adopted_bytes, failed_.adopted_bytes),
+            .mended = less(totals_.mended, failed_.mended)};
+}
+
 void Offering::give(Item item, std::vector<ports::Found>& out) {
     const Kind kind = item.found.kind;
     if (kind == Kind::failed || kind == Kind::skipped) {

@@ -66,8 +66,9 @@ class Offering final : public ports::Walker {
     // False: they are about nothing that was offered.
     bool handle_verdicts(const VerdictsRecord& record);
     bool handle_settled(const SettledRecord& record);
+    void handle_missed(const MissedRecord& record);
 
-    const Totals& totals() const { return totals_; }
+    Totals totals() const;  // without what failed
 
   private:
     // A directory of the walk.
@@ -125,6 +126,7 @@ class Offering final : public ports::Walker {
     std::uint64_t faults_ = 0;
     bool offers_ended_ = false;
     Totals totals_;
+    Totals failed_;  // of those, also before they count
 };
 
 }  // namespace lambda::transfer

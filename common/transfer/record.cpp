@@ -248,6 +248,8 @@ struct Writer {
         out.u8(code(r.fault));
         out.string16(bounded(r.message));
         out.string16(bounded(r.remedy));
+        out.u8(r.verdict);
+        out.u64(r.size);
         return RecordType::missed;
     }
 };

@@ -211,6 +211,9 @@ struct MissedRecord {
     Fault fault = Fault::file;
     std::string message;
     std::string remedy;
+    // Of a file that was to stand: its verdict, and how long it is.
+    std::uint8_t verdict = 4;
+    std::uint64_t size = 0;
 };
 constexpr std::uint8_t kLastVerdict = 6;
 constexpr std::size_t kMostVerdicts = 65535;  // of one record

@@ -359,6 +359,9 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
             r.fault = read_fault(reader);
             r.message = read_text(reader);
             r.remedy = read_text(reader);
+            r.verdict = reader.u8();
+            r.size = reader.u64();
+            if (r.verdict > kLastVerdict) return std::nullopt;
             return r;
         }
     }

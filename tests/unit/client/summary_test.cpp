@@ -52,10 +52,14 @@ TEST_CASE("the end says what moved, and what was there already") {
     summary.outcome.mended = 1;
     CHECK(summary_lines(summary).back() ==
           "1 file stood there already, 0 B; 1 of them got other attributes");
-    summary.changes.add("attributes", 0);
-    summary.changes.add("attributes", 0);  // a directory
+    summary.changes.add("attributes", "a", 0);
+    summary.changes.add("attributes", "b", 0);  // a directory
     CHECK(summary_lines(summary).back() ==
           "1 file stood there already, 0 B; 2 got other attributes");
+    summary.changes.take_off({{.name = "b", .error = {}}, {.name = "moved", .error = {}}});
+    summary.changes.take_off({{.name = "b", .error = {}}});
+    CHECK(summary_lines(summary).back() ==
+          "1 file stood there already, 0 B; 1 got other attributes");
 }
 
 TEST_CASE("a run that transferred nothing has no verdict") {
@@ -79,9 +83,9 @@ TEST_CASE("the end of a dry run says what would be") {
     summary.outcome.adopted_bytes = 3 * MiB;
     summary.outcome.deleted = 1;
     for (const char* word : {"create", "create", "attributes", "delete", "nothing known"})
-        summary.changes.add(word, 0);
-    summary.changes.add("create", MiB);
-    summary.changes.add("replace", 2 * MiB);
+        summary.changes.add(word, "x", 0);
+    summary.changes.add("create", "y", MiB);
+    summary.changes.add("replace", "z", 2 * MiB);
     const auto lines = summary_lines(summary);
     REQUIRE(lines.size() == 1);
     CHECK(lines[0] ==

@@ -205,6 +205,44 @@ TEST_CASE("comparison: what stays and changed a moment ago is flushed before the
     CHECK(ends->tree.kept.empty());
 }
 
+TEST_CASE("comparison: what cannot be mended or kept counts as failed alone, at both ends") {
+    const auto ends_of = [] {
+        auto ends = std::make_unique<Ends>(
+            SyncRecord{.whole = true},
+            std::vector{found(FoundKind::file, "f"), found(FoundKind::link, "l", "f"),
+                        found(FoundKind::file, "mode"), found(FoundKind::file, "old")});
+        for (ports::Found& each : ends->walker.entries) each.metadata.size = 3;
+        for (const char* name : {"f", "mode", "old"}) ends->tree.standing[name] = file_of(3, 5);
+        ends->tree.standing["mode"].metadata.mode = 0600;
+        ends->tree.standing["l"] = {.kind = StandingKind::link, .metadata = {3, 5, 0644}};
+        ends->tree.standing["l"].text = "f";
+        for (const char* name : {"f", "l"}) ends->tree.standing[name].recent = true;
+        return ends;
+    };
+    const auto check = [](const Ends& ends, std::uint64_t adopted, std::uint64_t mended) {
+        REQUIRE(ends.comparison.over());
+        CHECK(ends.comparison.totals().adopted == adopted);
+        CHECK(ends.comparison.totals().adopted_bytes == 3 * adopted);
+        CHECK(ends.comparison.totals().mended == mended);
+        CHECK(ends.offering.totals().adopted == adopted);
+        CHECK(ends.offering.totals().adopted_bytes == 3 * adopted);
+        CHECK(ends.offering.totals().mended == mended);
+    };
+    auto ends = ends_of();
+    ends->run();
+    check(*ends, 3, 1);
+    ends = ends_of();
+    ends->tree.mend_error = error_of("cannot set the mode");
+    ends->run();
+    check(*ends, 2, 0);
+    CHECK(ends->comparison.totals().failed == 1);
+    ends = ends_of();
+    ends->tree.keep_error = error_of("cannot flush");
+    ends->run();
+    check(*ends, 2, 1);
+    CHECK(ends->comparison.totals().failed == 2);
+}
+
 TEST_CASE("comparison: what a directory is in the way of fails unsent and without a word") {
     for (const bool dry_run : {true, false}) {
         Ends ends({.whole = true, .dry_run = dry_run}, {found(FoundKind::file, "f")});

@@ -26,7 +26,7 @@ struct ToldTree final : ports::TargetTree {
     std::map<std::string, ports::Standing> standing;
     std::vector<std::string> in_the_way, surplus;
     std::vector<std::string> removed, kept;
-    std::optional<Error> keep_error;
+    std::optional<Error> keep_error, mend_error;
     bool answers = true, keeps = true;
     std::string waits_for;  // the look at it, and all with it, are answered by answer()
 
@@ -49,6 +49,7 @@ struct ToldTree final : ports::TargetTree {
     }
     void mend(std::uint64_t tag, ports::TargetName, ports::FileMetadata) override {
         events_.push_back({.kind = ports::TargetEvent::Kind::mended, .tag = tag});
+        events_.back().error = mend_error;
     }
     void keep(std::uint64_t tag, ports::TargetName target) override {
         kept.push_back(target.below);
@@ -126,11 +127,11 @@ class Ends {
                      [this](const std::string& name, const Error& error) {
                          missed.emplace_back(name, error);
                      }),
-          offering(walker_, out_, &source_reader, &changes) {
-        walker_.entries.push_back(found(FoundKind::directory, "."));
-        for (ports::Found& each : entries) walker_.entries.push_back(std::move(each));
-        walker_.entries.push_back(kLeave);
-        walker_.no_more();
+          offering(walker, out_, &source_reader, &changes) {
+        walker.entries.push_back(found(FoundKind::directory, "."));
+        for (ports::Found& each : entries) walker.entries.push_back(std::move(each));
+        walker.entries.push_back(kLeave);
+        walker.no_more();
         offering.set_plan(plan);
         plan_ = plan;
         tree.standing["."] = {.kind = StandingKind::directory, .metadata = {0, 5, 0644}};
@@ -157,6 +158,8 @@ class Ends {
                         return offering.handle_verdicts(*verdicts);
                     if (const auto* settled = std::get_if<SettledRecord>(&record))
                         return offering.handle_settled(*settled);
+                    if (const auto* failed = std::get_if<MissedRecord>(&record))
+                        offering.handle_missed(*failed);
                     return true;
                 });
     }
@@ -173,6 +176,7 @@ class Ends {
         return names;
     }
 
+    simulation::ListWalker walker;
     ToldTree tree;
     ToldReader reader, source_reader;
     ToldChanges changes;
@@ -193,7 +197,6 @@ class Ends {
         }
         return !to.broken();
     }
-    simulation::ListWalker walker_;
     StreamSender out_, back_;
     RecordReader to_receiver_, to_sender_;
     const Target target_{"to", true};
