@@ -49,7 +49,7 @@ void ProgressLine::look(const mover::Progress& progress, Time now) {
     if (report_.on_terminal()) return report_.live(line(progress));
     const bool news = progress.standstill != told_ && !progress.standstill.empty();
     told_ = progress.standstill;
-    if (news) report_.note("nothing moves: " + std::string(told_));
+    if (news) report_.note("nothing moves: " + told_);
     if (now < line_at_) return;
     line_at_ = now + kPlainInterval;
     report_.note(line(progress));
@@ -78,7 +78,7 @@ std::string ProgressLine::line(const mover::Progress& progress) const {
     if (report_.on_terminal() && !progress.standstill.empty()) {
         std::snprintf(numbers, sizeof numbers, "%5.1f%% of %s  nothing moves: ", done,
                       format_size(progress.total_bytes).c_str());
-        text = numbers + std::string(progress.standstill);
+        text = numbers + progress.standstill;
     }
     if (progress.files_known > 1) {
         text += "  " + std::to_string(progress.files_done) + "/" +

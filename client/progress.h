@@ -43,7 +43,7 @@ class ProgressLine final : public dialling::TransferWatch {
     Time next_;
     Time line_at_;                // the next plain line
     std::deque<Sample> samples_;  // of the last few seconds
-    std::string_view told_;       // why nothing moved, as was told last
+    std::string told_;            // why nothing moved, as was told last
 };
 
 }  // namespace lambda::client

@@ -47,6 +47,11 @@ std::string raw(const transfer::Record& record) {
 }
 
 mover::Progress progress_of(const session::CopyStatus& status) {
+    const bool fetches = status.direction == Direction::get;
+    std::string standstill = status.standstill;
+    if (!standstill.empty())
+        standstill += std::string(" (says the ") +
+                      to_string(fetches ? Role::destination : Role::source) + " server)";
     return {.bytes = status.bytes,
             .total_bytes = status.total_bytes,
             .files_done = status.files,
@@ -56,7 +61,7 @@ mover::Progress progress_of(const session::CopyStatus& status) {
             .rtt_ms = static_cast<double>(status.rtt_us) / 1e3,
             .rate_bits = static_cast<double>(status.rate),
             .current_name = {},
-            .standstill = {}};
+            .standstill = std::move(standstill)};
 }
 
 std::optional<std::uint64_t> number_of(const session::Reply& reply) {

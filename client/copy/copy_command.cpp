@@ -166,8 +166,10 @@ std::string for_people(const session::CopyStatus& status) {
         done && status.files_known > status.files ? status.files_known - status.files : 0;
     if (stood > 0 && status.files == 0)
         return printable(text + "nothing to do: " + counted(stood) + " stood there already" + ends);
+    const std::string stands =
+        status.standstill.empty() ? "" : ", nothing moves: " + status.standstill;
     if (status.state == session::CopyState::moving && status.files_known == 0)
-        return printable(text + "has begun" + ends);
+        return printable(text + "has begun" + stands + ends);
     const bool of_all = !over && status.total_bytes > 0;
     text +=
         of_all ? percent + (" of " + format_size(status.total_bytes)) : format_size(status.bytes);
@@ -175,7 +177,7 @@ std::string for_people(const session::CopyStatus& status) {
     const std::uint64_t all = over ? status.files : status.files_known;
     text += (over ? "" : std::to_string(status.files) + " of ") + counted(all);
     if (stood > 0) text += "; " + counted(stood) + " stood there already";
-    return printable(text + when_done(status) + ends);
+    return printable(text + when_done(status) + stands + ends);
 }
 
 JsonObject for_programs(const session::CopyStatus& status) {
@@ -192,7 +194,8 @@ JsonObject for_programs(const session::CopyStatus& status) {
         .number("total_bytes", status.total_bytes)
         .number("files", status.files)
         .number("files_known", status.files_known)
-        .number("bit_per_s", status.rate);
+        .number("bit_per_s", status.rate)
+        .text("standstill", status.standstill);
 }
 
 Result<std::vector<session::CopyStatus>> copies_of(RemoteSession& session, Report& report) {

@@ -42,8 +42,7 @@ std::string words_of(Work::Kind kind, const mover::Progress& progress) {
     // Of several it is the one that was opened last: many are under way.
     if (progress.files_known == 1 && !progress.current_name.empty())
         text += " " + progress.current_name;
-    if (!progress.standstill.empty())
-        text += ", nothing moves: " + std::string(progress.standstill);
+    if (!progress.standstill.empty()) text += ", nothing moves: " + progress.standstill;
     return text;
 }
 

@@ -94,7 +94,7 @@ struct Progress {
     double rtt_ms = 0;
     double rate_bits = 0;  // what the law allows now; 0 at a receiver
     std::string current_name;
-    std::string_view standstill;  // a literal: why nothing has moved for some seconds; or nothing
+    std::string standstill;  // why nothing has moved for some seconds; or nothing
 };
 
 }  // namespace lambda::engine

@@ -19,7 +19,7 @@ Progress ReceiveSide::progress() const {
                       .rtt_ms = 0,
                       .rate_bits = 0,
                       .current_name = sink_.current_name(),
-                      .standstill = standstill_};
+                      .standstill = std::string(standstill_)};
     for (const auto& stripe : stripes_) {
         progress.sent_packets += stripe->flow.packets();
         progress.lost_packets += stripe->flow.said_lost();

@@ -19,7 +19,7 @@ Progress SendSide::progress() const {
                       .rtt_ms = 0,
                       .rate_bits = rate_.rate().bits_per_second,
                       .current_name = source_.current_name(),
-                      .standstill = standstill_};
+                      .standstill = std::string(standstill_)};
     for (const auto& stripe : stripes_) {
         progress.lost_packets += stripe->told_lost;
         progress.sent_packets += stripe->packets;

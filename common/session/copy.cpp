@@ -356,6 +356,7 @@ std::string format_copy_status(const CopyStatus& status) {
         .add("lost", status.lost_packets)
         .add("rtt", status.rtt_us)
         .add("rate", status.rate);
+    if (!status.standstill.empty()) facts.add("standstill", encode_value(status.standstill));
     return text_with_name(std::move(facts), status.path);
 }
 
@@ -378,6 +379,7 @@ Result<CopyStatus> parse_copy_status(std::string_view text) {
     status.lost_packets = number(reader, "lost");
     status.rtt_us = number(reader, "rtt");
     status.rate = number(reader, "rate");
+    status.standstill = read_text(parsed->facts, reader, "standstill");
     status.path = read_name(*parsed, reader);
     if (reader.error()) return *reader.error();
     return status;

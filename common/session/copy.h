@@ -105,6 +105,7 @@ struct CopyStatus {
     std::uint64_t sent_packets = 0, lost_packets = 0;
     std::uint64_t rtt_us = 0;
     std::uint64_t rate = 0;  // bit/s, of the last few seconds; of the whole copy once it is over
+    std::string standstill;  // why nothing moves, as this server sees it; empty: it does
     std::string path;        // here
 
     bool operator==(const CopyStatus&) const = default;

@@ -191,6 +191,7 @@ void Copy::run() {
         status_.sent_packets = result_.sent_packets;
         status_.lost_packets = result_.lost_packets;
         status_.rate = bit_rate(result_.bytes, dialling::now() - began_);
+        status_.standstill.clear();
     }
     task_.ended();
 }
@@ -305,6 +306,7 @@ void Copy::enter(session::CopyState state) {
     {
         const std::lock_guard lock(mutex_);
         status_.state = state;
+        status_.standstill.clear();
     }
     task_.moved();
 }
@@ -342,6 +344,7 @@ void Copy::look(const mover::Progress& progress, Time now) {
         status_.lost_packets = progress.lost_packets;
         status_.rtt_us = static_cast<std::uint64_t>(progress.rtt_ms * 1e3);
         status_.rate = bit_rate(progress.bytes - first.bytes, now - first.at);
+        status_.standstill = progress.standstill;
     }
     task_.moved();
 }

@@ -1,19 +1,20 @@
 """Where nothing moves, a user hears why within seconds."""
 
 import contextlib
+import json
 import os
 import pty
 import signal
 import subprocess
 
 from harness import CUT, MIB, Case, need, need_isolation, need_program, wait_for
+from test_copy import CopyCase
 
 
-class Standstill(Case):
+class Dropping(Case):
     def setUp(self):
         super().setUp()
         need_isolation()
-        self.daemon = self.server()
 
     def drop_udp(self, match):
         nft = need_program("nft")
@@ -27,6 +28,12 @@ class Standstill(Case):
         client.signal(signal.SIGINT)
         self.assertEqual(client.wait(), CUT, client.stderr)
         self.assertEqual(client.stderr.count("nothing moves"), 1, client.stderr)
+
+
+class Standstill(Dropping):
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.server()
 
     def test_a_firewall_before_a_put(self):
         self.drop_udp("dport 50000-51000")
@@ -57,3 +64,34 @@ class Standstill(Case):
         client.signal(signal.SIGINT)
         self.assertEqual(client.wait(), CUT)
         os.close(theirs)
+
+
+class BetweenServers(Dropping, CopyCase):
+    WHY = "the sender sends nothing: it is at work on its disk, or gets none of our UDP packets"
+
+    def setUp(self):
+        super().setUp()
+        self.drop_udp("dport 1-65535")
+        self.a, self.b = self.pair()
+        os.mkdir(self.a.path("tree"))
+        self.file_with(self.a.path("tree/file"), self.random.randbytes(4 * MIB))
+
+    def test_a_firewall_before_a_copy(self):
+        client = self.start("copy", *self.both(), self.a.url("tree"), self.b.url("tree"))
+        wait_for(lambda: "nothing moves" in client.stderr, "the reason", 30, alive=client.running)
+        listed = self.client("copies", self.b.url()).events
+        self.assertEqual([event["standstill"] for event in listed if event["event"] == "copy"], [self.WHY])
+        self.assertIn(", nothing moves: " + self.WHY + ": from ", self.client("copies", self.b.url(), json=False).stdout)
+        self.assert_told(client, self.WHY + " (says the destination server)")
+
+    def test_a_firewall_before_a_job(self):
+        job = os.path.join(self.scratch, "job.yaml")
+        keys = {"sources": self.a.url("tree/"), "destinations": self.b.url("there"),
+                "source_password_file": self.client_password, "state": "job.db"}
+        with open(job, "w") as file:
+            file.writelines(f"{key}: {json.dumps(value)}\n" for key, value in keys.items())
+        run = self.start("replicate", job)
+        wait_for(lambda: self.WHY + " (says the destination server)" in self.client("replicate", job, "status").stdout,
+                 "the reason in the status", 30, alive=run.running)
+        run.signal(signal.SIGINT)
+        self.assertEqual(run.wait(), CUT, run.stderr)

@@ -146,6 +146,7 @@ TEST_CASE("a status survives its line") {
     status.there = "/x y";
     status.bytes = 5;
     status.total_bytes = 6;
+    status.standstill = "a firewall; 100% dropped";
     for (const char* path : {"/a; b", "/50%0A", "/a\r\n50%"}) {
         status.path = path;
         const std::string text = format_copy_status(status);
