@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <utility>
 
 namespace lambda::client {
 namespace {
@@ -31,10 +32,15 @@ Error failure_of(Error error) {
     return error;
 }
 
-std::string passing(const Error& error) {
-    Error told = error;
-    if (error.fault == Fault::cut) told.remedy.clear();
-    return told.sentence();
+Error passing(Error error) {
+    if (error.fault == Fault::cut) error.remedy.clear();
+    return error;
+}
+
+std::string sentence_at(const std::string& side, Error error) {
+    const std::string path = std::exchange(error.path, {});
+    return (path.empty() ? "the " + side + " server: " : path + " (on the " + side + " server): ") +
+           error.sentence();
 }
 
 std::string FailureLine::for_those_below() const {

@@ -15,7 +15,10 @@ namespace lambda::client {
 Error failure_of(Error error);
 
 // As a note tells what is tried again by itself: of a cut nobody has to run anything again.
-std::string passing(const Error& error);
+Error passing(Error error);
+
+// "PATH (on the SIDE server): MESSAGE; REMEDY": of one of several servers.
+std::string sentence_at(const std::string& side, Error error);
 
 // Why a directory failed is why all that lies below it fails: it has one line for them.
 struct FailureLine {

@@ -68,10 +68,14 @@ std::string ProgressLine::line(const mover::Progress& progress) const {
                                                        static_cast<double>(progress.total_bytes)
                                                  : 0;
     char numbers[96];
-    std::snprintf(numbers, sizeof numbers, "%5.1f%% of %s  %s  loss %.2f%%  RTT %.1f ms", done,
+    std::snprintf(numbers, sizeof numbers, "%5.1f%% of %s  %s  loss %.2f%%", done,
                   format_size(progress.total_bytes).c_str(),
-                  format_rate(BitRate::from_bytes_per_second(rate)).c_str(), loss, progress.rtt_ms);
+                  format_rate(BitRate::from_bytes_per_second(rate)).c_str(), loss);
     std::string text = numbers;
+    if (progress.rtt_ms > 0) {
+        std::snprintf(numbers, sizeof numbers, "  RTT %.1f ms", progress.rtt_ms);
+        text += numbers;
+    }
     if (rate > 0 && progress.total_bytes > progress.bytes) {
         text += "  " + time_left(static_cast<double>(progress.total_bytes - progress.bytes) / rate);
     }

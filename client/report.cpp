@@ -69,11 +69,7 @@ void Report::unreached_at(const std::string& side, const Error& error) {
 }
 
 void Report::say_at(const std::string& side, const Error& error, const std::string& more) {
-    Error bare = error;
-    bare.path.clear();
-    const std::string where = error.path.empty() ? "the " + side + " server: "
-                                                 : error.path + " (on the " + side + " server): ";
-    say(where + bare.sentence() + more);
+    say(sentence_at(side, error) + more);
 }
 
 void Report::record_error(const Error& error, const std::string& side) {

@@ -308,7 +308,7 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
         const auto pause = again ? retry.pause(now()) : std::nullopt;
         if (!pause && !tries.any()) return lost;
         if (!pause) return busy ? tries.all() : cut_by(tries.all(), lost);
-        report.note(passing(lost) + "; trying again in " + format_duration(*pause));
+        report.note(passing(lost).sentence() + "; trying again in " + format_duration(*pause));
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, now() + *pause);
         if (!interrupted()) continue;

@@ -64,6 +64,17 @@ mover::Progress progress_of(const session::CopyStatus& status) {
             .standstill = std::move(standstill)};
 }
 
+// What came over up to then.
+mover::Outcome outcome_of(const session::CopyStatus& status, Duration since) {
+    mover::Outcome outcome;
+    outcome.files = outcome.verified = status.files;
+    outcome.bytes = status.bytes;
+    outcome.sent_packets = status.sent_packets;
+    outcome.lost_packets = status.lost_packets;
+    outcome.transfer_seconds = seconds(since);
+    return outcome;
+}
+
 std::optional<std::uint64_t> number_of(const session::Reply& reply) {
     const auto facts = session::Facts::parse(reply.text());
     const std::string* const number = facts ? facts->facts.find("copy") : nullptr;
@@ -141,6 +152,14 @@ std::string CopyConductor::path_at(Role role, const std::string& name) const {
     if (contents_) return joined(root, name);
     if (role == Role::source) return root.substr(0, root.rfind('/') + 1) + name;
     return several_ ? joined(root, name) : root;
+}
+
+std::vector<mover::Outcome> CopyConductor::take_cut(bool anyway) {
+    if (anyway && lost_ && lost_->seen) {
+        cut_.push_back(*std::move(lost_->seen));
+        lost_->seen.reset();
+    }
+    return std::exchange(cut_, {});
 }
 
 bool CopyConductor::fail(Error error, std::optional<Role> role) {
@@ -227,9 +246,16 @@ bool CopyConductor::end_lost(std::optional<CopyTry>& ended) {
     LAMBDA_ASSERT(queued.ok());
     const auto last = hear_copy(connection, report_, [](const auto&) {});
     if (!last) return fail(last.error(), lost_->dialler);
-    const Role dialler = std::exchange(lost_, std::nullopt)->dialler;
+    Lost lost = *std::exchange(lost_, std::nullopt);
     auto result = session::parse_copy_result(*last);
-    if (result && !result->cut) ended = CopyTry{.dialler = dialler, .result = *std::move(result)};
+    const bool whole = result && !result->cut;
+    if (lost.seen) {
+        std::optional<Error> cut = std::move(lost.seen->cut);
+        if (result) lost.seen = whole ? mover::Outcome() : outcome_of(*result);
+        lost.seen->cut = std::move(cut);
+        cut_.push_back(*std::move(lost.seen));
+    }
+    if (whole) ended = CopyTry{.dialler = lost.dialler, .result = *std::move(result)};
     return true;
 }
 
@@ -342,13 +368,19 @@ CopyConductor::Outcome CopyConductor::copy(Role dialler, CopyTry& done) {
 }
 
 CopyConductor::Outcome CopyConductor::follow(Role dialler, CopyTry& done) {
+    mover::Outcome seen;
+    std::optional<Time> since;
     const auto last = hear_copy(*session(dialler), report_, [&](const session::CopyStatus& status) {
+        if (!since) since = now();
+        seen = outcome_of(status, now() - *since);
         moved_ = moved_ || status.bytes > 0 || status.files > 0;
         if (std::exchange(agreed_, true)) return;
         session(other(dialler)).reset();
         tell_refused();
     });
     if (!last) {
+        seen.cut = last.error();
+        if (agreed_ && lost_) lost_->seen = std::move(seen);
         fail(last.error(),
              last.error().side == Side::local ? std::nullopt : std::optional<Role>(dialler));
         return Outcome::failed;

@@ -72,6 +72,9 @@ class CopyConductor {
     bool stood() const { return stood_; }    // both sessions
     bool agreed() const { return agreed_; }  // the servers with each other
     bool moved() const { return moved_; }    // bytes or files came over
+    // Of runs whose session was lost once the servers had agreed: what came over, by the word of
+    // their server or as it was told last; each once there is no more to hear, or `anyway`.
+    std::vector<mover::Outcome> take_cut(bool anyway = false);
     // Where it lies there what an outcome calls `name`; once both ends were looked at.
     std::string path_at(Role role, const std::string& name) const;
 
@@ -119,8 +122,10 @@ class CopyConductor {
         Role dialler;
         std::uint64_t copy;
         std::string grant;
+        std::optional<mover::Outcome> seen{};  // as it was told last
     };
     std::optional<Lost> lost_;
+    std::vector<mover::Outcome> cut_;  // to be taken
     std::optional<CopyError> error_;
     std::optional<CopyError> refused_;  // why the destination does not dial; until it was told
 };

@@ -80,9 +80,14 @@ bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& ar
     Retry retry(arguments.settings.retry_for, seed);
     Tries tries;
     bool met = false;  // the servers each other
+    const auto add = [&tries](mover::Outcome outcome) {
+        tries.add(std::move(outcome));
+        tries.repeat();
+    };
     for (;;) {
         const auto done = conductor.run();
         met = met || done || conductor.agreed();
+        for (mover::Outcome& earlier : conductor.take_cut()) add(std::move(earlier));
         if (done && done->detached) {
             const bool at_source = done->dialler == Role::source;
             tell_detached(*done->detached, (at_source ? plan.source : plan.destination).server,
@@ -94,8 +99,7 @@ bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& ar
         if (done) {
             mover::Outcome outcome = outcome_of(done->result);
             outcome.evidence.room = ring_room(arguments.settings, arguments.beside);
-            tries.add(outcome);
-            tries.repeat();
+            add(std::move(outcome));
             if (!done->result.cut) {
                 report_result(done->result, done->dialler, &conductor, report);
                 report.moved(tries.all());
@@ -111,8 +115,9 @@ bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& ar
             may_pass(cut.error) && !refused && !interrupted() && !(done && done->result.cancelled);
         const auto pause = again ? retry.pause(now()) : std::nullopt;
         if (pause) {
-            if (!done && conductor.agreed()) tries.cut_unseen();
-            report.note(passing(cut.error) + "; trying again in " + format_duration(*pause));
+            const Error why = passing(cut.error);
+            report.note((cut.role ? sentence_at(to_string(*cut.role), why) : why.sentence()) +
+                        "; trying again in " + format_duration(*pause));
             pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
             poll_until({&user, 1}, now() + *pause);
             if (!interrupted()) continue;
@@ -128,6 +133,7 @@ bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& ar
         } else {
             report_error(cut.error, cut.role, report);
         }
+        for (mover::Outcome& last : conductor.take_cut(true)) add(std::move(last));
         if (tries.any()) report.moved(tries.all());
         return false;
     }

@@ -415,8 +415,9 @@ Result<void> Conductor::trouble(std::uint32_t number, const Error& error) {
         site.pause = std::clamp(2 * site.pause, kFirstPause, kLongestPause);
         site.not_before = now + site.pause;
         if (!site.troubled)
-            say_(job_.sites[number].text + ": " + passing(error) + "; trying again until " +
-                 format_duration(job_.patience) + " have passed without a byte");
+            say_(job_.sites[number].text + ": " + passing(error).sentence() +
+                 "; trying again until " + format_duration(job_.patience) +
+                 " have passed without a byte");
     }
     site.troubled = true;
     return store_.set_trouble(run_, number, error.sentence());

@@ -183,7 +183,7 @@ Result<void> Conductor::handle_carried(const Done& done, const Result<mover::Out
             if (auto said = well(load.site); !said) return said;
         } else if (WallTime& since = sites_[load.site].held_since; since == kNoTime && busy) {
             since = crew_.now();  // it, not the site, is left over in the end
-            say_(job_.sites[load.site].text + ": " + passing(*busy) + "; trying again");
+            say_(job_.sites[load.site].text + ": " + passing(*busy).sentence() + "; trying again");
         }
         if (!result->cut || done.stopped) return {};
         ++sites_[load.site].cuts;

@@ -57,8 +57,6 @@ class Tries {
     bool any() const { return last_.has_value(); }
     // It goes over what another transfer had in hand, in any case.
     void add(mover::Outcome next);
-    // One went on after another that was cut, of which nothing more is known.
-    void cut_unseen() { ++before_.cuts; }
     // What failed in the last one is tried again by the next, which tells of it anew.
     void repeat() { repeats_ = true; }
     mover::Outcome all() const;

@@ -352,6 +352,40 @@ class Copies(CopyCase):
         self.assertEqual(client.wait(), DONE, client.stderr)
         self.assert_same(a.path("big"), b.path("big"))
 
+    def test_what_came_over_is_told_where_the_server_that_conducts_dies(self):
+        a, b = self.pair()
+        self.file_with(a.path("big"), self.random.randbytes(24 * MIB))
+        for again in ((), ("--retry-for", "1s")):
+            with self.subTest(again=again):
+                client = self.start("copy", *self.both(), "--rate-limit", "8Mbit/s", *again, a.url("big"), b.url("big"))
+                wait_for(lambda: "  RTT " in client.stderr, "a line of progress", alive=client.running)
+                b.kill()
+                self.assertEqual(client.wait(), CUT, client.stderr)
+                self.assertRegex(client.stderr, r"0 files done, .*B moved in .*, the transfer alone [\d.]+ Mbit/s")
+                moved = Result(client).summary["bytes"]
+                self.assertGreater(moved, 0)
+                self.assertLess(moved, 16 * MIB)
+                b = self.server(root=b.root, state=b.state, listen=f"{b.host}:{b.port}",
+                                settings={"copy_hosts": '["127.0.0.0/8"]'})
+
+    def test_a_server_that_is_full_is_named(self):
+        dials = {"copy_hosts": '["127.0.0.0/8"]'}
+        for full, said in (("source", "/one (on the source server): "), ("destination", "the destination server: ")):
+            with self.subTest(full=full):
+                a, b = (self.server(root=self.folder(side + full), state=self.folder("s" + side + full),
+                                    settings={**dials, **({"transfers_max": 1} if side == full else {})})
+                        for side in ("source", "destination"))
+                self.file_with(a.path("one"), b"1")
+                other = a if full == "source" else b
+                put = self.start("put", "--rate-limit", "8Mbit/s", self.random_file("other", 8 * MIB), other.url("other"))
+                self.wait_for_part(other.root, put)
+                client = self.start("copy", *self.both(), "--retry-for", "1min", a.url("one"), b.url("one"))
+                wait_for(lambda: said + "Too many transfers run; try later (450); trying again in" in client.stderr,
+                         "a pause", alive=client.running)
+                put.signal(signal.SIGINT)
+                self.assertEqual(put.wait(), CUT, put.stderr)
+                self.assertEqual(client.wait(), DONE, client.stderr)
+
     def test_a_tree_goes_on_where_it_began(self):
         """The server that conducts dies; the next try finds the directory that the first one made."""
         a, b = self.pair()

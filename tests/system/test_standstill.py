@@ -82,6 +82,8 @@ class BetweenServers(Dropping, CopyCase):
         listed = self.client("copies", self.b.url()).events
         self.assertEqual([event["standstill"] for event in listed if event["event"] == "copy"], [self.WHY])
         self.assertIn(", nothing moves: " + self.WHY + ": from ", self.client("copies", self.b.url(), json=False).stdout)
+        wait_for(lambda: "% of 4.00 MiB" in client.stderr, "a line of progress", alive=client.running)
+        self.assertNotIn("RTT", client.stderr)  # none was measured
         self.assert_told(client, self.WHY + " (says the destination server)")
 
     def test_a_firewall_before_a_job(self):

@@ -169,18 +169,3 @@ TEST_CASE("stripes are those of the longest try, as its evidence is") {
     REQUIRE(sum.stripes.size() == 2);
     CHECK(sum.stripes[1].bytes == 101);
 }
-
-TEST_CASE("a try of which nothing is known but its cut counts as one") {
-    mover::Outcome cut, whole;
-    cut.cut.emplace();
-    cut.files = 2;
-    whole.files = 1;
-    Tries tries;
-    tries.cut_unseen();
-    CHECK_FALSE(tries.any());
-    tries.add(cut);
-    tries.cut_unseen();
-    tries.add(whole);
-    CHECK(tries.all().cuts == 3);
-    CHECK(tries.all().files == 3);
-}
