@@ -26,6 +26,12 @@ Error in_the_way(const std::string& path) {
                  .remedy = "remove it"};
 }
 
+// By linkat(2): the file system has none, or the two names are of two, or the file has too many.
+bool no_further_name(int error_number) {
+    return error_number == EPERM || error_number == EXDEV || error_number == EMLINK ||
+           error_number == EOPNOTSUPP || error_number == ENOSYS;
+}
+
 enum class Standing { nothing, replaceable, other };  // other: a directory, or not known
 
 Standing standing(int directory, const std::string& name) {
@@ -332,13 +338,23 @@ Maker::Outcome Maker::make_same(const ports::Making& making) {
     if (!place) return place.error();
     const int directory = place->directory->opened.get();
     const std::string partial = partial_name(place->leaf);
+    int error_number = 0;
     const auto link = [&] {
-        return ::linkat(first->directory->opened.get(), first->leaf.c_str(), directory,
-                        partial.c_str(), 0);
+        const int result = ::linkat(first->directory->opened.get(), first->leaf.c_str(), directory,
+                                    partial.c_str(), 0);
+        error_number = errno;
+        return result;
     };
     auto made = make_partial(link, directory, partial,
                              "cannot make it another name of " + making.first.text(), path);
-    if (!made) return made.error();
+    if (!made) {
+        Error error = made.error();
+        if (no_further_name(error_number))
+            error.remedy =
+                "where there can be no hard link, move it by its own name, or by `lambda-ftp "
+                "replicate`: as a file of its own";
+        return error;
+    }
     return name_link(making.name, *place, partial, false);
 }
 

@@ -6,7 +6,8 @@ import re
 import shutil
 
 from disks import run, small_ext4
-from harness import CUT, DONE, FILE_FAILED, MIB, Case, Result, need_isolation, parts_below, wait_for
+from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, Case, Result, need_isolation, need_program, parts_below,
+                     wait_for)
 
 
 class Troubled(Case):
@@ -174,3 +175,22 @@ class PartialFiles(Case):
         self.assert_same(self.large, self.daemon.path("x"))
         self.assertEqual(self.client("put", tree + "/", self.daemon.url("")).code, DONE)
         self.assertEqual(os.readlink(self.daemon.path("x")), b"elsewhere")
+
+
+class FurtherNames(Case):
+    def test_where_there_can_be_no_hard_link(self):
+        need_isolation()
+        server = self.server()
+        other = os.fsdecode(server.path("into/sub"))
+        os.makedirs(other)
+        run(need_program("mount"), "-t", "tmpfs", "none", other)
+        self.addCleanup(run, need_program("umount"), "-l", other)
+        tree = self.folder("tree")
+        os.mkdir(os.path.join(tree, "sub"))
+        first, further = self.random_file("first", 9 * KIB, folder="tree"), os.path.join(tree, "sub/further")
+        os.link(first, further)
+        refused = self.client("put", tree + "/", server.url("into"))
+        self.assert_failed(refused, FILE_FAILED)
+        self.assertIn("cross-device link; where there can be no hard link, move it by its own name", refused.stderr)
+        self.transfer("put", further, server.url("into/sub/"))
+        self.assert_same(further, server.path("into/sub/further"))
