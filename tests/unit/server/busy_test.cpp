@@ -80,6 +80,17 @@ TEST_CASE("whose password waits for its turn gives way where all places are take
     CHECK(user.code("PASS secret") == 230);
 }
 
+TEST_CASE("who does not read gives way at once, too") {
+    config::ServerSettings settings;
+    settings.sessions_max = settings.sessions_per_address = 1;
+    Running running(settings);
+    Client stranger(running);
+    stranger.secure().stuff("FEAT\r\n", running);
+    Client user(running, 1);
+    user.log_in();
+    CHECK(stranger.cut_off());
+}
+
 TEST_CASE("logins at once with one right password cost one proof") {
     constexpr int kLogins = 12;
     const auto processor_time_of = [](const std::function<void()>& work) {
