@@ -100,20 +100,21 @@ class Readers {
         }
     }
 
+    std::uint64_t next() { return next_.fetch_add(Hash::kPieceBytes); }
+
+    // Behind the end of a file that was cut short all is hole.
     bool reaches(std::uint64_t end) const {
         struct stat status {};
         return ::fstat(job_.fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) >= end;
     }
 
-    std::uint64_t next() { return next_.fetch_add(Hash::kPieceBytes); }
-
     // One in a hole is neither read nor, behind another of its length, digested.
     Result<void> take(Piece& piece, std::uint64_t at) {
         if (job_.stopped()) return failed(job_, "the checksum was stopped", {}, Fault::cut);
-        const std::uint64_t first = job_.offset + at,
-                            bytes = std::min(length_ - at, Hash::kPieceBytes);
-        const std::uint64_t end = job_.offset + length_;
-        if (first >= piece.data.last) piece.data = io::next_data(job_.fd, first, end);
+        const std::uint64_t first = job_.offset + at;
+        const std::uint64_t bytes = std::min(length_ - at, Hash::kPieceBytes);
+        if (first >= piece.data.last)
+            piece.data = io::next_data(job_.fd, first, job_.offset + length_);
         const bool hole = piece.data.first >= first + bytes;
         if (hole && !reaches(first + bytes)) return changed(job_);
         const bool known = hole && piece.hole && piece.bytes.size() == bytes;

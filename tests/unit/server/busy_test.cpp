@@ -20,6 +20,22 @@ namespace lambda::server {
 
 namespace asio = boost::asio;
 
+namespace {
+
+// Each has sent a wrong password. The first one's was refused; the others wait.
+std::vector<std::unique_ptr<Client>> guessers_at(const Running& running, int count) {
+    std::vector<std::unique_ptr<Client>> guessers;
+    for (int i = 0; i < count; ++i) {
+        guessers.push_back(std::make_unique<Client>(running));
+        REQUIRE(guessers.back()->secure().code("USER alice") == 331);
+    }
+    for (const auto& guesser : guessers) guesser->send("PASS guess\r\n");
+    REQUIRE(guessers.front()->code() == 530);
+    return guessers;
+}
+
+}  // namespace
+
 TEST_CASE("who never stops talking holds nobody up, and is gone after the login time") {
     config::ServerSettings settings;
     settings.login_timeout = std::chrono::seconds(3);
@@ -48,13 +64,7 @@ TEST_CASE("who guesses passwords keeps himself waiting, and no other host") {
     Client user(running, 1);
     user.secure();
     REQUIRE(user.code("USER alice") == 331);
-    std::vector<std::unique_ptr<Client>> guessers;
-    for (int i = 0; i < kGuessers; ++i) {
-        guessers.push_back(std::make_unique<Client>(running));
-        REQUIRE(guessers.back()->secure().code("USER alice") == 331);
-    }
-    for (const auto& guesser : guessers) guesser->send("PASS guess\r\n");
-    REQUIRE(guessers.front()->code() == 530);  // the others wait
+    const auto guessers = guessers_at(running, kGuessers);
     CHECK(user.code("PASS secret") == 230);
     const auto waiting = [](const auto& guesser) { return guesser->left_waiting(); };
     CHECK(std::count_if(guessers.begin() + 1, guessers.end(), waiting) > kGuessers / 2);
@@ -65,13 +75,7 @@ TEST_CASE("whose password waits for its turn gives way where all places are take
     config::ServerSettings settings;
     settings.sessions_max = settings.sessions_per_address = kGuessers;
     const Running running(settings);
-    std::vector<std::unique_ptr<Client>> guessers;
-    for (int i = 0; i < kGuessers; ++i) {
-        guessers.push_back(std::make_unique<Client>(running));
-        REQUIRE(guessers.back()->secure().code("USER alice") == 331);
-    }
-    for (const auto& guesser : guessers) guesser->send("PASS guess\r\n");
-    REQUIRE(guessers.front()->code() == 530);  // the others wait
+    const auto guessers = guessers_at(running, kGuessers);
     Client user(running, 1);
     user.secure();
     CHECK(guessers.back()->code() == 0);
@@ -267,13 +271,7 @@ TEST_CASE("who does not read is gone once what ran has ended, and after the idle
 TEST_CASE("a stop checks no password that waits") {
     constexpr int kGuessers = 48;
     auto running = std::make_unique<Running>();
-    std::vector<std::unique_ptr<Client>> guessers;
-    for (int i = 0; i < kGuessers; ++i) {
-        guessers.push_back(std::make_unique<Client>(*running));
-        REQUIRE(guessers.back()->secure().code("USER alice") == 331);
-    }
-    for (const auto& guesser : guessers) guesser->send("PASS guess\r\n");
-    REQUIRE(guessers.front()->code() == 530);
+    const auto guessers = guessers_at(*running, kGuessers);
     const double one = seconds_of([] { REQUIRE(hash_password("secret").ok()); });
     CHECK(seconds_of([&] { running.reset(); }) < 1 + kGuessers / 3 * one);
 }
