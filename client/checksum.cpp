@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <iterator>
 
-#include "client/remote_session.h"
-#include "client/server_names.h"
+#include "client/remote/remote_session.h"
+#include "client/remote/server_names.h"
 #include "client/waiting.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "common/transfer/filter.h"
 #include "common/verify/checksum.h"
 

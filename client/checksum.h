@@ -5,8 +5,8 @@
 #include <chrono>
 #include <string>
 
-#include "client/arguments.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/report/report.h"
 #include "common/base/result.h"
 #include "common/base/time.h"
 #include "common/verify/hash.h"

@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
-#include "client/entry_lines.h"
-#include "client/remote_session.h"
-#include "client/server_names.h"
+#include "client/remote/remote_session.h"
+#include "client/remote/server_names.h"
+#include "client/report/entry_lines.h"
 #include "client/waiting.h"
 #include "common/session/entry.h"
 #include "common/transfer/filter.h"

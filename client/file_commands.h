@@ -1,8 +1,8 @@
 // stat, mkdir, rm, mv and ping: commands of the control session that move no file.
 #pragma once
 
-#include "client/arguments.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/report/report.h"
 
 namespace lambda::client {
 

@@ -1,8 +1,8 @@
 #include "client/list_command.h"
 
-#include "client/entry_lines.h"
-#include "client/remote_session.h"
-#include "client/server_names.h"
+#include "client/remote/remote_session.h"
+#include "client/remote/server_names.h"
+#include "client/report/entry_lines.h"
 #include "common/transfer/filter.h"
 
 namespace lambda::client {

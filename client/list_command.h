@@ -1,8 +1,8 @@
 // `ls`: what a directory holds, a file or link by its name, or what a pattern matches.
 #pragma once
 
-#include "client/arguments.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/report/report.h"
 
 namespace lambda::client {
 

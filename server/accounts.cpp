@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "common/io/small_file.h"
+#include "common/io/file/small_file.h"
 #include "server/password.h"
 #include "server/state.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/base/result.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "common/session/command.h"
 #include "common/verify/hash.h"
 

@@ -10,8 +10,8 @@
 #include <functional>
 #include <memory>
 
+#include "common/io/file/root.h"
 #include "common/io/log.h"
-#include "common/io/root.h"
 #include "common/session/facts.h"
 #include "config/endpoint.h"
 #include "config/host_rules.h"

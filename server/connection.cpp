@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "common/io/socket_address.h"
+#include "common/io/net/socket_address.h"
 
 namespace lambda::server {
 namespace {

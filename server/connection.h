@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "common/base/address.h"
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "common/session/line.h"
 
 namespace lambda::server {

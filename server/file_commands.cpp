@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "common/io/attributes.h"
+#include "common/io/file/attributes.h"
 #include "common/session/facts.h"
 #include "common/session/timestamp.h"
 #include "server/listing.h"

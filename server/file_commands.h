@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "common/session/command.h"
 #include "common/session/reply.h"
 

@@ -13,7 +13,7 @@
 
 #include "common/dialling/waiting.h"
 #include "common/io/log.h"
-#include "common/io/socket_address.h"
+#include "common/io/net/socket_address.h"
 #include "common/session/reply.h"
 #include "config/endpoint.h"
 #include "server/session.h"

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "common/io/attributes.h"
+#include "common/io/file/attributes.h"
 #include "common/session/reply.h"
 
 namespace lambda::server {

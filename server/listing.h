@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/base/result.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "common/session/entry.h"
 
 namespace lambda::server {

@@ -13,7 +13,7 @@
 
 #include "common/io/log.h"
 #include "common/io/process.h"
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "common/session/facts.h"
 #include "config/endpoint.h"
 #include "config/option_values.h"

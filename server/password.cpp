@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/base/units.h"
+#include "common/io/file/small_file.h"
 #include "common/io/machine.h"
-#include "common/io/small_file.h"
 #include "common/session/facts.h"
 
 namespace lambda::server {

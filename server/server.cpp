@@ -12,7 +12,7 @@
 
 #include "common/io/log.h"
 #include "common/io/process.h"
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "config/endpoint.h"
 #include "server/listener.h"
 #include "server/password.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "config/server_settings.h"
 #include "server/accounts.h"
 #include "server/admission.h"

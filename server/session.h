@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "common/io/root.h"
-#include "common/io/stage.h"
+#include "common/io/file/root.h"
+#include "common/io/stage/stage.h"
 #include "common/session/command.h"
 #include "common/session/copy.h"
 #include "common/session/reply.h"

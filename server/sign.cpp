@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "common/io/log.h"
-#include "common/io/signature.h"
+#include "common/io/tls/signature.h"
 #include "common/receipt/lines.h"
 
 namespace lambda::server {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "common/receipt/tally.h"
 #include "common/session/reply.h"
 #include "common/session/sign.h"

@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "common/io/file/root.h"
+#include "common/io/file/small_file.h"
 #include "common/io/log.h"
-#include "common/io/root.h"
-#include "common/io/small_file.h"
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "common/session/facts.h"
 
 namespace lambda::server {

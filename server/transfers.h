@@ -13,9 +13,9 @@
 
 #include "common/base/address.h"
 #include "common/base/result.h"
-#include "common/io/root.h"
-#include "common/io/stage.h"
-#include "common/io/tls.h"
+#include "common/io/file/root.h"
+#include "common/io/stage/stage.h"
+#include "common/io/tls/tls.h"
 #include "common/mover/mover.h"
 #include "common/session/command.h"
 #include "common/session/reply.h"

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "client/arguments.h"
-#include "client/connection.h"
-#include "client/place.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/remote/connection.h"
+#include "client/remote/place.h"
+#include "client/report/report.h"
 #include "common/session/copy.h"
 #include "common/session/copy_result.h"
 #include "common/session/entry.h"

@@ -3,12 +3,12 @@
 #include <cstdio>
 
 #include "client/copy/conduct.h"
-#include "client/landing.h"
-#include "client/left_over.h"
-#include "client/offer.h"
-#include "client/progress.h"
-#include "client/remote_session.h"
-#include "client/transfers.h"
+#include "client/remote/remote_session.h"
+#include "client/report/progress.h"
+#include "client/transfer/landing.h"
+#include "client/transfer/left_over.h"
+#include "client/transfer/offer.h"
+#include "client/transfer/transfers.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
 #include "common/dialling/retry.h"

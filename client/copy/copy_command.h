@@ -1,8 +1,8 @@
 // copy and copies: from server to server, and what became of it.
 #pragma once
 
-#include "client/arguments.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/report/report.h"
 
 namespace lambda::client {
 

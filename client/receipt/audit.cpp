@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "client/checksum.h"
-#include "client/known_hosts.h"
+#include "client/home/known_hosts.h"
 #include "client/receipt/findings.h"
 #include "client/receipt/receipt_reader.h"
 #include "client/receipt/remote_audit.h"

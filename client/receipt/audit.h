@@ -2,8 +2,8 @@
 // another one, here or at a server.
 #pragma once
 
-#include "client/arguments.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/report/report.h"
 
 namespace lambda::client {
 

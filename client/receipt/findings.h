@@ -6,7 +6,7 @@
 #include <string>
 
 #include "client/receipt/signer.h"
-#include "client/report.h"
+#include "client/report/report.h"
 #include "common/receipt/lines.h"
 #include "common/verify/hash.h"
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <span>
 
-#include "client/home.h"
+#include "client/home/home.h"
+#include "common/io/file/open_file.h"
 #include "common/io/machine.h"
-#include "common/io/open_file.h"
 
 namespace lambda::client {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "common/base/result.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 
 namespace lambda::client {
 

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <fstream>
 
-#include "common/io/signature.h"
-#include "common/io/temporary_file.h"
+#include "common/io/file/temporary_file.h"
+#include "common/io/tls/signature.h"
 
 namespace lambda::client {
 namespace {

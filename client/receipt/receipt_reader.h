@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "common/base/result.h"
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "common/receipt/lines.h"
 
 namespace lambda::client {

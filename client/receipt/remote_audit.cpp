@@ -3,8 +3,8 @@
 #include <deque>
 
 #include "client/checksum.h"
-#include "client/connection.h"
-#include "client/server_names.h"
+#include "client/remote/connection.h"
+#include "client/remote/server_names.h"
 #include "common/session/entry.h"
 #include "common/session/facts.h"
 

@@ -2,11 +2,11 @@
 // round trip is not paid for each.
 #pragma once
 
-#include "client/arguments.h"
-#include "client/place.h"
+#include "client/command_line/arguments.h"
 #include "client/receipt/findings.h"
 #include "client/receipt/receipt_reader.h"
 #include "client/receipt/replica.h"
+#include "client/remote/place.h"
 
 namespace lambda::client {
 

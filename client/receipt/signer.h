@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "client/known_hosts.h"
-#include "client/place.h"
+#include "client/home/known_hosts.h"
+#include "client/remote/place.h"
 #include "common/base/result.h"
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 
 namespace lambda::client {
 

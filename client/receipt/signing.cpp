@@ -3,9 +3,9 @@
 #include <chrono>
 #include <filesystem>
 
-#include "client/password.h"
-#include "client/utc_text.h"
-#include "common/io/signature.h"
+#include "client/remote/password.h"
+#include "client/report/utc_text.h"
+#include "common/io/tls/signature.h"
 #include "common/session/sign.h"
 
 namespace lambda::client {

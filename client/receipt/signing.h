@@ -1,9 +1,9 @@
 // The end of a transfer with a receipt: the server signs what both ends counted.
 #pragma once
 
-#include "client/connection.h"
-#include "client/destination.h"
 #include "client/receipt/receipt_file.h"
+#include "client/remote/connection.h"
+#include "client/transfer/destination.h"
 #include "common/receipt/lines.h"
 #include "common/receipt/tally.h"
 

@@ -3,11 +3,11 @@
 #include <map>
 
 #include "client/copy/conduct.h"
-#include "client/destination.h"
+#include "client/remote/place.h"
 #include "client/replicate/load.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/remote_tree.h"
-#include "client/report.h"
+#include "client/report/report.h"
 #include "client/waiting.h"
 #include "common/dialling/retry.h"
 #include "common/transfer/names.h"

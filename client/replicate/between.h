@@ -2,8 +2,8 @@
 // copy, this end conducts (docs/copy.md). Blocking; ends early when the thread is interrupted.
 #pragma once
 
-#include "client/arguments.h"
-#include "client/connection.h"
+#include "client/command_line/arguments.h"
+#include "client/remote/connection.h"
 #include "client/replicate/carrier.h"
 
 namespace lambda::client::replicate {

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <optional>
 
-#include "client/trimmed.h"
+#include "client/home/trimmed.h"
 
 namespace lambda::client::replicate {
 namespace {

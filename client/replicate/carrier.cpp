@@ -5,9 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "client/arguments.h"
-#include "client/destination.h"
-#include "client/ranges.h"
+#include "client/command_line/arguments.h"
 #include "client/replicate/between.h"
 #include "client/replicate/load.h"
 #include "client/replicate/overlap.h"
@@ -15,8 +13,10 @@
 #include "client/replicate/plan.h"
 #include "client/replicate/remote_tree.h"
 #include "client/replicate/scan.h"
-#include "client/report.h"
-#include "client/transfers.h"
+#include "client/report/report.h"
+#include "client/transfer/destination.h"
+#include "client/transfer/ranges.h"
+#include "client/transfer/transfers.h"
 #include "client/waiting.h"
 
 namespace lambda::client::replicate {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "client/connection.h"
+#include "client/remote/connection.h"
 #include "client/replicate/fleet_mark.h"
 #include "client/replicate/job.h"
 #include "client/replicate/listing.h"

@@ -6,8 +6,7 @@
 #include <array>
 #include <tuple>
 
-#include "client/left_over.h"
-#include "client/offer.h"
+#include "client/command_line/usage.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/hooks.h"
 #include "client/replicate/lanes.h"
@@ -15,7 +14,8 @@
 #include "client/replicate/sql_store.h"
 #include "client/replicate/state_verbs.h"
 #include "client/replicate/words.h"
-#include "client/usage.h"
+#include "client/transfer/left_over.h"
+#include "client/transfer/offer.h"
 #include "client/waiting.h"
 #include "common/report/outputs.h"
 #include "common/sabul/congestion/registry.h"

@@ -1,8 +1,8 @@
 // lambda-ftp replicate JOB.yaml [plan|run|status|pause|resume|cancel|history|watch].
 #pragma once
 
-#include "client/arguments.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/report/report.h"
 
 namespace lambda::client {
 

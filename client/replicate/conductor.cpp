@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "client/failures.h"
 #include "client/replicate/load.h"
 #include "client/replicate/plan.h"
+#include "client/report/failures.h"
 #include "common/dialling/retry.h"
 
 namespace lambda::client::replicate {

@@ -1,10 +1,10 @@
 // What the crew has done, and what becomes of it in the store.
 #include <algorithm>
 
-#include "client/failures.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/words.h"
+#include "client/report/failures.h"
 #include "common/dialling/retry.h"
 #include "common/transfer/sync_plan.h"
 

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "client/home.h"
-#include "common/io/root.h"
-#include "common/io/small_file.h"
+#include "client/home/home.h"
+#include "common/io/file/root.h"
+#include "common/io/file/small_file.h"
 #include "common/session/facts.h"
 
 namespace lambda::client::replicate {

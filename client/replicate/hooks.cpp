@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "client/place.h"
+#include "client/remote/place.h"
 #include "client/waiting.h"
 #include "common/base/units.h"
 #include "common/dialling/dial.h"

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <functional>
 
-#include "client/connection.h"
-#include "client/destination.h"
-#include "client/home.h"
+#include "client/home/home.h"
+#include "client/remote/connection.h"
 #include "client/replicate/postgres.h"
+#include "client/transfer/destination.h"
 #include "common/transfer/digest.h"
 #include "common/transfer/filter.h"
 #include "common/transfer/names.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "client/arguments.h"
-#include "client/place.h"
+#include "client/command_line/arguments.h"
+#include "client/remote/place.h"
 #include "client/replicate/calendar.h"
 #include "common/base/result.h"
 #include "common/base/time.h"

@@ -9,7 +9,7 @@
 
 #include "client/replicate/crew.h"
 #include "client/waiting.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 
 namespace lambda::client::replicate {
 

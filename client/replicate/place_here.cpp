@@ -5,10 +5,10 @@
 
 #include <cerrno>
 
-#include "client/destination.h"
+#include "client/remote/place.h"
 #include "client/replicate/load.h"
 #include "client/replicate/scan.h"
-#include "common/io/target_name.h"
+#include "common/io/file/target_name.h"
 #include "common/transfer/names.h"
 
 namespace lambda::client::replicate {

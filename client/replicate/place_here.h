@@ -6,7 +6,7 @@
 #include <string>
 
 #include "client/replicate/listing.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 
 namespace lambda::client::replicate {
 

@@ -2,8 +2,8 @@
 
 #include <deque>
 
-#include "client/destination.h"
-#include "client/server_names.h"
+#include "client/remote/place.h"
+#include "client/remote/server_names.h"
 #include "client/waiting.h"
 #include "common/ports/disk.h"
 #include "common/session/entry.h"

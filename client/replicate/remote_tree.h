@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/connection.h"
+#include "client/remote/connection.h"
 #include "client/replicate/listing.h"
 
 namespace lambda::client::replicate {

@@ -2,9 +2,9 @@
 
 #include "client/replicate/remote_tree.h"
 #include "client/waiting.h"
-#include "common/io/attributes.h"
+#include "common/io/file/attributes.h"
 #include "common/io/machine.h"
-#include "common/io/tree_walker.h"
+#include "common/io/tree/tree_walker.h"
 #include "common/transfer/filter.h"
 
 namespace lambda::client::replicate {

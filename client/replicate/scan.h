@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "client/connection.h"
+#include "client/remote/connection.h"
 #include "client/replicate/job.h"
 #include "client/replicate/listing.h"
 

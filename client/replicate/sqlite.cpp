@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <chrono>
 
-#include "client/home.h"
+#include "client/home/home.h"
 
 namespace lambda::client::replicate {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "client/replicate/database.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "client/home.h"
-#include "client/usage.h"
+#include "client/command_line/usage.h"
+#include "client/home/home.h"
 #include "client/waiting.h"
 #include "common/io/machine.h"
 

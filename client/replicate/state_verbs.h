@@ -8,7 +8,7 @@
 #include "client/replicate/job.h"
 #include "client/replicate/store.h"
 #include "client/replicate/words.h"
-#include "client/report.h"
+#include "client/report/report.h"
 
 namespace lambda::client::replicate {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "client/utc_text.h"
+#include "client/report/utc_text.h"
 #include "common/base/units.h"
 
 namespace lambda::client::replicate {

@@ -8,7 +8,7 @@
 #include "client/replicate/job.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/store.h"
-#include "client/text.h"
+#include "client/report/text.h"
 
 namespace lambda::client::replicate {
 

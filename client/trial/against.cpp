@@ -12,7 +12,7 @@
 
 #include "client/child.h"
 #include "client/waiting.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "common/session/facts.h"
 
 namespace lambda::client {

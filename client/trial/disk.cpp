@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "client/waiting.h"
+#include "common/io/file/open_file.h"
 #include "common/io/machine.h"
-#include "common/io/open_file.h"
 #include "common/session/facts.h"
 #include "common/transfer/digest.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "client/verdict_json.h"
+#include "client/report/verdict_json.h"
 
 namespace lambda::client {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "client/text.h"
+#include "client/report/text.h"
 #include "client/trial/measures.h"
 #include "client/trial/plan.h"
 

@@ -3,9 +3,9 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
-#include "client/transfers.h"
+#include "client/transfer/transfers.h"
 #include "client/waiting.h"
-#include "common/io/open_file.h"
+#include "common/io/file/open_file.h"
 
 namespace lambda::client {
 namespace {

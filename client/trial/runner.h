@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "client/arguments.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/report/report.h"
 #include "client/trial/disk.h"
 #include "client/trial/plan.h"
 

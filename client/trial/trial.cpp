@@ -8,14 +8,14 @@
 #include <memory>
 #include <set>
 
-#include "client/home.h"
-#include "client/place.h"
-#include "client/sources.h"
+#include "client/command_line/sources.h"
+#include "client/home/home.h"
+#include "client/remote/place.h"
+#include "client/report/utc_text.h"
 #include "client/trial/advice.h"
 #include "client/trial/against.h"
 #include "client/trial/page.h"
 #include "client/trial/runner.h"
-#include "client/utc_text.h"
 #include "client/waiting.h"
 #include "common/report/outputs.h"
 #include "common/sabul/congestion/registry.h"

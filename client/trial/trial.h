@@ -1,8 +1,8 @@
 // `trial`: what the path to a server carries, leg by leg, and what holds it back (docs/trials.md).
 #pragma once
 
-#include "client/arguments.h"
-#include "client/report.h"
+#include "client/command_line/arguments.h"
+#include "client/report/report.h"
 
 namespace lambda::client {
 

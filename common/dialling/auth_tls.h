@@ -7,7 +7,7 @@
 #include "common/base/result.h"
 #include "common/base/time.h"
 #include "common/dialling/dial.h"
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 
 namespace lambda::dialling {
 

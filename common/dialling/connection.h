@@ -14,7 +14,7 @@
 #include "common/dialling/dial.h"
 #include "common/dialling/joins.h"
 #include "common/dialling/waiting.h"
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "common/session/command.h"
 #include "common/session/reply.h"
 

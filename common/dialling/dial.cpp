@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/io/socket_address.h"
+#include "common/io/net/socket_address.h"
 
 namespace lambda::dialling {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/base/result.h"
 #include "common/base/time.h"
 #include "common/dialling/waiting.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 
 namespace lambda::dialling {
 

@@ -17,8 +17,8 @@
 #include "common/base/address.h"
 #include "common/base/result.h"
 #include "common/base/time.h"
-#include "common/io/root.h"
-#include "common/io/tls.h"
+#include "common/io/file/root.h"
+#include "common/io/tls/tls.h"
 #include "common/session/reply.h"
 
 namespace lambda::dialling {

@@ -12,7 +12,7 @@
 #include "common/base/time.h"
 #include "common/base/units.h"
 #include "common/dialling/connection.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "common/mover/mover.h"
 
 namespace lambda::dialling {

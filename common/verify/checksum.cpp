@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/io/next_data.h"
+#include "common/io/file/next_data.h"
 #include "common/io/process.h"
 
 namespace lambda::verify {

@@ -16,7 +16,7 @@
 #include "common/base/result.h"
 #include "common/base/time.h"
 #include "common/dialling/transfer_loop.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "common/session/copy.h"
 #include "common/session/copy_result.h"
 #include "common/transfer/record.h"

@@ -7,7 +7,7 @@
 
 #include "client/receipt/receipt_reader.h"
 #include "common/base/assert.h"
-#include "common/io/signature.h"
+#include "common/io/tls/signature.h"
 #include "common/receipt/lines.h"
 #include "common/session/sign.h"
 #include "common/transfer/record.h"

@@ -6,7 +6,7 @@
 
 #include "common/base/address.h"
 #include "common/base/assert.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 
 namespace lambda {
 

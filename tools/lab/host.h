@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "tools/lab/path.h"
 #include "tools/lab/tun.h"
 

@@ -11,7 +11,7 @@
 
 #include "common/base/result.h"
 #include "common/base/time.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "tools/lab/host.h"
 
 namespace lambda::lab {

@@ -9,7 +9,7 @@
 
 #include "common/base/cursor.h"
 #include "common/base/result.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 
 namespace lambda::lab {
 

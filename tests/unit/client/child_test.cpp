@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "client/replicate/hooks.h"
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "tests/support/catch.h"
 
 using namespace lambda;

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "tests/support/catch.h"
-#include "tests/unit/io/loopback.h"
+#include "tests/unit/io/net/loopback.h"
 
 using namespace lambda;
 using namespace lambda::io;

@@ -4,7 +4,7 @@
 
 #include "common/io/machine.h"
 #include "tests/support/catch.h"
-#include "tests/unit/io/loopback.h"
+#include "tests/unit/io/net/loopback.h"
 
 using namespace lambda;
 using namespace lambda::io;

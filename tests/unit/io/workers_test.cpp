@@ -5,12 +5,12 @@
 #include <csignal>
 #include <new>
 
-#include "common/io/finisher.h"
+#include "common/io/disk/finisher.h"
+#include "common/io/disk/slots.h"
 #include "common/io/process.h"
-#include "common/io/slots.h"
-#include "common/io/target_tree.h"
+#include "common/io/tree/target_tree.h"
 #include "tests/support/few_threads.h"
-#include "tests/unit/io/disk_harness.h"
+#include "tests/unit/io/disk/disk_harness.h"
 
 using namespace lambda;
 using namespace lambda::io;

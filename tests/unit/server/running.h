@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/io/tls.h"
+#include "common/io/tls/tls.h"
 #include "common/session/reply.h"
 #include "config/endpoint.h"
 #include "server/password.h"

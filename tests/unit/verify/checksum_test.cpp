@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "common/io/root.h"
+#include "common/io/file/root.h"
 #include "common/transfer/digest.h"
 #include "tests/support/catch.h"
 #include "tests/support/few_threads.h"

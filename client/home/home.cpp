@@ -1,0 +1,116 @@
+#include "client/home/home.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+namespace lambda::client {
+namespace {
+
+// The specification: a value that is no absolute path is to be ignored.
+std::string base_directory(const char* variable, const char* otherwise) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && value[0] == '/') return std::string(value) + "/lambda-ftp";
+    return home_directory() + otherwise + "/lambda-ftp";
+}
+
+Result<void> put_all(int fd, std::string_view content, const std::string& path) {
+    while (!content.empty()) {
+        const ssize_t written = ::write(fd, content.data(), content.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return errno_error(Fault::file, "cannot write", path, errno);
+        content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+Result<void> write_all(int fd, std::string_view content, const std::string& path) {
+    if (auto put = put_all(fd, content, path); !put) return put;
+    if (::fsync(fd) != 0) return errno_error(Fault::file, "cannot write", path, errno);
+    return {};
+}
+
+}  // namespace
+
+std::optional<Account> own_account() {
+    std::string buffer(64 * 1024, '\0');
+    passwd entry{};
+    passwd* found = nullptr;
+    ::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found);
+    if (found == nullptr) return std::nullopt;
+    return Account{.name = found->pw_name, .home = found->pw_dir};
+}
+
+std::string home_directory() {
+    if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') return home;
+    const auto account = own_account();
+    return account ? account->home : "/";
+}
+
+std::string config_directory() {
+    return base_directory("XDG_CONFIG_HOME", "/.config");
+}
+std::string state_directory() {
+    return base_directory("XDG_STATE_HOME", "/.local/state");
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    return name.data();
+}
+
+Result<void> make_directories(const std::string& directory) {
+    for (std::size_t at = 1; at != std::string::npos;) {
+        at = directory.find('/', at);
+        const std::string part = directory.substr(0, at);
+        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
+            return errno_error(Fault::file, "cannot make the directory", part, errno);
+        }
+        if (at != std::string::npos) ++at;
+    }
+    return {};
+}
+
+Result<void> write_atomically(const std::string& path, std::string_view content) {
+    std::string temporary = path + ".XXXXXX";
+    const io::Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (!file) return errno_error(Fault::file, "cannot write", path, errno);
+    auto written = write_all(file.get(), content, path);
+    if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
+        written = errno_error(Fault::file, "cannot replace", path, errno);
+    }
+    if (!written) ::unlink(temporary.c_str());
+    return written;
+}
+
+OutputPlace output_place(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return {path, true};
+    if (!S_ISREG(status.st_mode)) return {path, false};
+    const std::unique_ptr<char, decltype(&std::free)> behind(::realpath(path.c_str(), nullptr),
+                                                             &std::free);
+    return {behind ? behind.get() : path, true};
+}
+
+Result<io::Descriptor> open_output(const std::string& path) {
+    io::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file) return errno_error(Fault::file, "cannot write", path, errno);
+    return file;
+}
+
+Result<void> write_output(const std::string& path, std::string_view content) {
+    const OutputPlace place = output_place(path);
+    if (place.replaced) return write_atomically(place.path, content);
+    const auto file = open_output(place.path);
+    return file ? put_all(file->get(), content, path) : Result<void>(file.error());
+}
+
+}  // namespace lambda::client

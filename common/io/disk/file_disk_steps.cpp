@@ -1,0 +1,144 @@
+// FileDisk's reads and writes of blocks: each in steps, of which one at a time is under way.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "common/base/assert.h"
+#include "common/io/disk/file_disk.h"
+
+namespace lambda::io {
+namespace {
+
+using ports::DiskEvent;
+using ports::DiskFile;
+using ports::kDiskAlignment;
+
+// Of a file in memory, of what is written in one step: a kernel that preempts nobody copies it
+// before whoever wakes on that processor has his turn.
+constexpr std::size_t kMostCopied = 128 << 10;
+
+constexpr bool aligned(std::uint64_t value) {
+    return value % kDiskAlignment == 0;
+}
+constexpr std::size_t round_up(std::size_t value) {
+    return (value + kDiskAlignment - 1) / kDiskAlignment * kDiskAlignment;
+}
+
+}  // namespace
+
+bool FileDisk::begin(const Request& wanted) {
+    LAMBDA_ASSERT(wanted.wanted > 0 && wanted.at + wanted.wanted <= slots_.block_bytes());
+    if (free_requests_.empty()) return false;
+    const bool here = reads_here(wanted);
+    if (here && read_here_) return false;
+    read_here_ = read_here_ || here;
+    const std::uint32_t index = free_requests_.back();
+    free_requests_.pop_back();
+    requests_[index] = wanted;
+    ++entry(wanted.file).in_flight;
+    ++in_flight_;
+    step(index);
+    return true;
+}
+
+void FileDisk::step(std::uint32_t index) {
+    Request& request = requests_[index];
+    aim(request);
+    if (!reads_here(request)) {
+        const bool copied = !request.writing && storage(request) == Storage::memory;
+        return copied ? post_step(*reader_, index) : start(index);
+    }
+    const ssize_t got =
+        ::pread(request.fd, request.memory, request.length, static_cast<off_t>(request.position));
+    ready_unsaid_ = true;
+    finish(index, got < 0 ? -errno : got);
+}
+
+// What lies in memory is copied by this thread, unless that has too much to do.
+bool FileDisk::reads_here(const Request& request) {
+    if (request.writing || storage(request) != Storage::memory) return false;
+    return !(overloaded_ ? overloaded_() : load_.overloaded()) || !has_reader();
+}
+
+bool FileDisk::has_reader() {
+    if (reader_ != nullptr || reader_refused_) return reader_ != nullptr;
+    auto made = Workers::make(1, requests_.size());
+    if (made) reader_ = *std::move(made);
+    reader_refused_ = !made.ok();  // this thread reads, then
+    return made.ok();
+}
+
+void FileDisk::post_step(Workers& workers, std::uint32_t index) {
+    workers.post([this, index] {
+        const Request& step = requests_[index];
+        const auto position = static_cast<off_t>(step.position);
+        const long moved = step.writing ? ::pwrite(step.fd, step.memory, step.length, position)
+                                        : ::pread(step.fd, step.memory, step.length, position);
+        if (steps_done_.put({index, moved >= 0 ? moved : -errno})) reactor_.wake();
+    });
+}
+
+void FileDisk::take_posted() {
+    steps_done_.take(steps_taken_);
+    for (const StepDone& done : steps_taken_) finish(done.index, done.result);
+}
+
+// The next step: direct where offset and memory allow it. A length that is no whole number of pages
+// is one at the end of the file alone, where the slot has room for the rest of the page.
+void FileDisk::aim(Request& request) {
+    Entry& file = entry(request.file);
+    const std::size_t left = request.wanted - request.done;
+    request.position = file.file->bytes.first + request.offset + request.done;
+    request.memory = slots_.at(request.slot).data() + request.at + request.done;
+    request.length = left;
+    request.fd = file.file->plain.get();
+    request.direct = file.file->direct && !file.direct_refused && aligned(request.position) &&
+                     aligned(request.at + request.done) &&
+                     (aligned(left) || request.position + left >= file.file->size);
+    if (request.writing && storage(request) == Storage::memory)
+        request.length = std::min(left, kMostCopied);
+    if (!request.direct) return;
+    request.fd = file.file->direct.get();
+    request.length = round_up(left);
+    if (request.writing) std::memset(request.memory + left, 0, request.length - left);
+}
+
+void FileDisk::finish(std::uint32_t index, long result) {
+    Request& request = requests_[index];
+    if (stopping_) return complete(index, std::nullopt);
+    const OpenFile& file = *entry(request.file).file;
+    if (result < 0) {
+        const int error_number = static_cast<int>(-result);
+        if (error_number == EINVAL && request.direct) {
+            entry(request.file).direct_refused = true;
+        } else if (error_number != EINTR && error_number != EAGAIN) {
+            return complete(index, file_error(request.writing ? "cannot write" : "cannot read",
+                                              file.path, error_number));
+        }
+    } else if (result == 0) {
+        if (!request.writing) return complete(index, std::nullopt);  // the end of the file
+        return complete(index, file_error("cannot write", file.path, EIO));
+    } else {
+        request.done = std::min(request.done + static_cast<std::size_t>(result), request.wanted);
+        if (request.done == request.wanted) return complete(index, std::nullopt);
+    }
+    step(index);
+}
+
+void FileDisk::complete(std::uint32_t index, std::optional<Error> error) {
+    const Request& request = requests_[index];
+    DiskEvent event;
+    event.tag = request.tag;
+    event.error = std::move(error);
+    if (!event.error) event.bytes = request.done;
+    ready_.push_back(std::move(event));
+    --entry(request.file).in_flight;
+    --in_flight_;
+    free_requests_.push_back(index);
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,123 @@
+#include "common/io/file/target_name.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "common/io/file/open_file.h"
+
+namespace lambda::io {
+namespace {
+
+constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+std::pair<std::string, std::string> split(const std::string& below) {
+    const std::size_t slash = below.rfind('/');
+    if (slash == std::string::npos) return {std::string(), below};
+    return {below.substr(0, slash), below.substr(slash + 1)};
+}
+
+Error directory_error(const std::string& path, int error_number) {
+    if (error_number == ELOOP) {
+        return Error{.fault = Fault::file,
+                     .message = "cannot reach its directory: a link stands in its place",
+                     .path = path,
+                     .side = Side::local,
+                     .remedy = "remove the link, or name what it shows as the destination"};
+    }
+    return file_error("cannot reach its directory", path, error_number);
+}
+
+// The directory `below` the open one; -errno.
+int directory_below(int base, const std::string& below, bool make) {
+    if (below.empty()) return ::fcntl(base, F_DUPFD_CLOEXEC, 0);
+    int opened = open_unfollowed(base, below, kDirectory);
+    if (opened >= 0) return opened;
+    if (errno != ENOENT || !make) return -errno;
+    const auto [outer, leaf] = split(below);
+    const int above = directory_below(base, outer, true);
+    if (above < 0) return above;
+    const Descriptor parent(above);
+    if (::mkdirat(parent.get(), leaf.c_str(), 0700) != 0 && errno != EEXIST) return -errno;
+    opened = open_unfollowed(parent.get(), leaf, kDirectory);
+    return opened >= 0 ? opened : -errno;
+}
+
+Result<Descriptor> open_base(const Root& root, const std::string& base, bool make) {
+    std::string name = base.empty() ? "." : base;
+    while (name.size() > 1 && (name.ends_with('/') || name.ends_with("/."))) name.pop_back();
+    auto opened = root.open(name, kDirectory);
+    if (opened || !make) return opened;
+    if (const auto place = root.place(name, true); place) {
+        if (::mkdirat(place->directory.get(), place->leaf.c_str(), 0777) != 0 && errno != EEXIST) {
+            return file_error("cannot make the directory", base, errno);
+        }
+    }
+    return root.open(name, kDirectory);
+}
+
+}  // namespace
+
+Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bool make) {
+    if (name.below.empty()) return root.place(name.base, make);
+    const auto base = open_base(root, name.base, make);
+    if (!base) return base.error();
+    auto [parent, leaf] = split(name.below);
+    const int directory = directory_below(base->get(), parent, make);
+    if (directory < 0) return directory_error(name.text(), -directory);
+    return Root::Place{Descriptor(directory), std::move(leaf)};
+}
+
+int open_standing(int directory, const std::string& leaf) {
+    constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int opened = ::openat(directory, leaf.c_str(), flags);
+    if (opened >= 0 || errno != EAGAIN) return opened;
+    return open_leased(
+        Descriptor(::openat(directory, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)), flags);
+}
+
+Result<TargetDirectories::Place> TargetDirectories::place(const ports::TargetName& name) {
+    LAMBDA_ASSERT(!name.below.empty());
+    auto [parent, leaf] = split(name.below);
+    const bool same_base = base_ && base_name_ == name.base;
+    if (same_base && last_ && last_name_ == parent) return Place{last_, std::move(leaf)};
+    if (!same_base) {
+        last_.reset();
+        auto base = open_base(root_, name.base, make_);
+        if (!base) {
+            Error error = base.error();
+            error.path = name.text();
+            return error;
+        }
+        base_ = std::move(*base);
+        base_name_ = name.base;
+    }
+    const int opened = directory_below(base_.get(), parent, make_);
+    if (opened < 0) return directory_error(name.text(), -opened);
+    auto directory = std::make_shared<Directory>();
+    directory->opened = Descriptor(opened);
+    struct stat status {};
+    if (::fstat(opened, &status) != 0) return file_error("cannot look at", name.text(), errno);
+    directory->device = status.st_dev;
+    directory->ours = made_.contains(key_of(name.base, parent));
+    last_ = std::move(directory);
+    last_name_ = std::move(parent);
+    return Place{last_, std::move(leaf)};
+}
+
+// No name has a NUL.
+std::string TargetDirectories::key_of(const std::string& base, const std::string& below) {
+    return base + '\0' + below;
+}
+
+void TargetDirectories::note_made(const ports::TargetName& directory) {
+    if (made_.size() < kMostMade) made_.insert(key_of(directory.base, directory.below));
+}
+
+void TargetDirectories::note_done(const ports::TargetName& directory) {
+    made_.erase(key_of(directory.base, directory.below));
+    if (last_name_ == directory.below) last_.reset();
+}
+
+}  // namespace lambda::io

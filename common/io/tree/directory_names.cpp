@@ -1,0 +1,79 @@
+#include "common/io/tree/directory_names.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "common/io/file/open_file.h"
+
+namespace lambda::io {
+namespace {
+
+std::size_t cost(const std::string& name) {
+    return sizeof(std::string) + (name.size() > 15 ? name.capacity() + 16 : 0);
+}
+
+// False: errno tells why. By the call itself, since readdir() takes the ENOENT of a directory that
+// was removed while it is read for its end.
+template <typename Take>
+bool read_names(int directory, Take take) {
+    alignas(dirent64) std::array<char, 32 * 1024> entries;
+    while (true) {
+        const ssize_t bytes = ::getdents64(directory, entries.data(), entries.size());
+        if (bytes <= 0) return bytes == 0;
+        for (ssize_t at = 0; at < bytes;) {
+            const auto* entry = reinterpret_cast<const dirent64*>(entries.data() + at);
+            take(std::string(entry->d_name));
+            at += entry->d_reclen;
+        }
+    }
+}
+
+}  // namespace
+
+std::string joined(const std::string& directory, const std::string& leaf) {
+    if (directory.empty() || directory == ".") return leaf;
+    return directory.back() == '/' ? directory + leaf : directory + "/" + leaf;
+}
+
+DirectoryNames::DirectoryNames(int directory, std::string path, std::size_t portion_bytes)
+    : directory_(directory), path_(std::move(path)), portion_bytes_(portion_bytes) {}
+
+Result<std::vector<std::string>> DirectoryNames::next() {
+    std::vector<std::string> names;
+    if (ended_) return names;
+    // A description of its own, so that it begins at the beginning.
+    const Descriptor again(::openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    std::size_t bytes = 0;
+    bool cut = false;  // names above `most` were left for later
+    std::string most;
+    const auto take = [&](std::string name) {
+        if (name == "." || name == ".." || (!last_.empty() && name <= last_) ||
+            (cut && name > most)) {
+            return;
+        }
+        bytes += cost(name);
+        names.push_back(std::move(name));
+        if (bytes <= portion_bytes_ || names.size() < 2) return;
+        // The lower half stays.
+        const auto middle = names.begin() + static_cast<std::ptrdiff_t>(names.size() / 2);
+        std::nth_element(names.begin(), middle, names.end());
+        names.erase(middle, names.end());
+        most = *std::max_element(names.begin(), names.end());
+        cut = true;
+        bytes = 0;
+        for (const std::string& kept : names) bytes += cost(kept);
+    };
+    if (!again || !read_names(again.get(), take))
+        return file_error("cannot read the directory", path_, errno);
+    std::sort(names.begin(), names.end());
+    ended_ = !cut;
+    if (!names.empty()) last_ = names.back();
+    return names;
+}
+
+}  // namespace lambda::io

@@ -1,0 +1,64 @@
+// When a thread gives a part of its work to another one.
+#include "common/io/disk/thread_load.h"
+
+#include "tests/support/catch.h"
+
+using namespace lambda;
+using namespace lambda::io;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A thread's time goes on by what each interval gave it, in parts of the interval.
+struct Thread {
+    Overload rule;
+    Overload::Reading now{.at = Time(1s)};
+
+    bool spend(double ran, double waited) {
+        now.at += Overload::kInterval;
+        now.ran += from_seconds(ran * seconds(Overload::kInterval));
+        now.waited += from_seconds(waited * seconds(Overload::kInterval));
+        return rule.look(now);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a thread that has a processor to itself and is always busy is overloaded") {
+    Thread thread;
+    CHECK_FALSE(thread.rule.look(thread.now));  // nothing is known by one reading
+    CHECK_FALSE(thread.spend(0.6, 0));
+    CHECK(thread.spend(0.98, 0.01));
+    for (int i = 0; i < 20; ++i) CHECK(thread.spend(0.65, 0.15));  // with less to do, still
+}
+
+TEST_CASE("a thread that waits for a processor has nobody to give its work to") {
+    Thread thread;
+    thread.rule.look(thread.now);
+    for (int i = 0; i < 20; ++i) CHECK_FALSE(thread.spend(0.79, 0.21));
+}
+
+TEST_CASE("a thread takes its work back once processors are fought over, not at one hiccup") {
+    Thread thread;
+    thread.rule.look(thread.now);
+    REQUIRE(thread.spend(1, 0));
+    for (int i = 0; i < 10; ++i) {
+        for (int hiccup = 0; hiccup < 3; ++hiccup) CHECK(thread.spend(0.4, 0.6));
+        CHECK(thread.spend(0.7, 0.1));
+    }
+    bool overloaded = true;
+    for (int i = 0; i < 4; ++i) overloaded = thread.spend(0.4, 0.6);
+    CHECK_FALSE(overloaded);
+    CHECK_FALSE(thread.spend(1, 0));  // not again at once
+    for (int i = 0; i < 30; ++i) overloaded = thread.spend(1, 0);
+    CHECK(overloaded);
+}
+
+TEST_CASE("a thread that has little to do takes its work back") {
+    Thread thread;
+    thread.rule.look(thread.now);
+    REQUIRE(thread.spend(1, 0));
+    bool overloaded = true;
+    for (int i = 0; i < 4; ++i) overloaded = thread.spend(0.2, 0);
+    CHECK_FALSE(overloaded);
+}
