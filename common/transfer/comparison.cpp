@@ -87,7 +87,7 @@ bool Comparison::handle_offer(const OfferRecord& record) {
     if (!root && !acceptable_name(name)) return false;
     const bool directory = record.kind == OfferKind::directory;
     if (directory && entered_.size() == kMostDepth) return false;
-    const bool full = asked_.size() + similar_.size() >= 2 * kMostOffered ||
+    const bool full = asked_.size() + similar_.size() + further_ >= 2 * kMostOffered ||
                       held_bytes_ >= kMostOfferedBytes || to_come_.size() >= 2 * kMostOffered ||
                       to_come_bytes_ >= 4 * kMostOfferedBytes;
     if (full && record.kind != OfferKind::skipped) return false;
@@ -196,6 +196,7 @@ void Comparison::compare(Asked&& asked, const ports::Standing& standing) {
     const std::uint32_t offer = asked.offer;
     if (asked.offered.kind == OfferKind::same) {
         similar_.at(similar_shared_.at(asked.offered.text)).further.push_back(std::move(asked));
+        ++further_;
         return;
     }
     if (asked.offered.further > 0) similar_shared_.emplace(asked.offered.name, offer);
@@ -236,6 +237,7 @@ void Comparison::maybe_settle(std::uint32_t offer) {
     stream_.put(SettledRecord{offer, static_cast<std::uint8_t>(verdict)});
     held_bytes_ -= similar.asked.bytes;
     act(similar.asked, verdict);
+    further_ -= similar.further.size();
     for (Asked& further : similar.further) {
         held_bytes_ -= further.bytes;
         const Verdict as_well = wanted(verdict) ? Verdict::changed : Verdict::stands;

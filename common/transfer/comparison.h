@@ -184,6 +184,7 @@ class Comparison {
     std::size_t to_come_bytes_ = 0;
     ContentDigests digests_;
     std::unordered_map<std::uint32_t, Similar> similar_;             // by offer
+    std::size_t further_ = 0;                                        // names, of all of these
     std::unordered_map<std::string, std::uint32_t> similar_shared_;  // those with further names
     // Hashes of names that have further ones: of what is wanted, and of what is blocked.
     std::unordered_set<std::size_t> replaced_, blocked_shared_;

@@ -13,10 +13,6 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-ports::Standing file_of(std::uint64_t size, std::int64_t mtime_ns) {
-    return {.kind = StandingKind::file, .metadata = {size, mtime_ns, 0644}};
-}
-
 const ports::Standing kDirectory{.kind = StandingKind::directory, .metadata = {0, 5, 0644}};
 
 std::vector<ports::Found> three_names() {
@@ -411,60 +407,4 @@ TEST_CASE("comparison: a fault that shows late stops what is left to be deleted,
     CHECK(ends.tree.removed == Names{"f"});
     REQUIRE(ends.missed.size() == 1);
     CHECK(ends.missed[0].second.message.starts_with("nothing more was deleted"));
-}
-
-namespace {
-
-// A receiver whose tree never answers.
-struct Waiting {
-    ToldTree tree;
-    StreamSender stream;
-    const Target target{"to", true};
-    Comparison comparison{
-        {&tree, nullptr}, stream, target, nullptr, [](const std::string&, const Error&) {}};
-
-    Waiting() {
-        tree.answers = false;
-        REQUIRE(comparison.set_plan({.whole = true}));
-        OfferRecord itself;
-        itself.kind = OfferRecord::Kind::directory;
-        itself.leaf = ".";
-        REQUIRE(comparison.handle(itself));
-    }
-};
-
-}  // namespace
-
-TEST_CASE("hostile sender: offers have an end in bytes") {
-    Waiting waiting;
-    OfferRecord large;
-    large.leaf = "f";
-    large.metadata.archived.emplace().extended.push_back({"user.x", std::string(190'000, 'x')});
-    std::size_t taken = 0;
-    while (taken < 10'000 && waiting.comparison.handle(large)) {
-        ++taken;
-        waiting.comparison.turn(false);
-    }
-    CHECK(taken <= kMostOfferedBytes / 190'000 + 1);
-}
-
-TEST_CASE("hostile sender: what has no verdict is held back") {
-    for (const std::size_t length : {std::size_t{1}, std::size_t{255}}) {
-        Waiting waiting;
-        OfferRecord directory, pipe;
-        directory.kind = OfferRecord::Kind::directory;
-        directory.leaf = std::string(length, 'd');
-        for (int depth = 0; depth < 15; ++depth) REQUIRE(waiting.comparison.handle(directory));
-        pipe.kind = OfferRecord::Kind::skipped;
-        pipe.leaf = std::string(length, 'p');
-        std::size_t taken = 0;
-        while (taken < 100'000 && waiting.comparison.has_room()) {
-            REQUIRE(waiting.comparison.handle(pipe));
-            ++taken;
-            waiting.comparison.turn(false);
-        }
-        const std::size_t name = 16 * (length + 1) - 1;
-        CHECK(taken <=
-              std::min(kMostOffered, kMostOfferedBytes / name) + 5 * Comparison::kMostLooks);
-    }
 }

@@ -73,6 +73,10 @@ struct ToldTree final : ports::TargetTree {
     std::vector<ports::TargetEvent> events_, held_;
 };
 
+inline ports::Standing file_of(std::uint64_t size, std::int64_t mtime_ns) {
+    return {.kind = StandingKind::file, .metadata = {size, mtime_ns, 0644}};
+}
+
 // Every file holds `content`; those named cannot be opened.
 struct ToldReader final : ports::ContentReader {
     std::vector<std::string> unreadable;
