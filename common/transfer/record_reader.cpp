@@ -137,11 +137,13 @@ std::optional<Record> parse_same(ByteReader& reader) {
 bool read_rules(ByteReader& reader, std::vector<Rule>& rules) {
     const std::size_t count = reader.u16();
     if (count > kMaxRules) return false;
-    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count && reader.ok() && bytes <= kMaxRuleBytes; ++i) {
         const bool include = reader.u8() != 0;
         rules.push_back({include, reader.string16()});
+        bytes += rules.back().pattern.size();
     }
-    return reader.ok();
+    return reader.ok() && bytes <= kMaxRuleBytes;
 }
 
 std::optional<Record> parse_walk(ByteReader& reader) {

@@ -216,6 +216,17 @@ TEST_CASE("texts of the peer are cut to what a person reads") {
     CHECK(refuse.remedy == longest.substr(0, 2048));
 }
 
+// A copy's SYNC takes the rules of its WALK, and has more beside them.
+TEST_CASE("rules are taken up to 256 KiB of patterns, and not to the end of a record") {
+    WalkRecord walk;
+    walk.rules.assign(kMaxRuleBytes / 32768, {.include = true, .pattern = std::string(32768, 'r')});
+    CHECK(survives(walk));
+    CHECK(survives(SyncRecord{.erase = true, .rules = walk.rules}));
+    walk.rules.push_back({.include = false, .pattern = "r"});
+    CHECK_FALSE(survives(walk));
+    CHECK_FALSE(survives(SyncRecord{.erase = true, .rules = walk.rules}));
+}
+
 TEST_CASE("ranges of data that overlap, run backwards or leave the file are refused") {
     FileRecord record = file_record("a");
     record.size = 10 * kLeafBytes;
