@@ -116,6 +116,14 @@ std::vector<std::byte> journal_kept(OpenFile& target, const struct stat& status,
     return journal;
 }
 
+// Whether somebody else may have made it, who would own what becomes of it: another's file, in a
+// directory where not its owner alone makes names.
+bool may_be_planted(int directory, const struct stat& status) {
+    struct stat around {};
+    return status.st_uid != ::geteuid() &&
+           (::fstat(directory, &around) != 0 || (around.st_mode & (S_IWGRP | S_IWOTH)) != 0);
+}
+
 // Opens the partial file, ours alone: made by us, or locked, and the name still shows it. Its
 // journal, where it is kept; else it is empty.
 Result<std::vector<std::byte>> open_partial(OpenFile& target, const ports::Disk::Keep& keep) {
@@ -169,7 +177,8 @@ Result<std::vector<std::byte>> open_partial(OpenFile& target, const ports::Disk:
         target.partial = partial;
         target.locked = lock == PartialLock::held;
         std::vector<std::byte> journal;
-        if (stands && target.locked) journal = journal_kept(target, ours, keep);
+        if (stands && target.locked && !may_be_planted(directory, ours))
+            journal = journal_kept(target, ours, keep);
         if (target.keep) return journal;
         if (keep || stands) remove_journal(target);
         if (!stands) return journal;

@@ -85,6 +85,26 @@ TEST_CASE("disk: what is not to be kept is emptied, and a failed file leaves not
     CHECK(names_in(folder.path()).empty());
 }
 
+// Where others make names, what becomes of another's partial file would be theirs.
+TEST_CASE("disk: another's partial file is kept only where nobody else makes names") {
+    if (::geteuid() != 0) return;  // nobody else can give files away
+    const bool uring = GENERATE(true, false);
+    const mode_t mode = GENERATE(0755, 0775, 01777);
+    const Folder folder;
+    cut(uring, folder / "file");
+    for (const std::string& name : names_in(folder.path()))
+        REQUIRE(::chown((folder / name).c_str(), 65534, 65534) == 0);
+    REQUIRE(::chmod(folder.path().c_str(), mode) == 0);
+    Cut disk(uring);
+    const DiskEvent created = disk.create(folder / "file", 2 * kBlock, kYes);
+    REQUIRE_FALSE(created.error);
+    CHECK(created.journal.empty() == (mode != 0755));
+    REQUIRE_FALSE(disk.commit(created.file, {kBlock, 0, 0600}).error);
+    struct stat made {};
+    REQUIRE(::stat((folder / "file").c_str(), &made) == 0);
+    CHECK(made.st_uid == (mode == 0755 ? 65534 : 0));
+}
+
 TEST_CASE(
     "disk: a journal without its partial file, or that somebody planted, counts for nothing") {
     const bool uring = GENERATE(true, false);
