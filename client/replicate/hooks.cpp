@@ -66,32 +66,49 @@ Result<void> run_command(const std::string& command, const Variables& variables,
     return {};
 }
 
-Result<void> post_json(const std::string& url, const std::string& json) {
+Result<Webhook> parse_webhook(const std::string& url) {
     constexpr std::string_view kScheme = "http://";
+    const auto bad = [&](std::string message) {
+        return Error{.fault = Fault::usage,
+                     .message = "'" + url + "' " + std::move(message),
+                     .path = {},
+                     .side = {},
+                     .remedy = "write http://HOST[:PORT]/PATH"};
+    };
+    if (!url.starts_with(kScheme))
+        return bad("does not begin with http:// (for others use `after` and curl)");
+    const std::size_t slash = std::min(url.find('/', kScheme.size()), url.size());
+    Webhook hook{.server = {},
+                 .authority = url.substr(kScheme.size(), slash - kScheme.size()),
+                 .path = slash < url.size() ? url.substr(slash) : "/"};
+    // The grammar of a place's host and port.
+    auto place = parse_place("lambda://" + hook.authority + "/");
+    if (!place || !place->server->user.empty()) return bad("names no host and port");
+    hook.server = place->server->host_port();
+    const bool alone =
+        hook.authority.ends_with(']') || hook.authority.find(':') == hook.authority.npos;
+    if (alone) hook.server.port = kHttpPort;
+    return hook;
+}
+
+Result<void> post_json(const std::string& url, const std::string& json) {
+    const auto hook = parse_webhook(url);
+    if (!hook) return hook.error();
     const Error no_answer{.fault = Fault::session,
                           .message = "the webhook did not answer",
                           .path = url,
                           .side = Side::network,
                           .remedy = {}};
-    LAMBDA_ASSERT(url.starts_with(kScheme));
-    const std::size_t slash = std::min(url.find('/', kScheme.size()), url.size());
-    const std::string authority = url.substr(kScheme.size(), slash - kScheme.size());
-    // The grammar of a place's host and port.
-    auto place = parse_place("lambda://" + authority + "/");
-    if (!place) return place.error();
-    dialling::HostPort server = place->server->host_port();
-    if (authority.ends_with(']') || authority.find(':') == authority.npos) server.port = kHttpPort;
     const Time deadline = now() + kPostTimeout;
-    const auto dialled = dialling::dial(server, deadline, interruption());
+    const auto dialled = dialling::dial(hook->server, deadline, interruption());
     if (!dialled) {
         Error error = dialled.error();
         error.path = url;
         error.remedy.clear();  // it is of a lambda-ftpd
         return error;
     }
-    const std::string path = slash < url.size() ? url.substr(slash) : "/";
     const std::string request =
-        "POST " + path + " HTTP/1.1\r\nHost: " + authority +
+        "POST " + hook->path + " HTTP/1.1\r\nHost: " + hook->authority +
         "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(json.size()) +
         "\r\nConnection: close\r\n\r\n" + json;
     const int socket = dialled->socket.get();

@@ -7,6 +7,7 @@
 #include "client/child.h"
 #include "common/base/result.h"
 #include "common/base/time.h"
+#include "common/dialling/dial.h"
 
 namespace lambda::client::replicate {
 
@@ -15,8 +16,16 @@ namespace lambda::client::replicate {
 // 0, or was killed: by us, group and all, when its time was over.
 Result<void> run_command(const std::string& command, const Variables& variables, Duration timeout);
 
-// POST of `json` to http://HOST[:PORT]/PATH. Errors (Fault::session): no connection, or an answer
-// other than 2xx within 10 s.
+// http://HOST[:PORT][/PATH]
+struct Webhook {
+    dialling::HostPort server;
+    std::string authority;  // as it was written
+    std::string path;
+};
+// Errors (Fault::usage): another scheme, or no host and port.
+Result<Webhook> parse_webhook(const std::string& url);
+// POST of `json` to what parse_webhook() takes. Errors (Fault::session): no connection, or an
+// answer other than 2xx within 10 s.
 Result<void> post_json(const std::string& url, const std::string& json);
 
 }  // namespace lambda::client::replicate

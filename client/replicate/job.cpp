@@ -1,11 +1,13 @@
 #include "client/replicate/job.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 
 #include "client/home/home.h"
 #include "client/remote/connection.h"
+#include "client/replicate/hooks.h"
 #include "client/replicate/postgres.h"
 #include "client/transfer/destination.h"
 #include "common/transfer/digest.h"
@@ -23,6 +25,9 @@ constexpr std::size_t kMostSources = 1000;
 constexpr std::size_t kMostSites = 64;
 constexpr const char* kOneValue = "a list, where one value is allowed";
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
+// Of client.yaml, but of no use in a job: the log is open before the job is read, and how long a
+// run tries is its `patience`.
+constexpr std::array<std::string_view, 2> kNotOfJobs{"log_level", "retry_for"};
 
 // What the file says before it is put together.
 struct JobText {
@@ -200,9 +205,8 @@ void add_hooks(config::Schema& schema, Job& job) {
                    "Gets the run's summary at its end, by POST, as JSON.",
                    [&job](const Items& items) -> Wrong {
                        if (items.size() != 1) return kOneValue;
-                       if (!items.front().starts_with("http://"))
-                           return "'" + items.front() +
-                                  "' does not begin with http:// (for others use `after` and curl)";
+                       const auto hook = parse_webhook(items.front());
+                       if (!hook) return hook.error().message;
                        job.webhook = items.front();
                        return std::nullopt;
                    }));
@@ -360,7 +364,9 @@ Result<Job> parse_job(std::string_view text, const std::string& file,
     job.settings = settings;
     config::Schema schema = job_schema(job, words);
     const config::Schema client = config::client_schema(job.settings);
-    for (const config::Key& each : client.keys()) schema.add(each);
+    for (const config::Key& each : client.keys()) {
+        if (std::ranges::find(kNotOfJobs, each.name) == kNotOfJobs.end()) schema.add(each);
+    }
     if (const auto applied = schema.apply(*entries, file); !applied) return applied.error();
     if (const auto misplaced = place(words, job)) {
         return config::setting_error(file, line_of(*entries, misplaced->key), misplaced->key,

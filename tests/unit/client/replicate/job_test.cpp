@@ -108,7 +108,14 @@ TEST_CASE("a fault is said with its place") {
                Catch::Contains("'x' is no"));
     CHECK_THAT(refusal(std::string(kLeast) + "retrie: 3\n"),
                Catch::Contains("did you mean retries?"));
+    // Of client.yaml, and without effect in a job.
+    for (const char* key : {"log_level: debug\n", "retry_for: 1h\n"})
+        CHECK_THAT(refusal(std::string(kLeast) + key), Catch::Contains("unknown key"));
     CHECK_THAT(refusal(std::string(kLeast) + "webhook: https://x\n"), Catch::Contains("http://"));
+    for (const char* url :
+         {"http://", "http://:80/x", "http://u:p@x/", "http://u@x/", "http://x:y"})
+        CHECK_THAT(refusal(std::string(kLeast) + "webhook: '" + url + "'\n"),
+                   Catch::Contains("names no host and port"));
     CHECK_THAT(refusal(std::string(kLeast) + "webhook: [http://x, http://y]\n"),
                Catch::Contains("where one value is allowed"));
     CHECK_THAT(refusal(std::string(kLeast) + "name: [a, b]\n"), Catch::Contains("a list"));
