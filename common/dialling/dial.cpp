@@ -1,6 +1,5 @@
 #include "common/dialling/dial.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -12,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/dialling/resolve.h"
 #include "common/io/net/socket_address.h"
 
 namespace lambda::dialling {
@@ -19,7 +19,6 @@ namespace {
 
 // RFC 8305 §5, "Connection Attempt Delay".
 constexpr Duration kNextAttempt = std::chrono::milliseconds(250);
-constexpr std::size_t kMostAddresses = 16;
 
 // A peer that died without a word is noticed after 30 + 6 × 10 seconds. A path that loses a tenth
 // of what is sent one way loses six answers in a row once in a million times; three, in each hour
@@ -28,36 +27,13 @@ constexpr int kKeepAliveIdle_s = 30;
 constexpr int kKeepAliveInterval_s = 10;
 constexpr int kKeepAliveProbes = 6;
 
-Error no_connection(const HostPort& server, const std::string& why, std::string remedy) {
-    return Error{.fault = Fault::session,
-                 .message = "cannot connect to " + server.text() + ": " + why,
-                 .path = {},
-                 .side = Side::network,
-                 .remedy = std::move(remedy)};
-}
-
-Result<std::vector<Address>> resolve(const HostPort& server, const MayDial& may_dial) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
-    addrinfo* list = nullptr;
-    const int error =
-        ::getaddrinfo(server.host.c_str(), std::to_string(server.port).c_str(), &hints, &list);
-    if (error != 0) {
-        return no_connection(server,
-                             error == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(error),
-                             "check the host's name");
-    }
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
-    std::vector<Address> addresses;
-    for (; list != nullptr && addresses.size() < kMostAddresses; list = list->ai_next) {
-        sockaddr_storage storage{};
-        std::memcpy(&storage, list->ai_addr,
-                    std::min<std::size_t>(list->ai_addrlen, sizeof storage));
-        const Address address = io::address_of(storage);
-        if (!may_dial || may_dial(address)) addresses.push_back(address);
-    }
-    if (!addresses.empty()) return addresses;
+Result<std::vector<Address>> allowed_addresses(const HostPort& server, Time deadline,
+                                               const Interruption& interruption,
+                                               const MayDial& may_dial) {
+    auto addresses = resolve(server, deadline, interruption);
+    if (!addresses || !may_dial) return addresses;
+    std::erase_if(*addresses, [&](const Address& address) { return !may_dial(address); });
+    if (!addresses->empty()) return addresses;
     return no_connection(server, "its address may not be dialled from here",
                          "let copy_hosts (--copy-host) of the server that dials have it");
 }
@@ -95,6 +71,14 @@ std::string HostPort::text() const {
     return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+Error no_connection(const HostPort& server, const std::string& why, std::string remedy) {
+    return Error{.fault = Fault::session,
+                 .message = "cannot connect to " + server.text() + ": " + why,
+                 .path = {},
+                 .side = Side::network,
+                 .remedy = std::move(remedy)};
+}
+
 int connection_error(int fd) {
     int error = 0;
     socklen_t length = sizeof error;
@@ -125,7 +109,7 @@ Result<io::Descriptor> begin_connection(const Address& to) {
 
 Result<Dialled> dial(const HostPort& server, Time deadline, const Interruption& interruption,
                      const MayDial& may_dial) {
-    const auto addresses = resolve(server, may_dial);
+    const auto addresses = allowed_addresses(server, deadline, interruption, may_dial);
     if (!addresses) return addresses.error();
     std::vector<Attempt> attempts;
     std::string why = "no address";

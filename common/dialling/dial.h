@@ -39,6 +39,9 @@ using MayDial = std::function<bool(const Address&)>;
 Result<Dialled> dial(const HostPort& server, Time deadline, const Interruption& interruption,
                      const MayDial& may_dial = {});
 
+// "cannot connect to SERVER: WHY" (Fault::session, network).
+Error no_connection(const HostPort& server, const std::string& why, std::string remedy);
+
 // Begins a connection to one address; it stands, or failed, once the socket is writable.
 Result<io::Descriptor> begin_connection(const Address& to);
 // What became of it: 0, or an errno.
