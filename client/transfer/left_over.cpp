@@ -81,6 +81,8 @@ bool ambiguous(const Plan& plan) {
 std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome) {
     std::vector<std::string> sources;
     if (!outcome.cut && outcome.failed == 0) return sources;
+    // Whatever it was called on the way: what the server knew of it may have made it its contents.
+    if (plan.items.size() == 1) return {plan.items.front().argument};
     const bool all_known = !outcome.cut && outcome.failed == outcome.failures.size();
     std::set<std::string> done(outcome.done.begin(), outcome.done.end());
     for (const mover::FileFailure& failure : outcome.failures) done.erase(failure.name);

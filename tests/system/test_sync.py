@@ -303,6 +303,20 @@ class Sync(Case):
         self.assertEqual(result.summary["files"], 1)
         self.assertFalse(os.path.exists(self.daemon.path("to/gone")))
 
+    def test_what_failed_of_a_tree_that_was_got_is_left_over(self):
+        self.file_with(os.path.join(self.folder("root/runs"), "x"), b"x")
+        target, left = self.folder("here"), os.path.join(self.scratch, "left")
+        in_the_way = os.path.join(target, "x")
+        os.mkdir(in_the_way)
+        for again in (False, True):
+            named = ("--from-file", left) if again else (self.daemon.url("runs"),)
+            self.sync("--left-over", left, *named, target, code=FILE_FAILED)
+            with open(left, "rb") as file:
+                self.assertEqual(file.read(), os.fsencode(self.daemon.url("runs")) + b"\0")
+        os.rmdir(in_the_way)
+        self.sync("--left-over", left, "--from-file", left, target)
+        self.assertEqual((os.stat(left).st_size, os.stat(in_the_way).st_size), (0, 1))
+
     def test_an_archive_of_what_stands_there_says_which_attributes_it_cannot_read(self):
         need_isolation()
         nobody = 65534

@@ -57,6 +57,17 @@ TEST_CASE("of two sources of one name nobody can tell which is done") {
     CHECK(undone(plan, cut_after({"a"})) == std::vector<std::string>{"d1/a", "d2/a", "d2/b"});
 }
 
+TEST_CASE("of one source that was not done to its end it is left over") {
+    Plan plan = plan_of({"h:d/runs"});
+    plan.direction = session::Direction::get;
+    mover::Outcome outcome;
+    CHECK(undone(plan, outcome).empty());
+    // The server called it a directory: what it holds, and by its names.
+    outcome.add_failure("sub/f", Error{.message = {}, .path = {}, .remedy = {}});
+    CHECK(undone(plan, outcome) == std::vector<std::string>{"h:d/runs"});
+    CHECK(undone(plan, cut_after({"sub/f"})) == std::vector<std::string>{"h:d/runs"});
+}
+
 TEST_CASE("a list that cannot be kept is called by what it is") {
     const Error lost = write_left_over("/proc/none/list", {"one"}).error();
     CHECK_THAT(lost.message, Catch::StartsWith("the list of what was not done is lost: "));
