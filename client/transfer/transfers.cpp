@@ -355,16 +355,23 @@ void end_landing(const Plan& plan, const mover::Outcome& outcome, Report& report
     if (!remedy.empty()) report.say(remedy);
 }
 
+// Whether a list was given that cannot be read again.
+bool list_is_gone(const std::string& from_file) {
+    std::error_code unknown;
+    return from_file == "-" ||
+           !(from_file.empty() || std::filesystem::is_regular_file(from_file, unknown));
+}
+
 void run(Plan plan, const Arguments& arguments, Report& report) {
-    // Of one name, and of what never began, the command itself is the list.
-    bool tells_more = false;
+    // Else the command itself is the list, of one name and of what never began.
+    bool tells_more = list_is_gone(arguments.from_file);
     std::vector<std::string> left;
     const auto outcome = transfer_with_retries(plan, arguments, report);
     if (outcome) {
         report_outcome(*outcome, report);
         if (outcome->cut && !arguments.receipt.empty())
             report.say("no receipt was written, since nobody signs a transfer that was cut");
-        tells_more = plan.items.size() > 1;
+        tells_more = tells_more || plan.items.size() > 1;
         left = undone(plan, *outcome);
         end_landing(plan, *outcome, report);
     } else {

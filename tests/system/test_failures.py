@@ -45,6 +45,23 @@ class Sources(Case):
         self.assertEqual(self.client("put", "--from-file", left, "--left-over", left, server.url("to/")).code, DONE)
         self.assertEqual(os.stat(left).st_size, 0)
 
+    def test_names_that_came_through_a_pipe_are_kept(self):
+        """Also of one, and where nothing began."""
+        for names, destination, code in ((b"one\0", self.server().url("to/"), FILE_FAILED),
+                                         (b"one\0two\0", "127.0.0.1:1", NO_SESSION)):
+            with self.subTest(code=code):
+                reader, writer = os.pipe()
+                os.write(writer, names)
+                os.close(writer)
+                with open(reader) as pipe:
+                    result = self.client("put", "--from-file", "-", destination, stdin=pipe)
+                self.assert_failed(result, code)
+                with open(result.summary["left_over"], "rb") as file:
+                    self.assertEqual(file.read(), names)
+        again = self.client("put", "--from-file", result.summary["left_over"], "127.0.0.1:1")
+        self.assert_failed(again, NO_SESSION)
+        self.assertIsNone(again.summary["left_over"])
+
     def test_the_list_of_what_is_left_over_takes_the_place_of_nothing(self):
         server = self.server()
         source = self.random_file("source", 10)
