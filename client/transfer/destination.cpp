@@ -101,7 +101,7 @@ std::string path_there(const Plan& plan, bool into_directory, const std::string&
     return known ? path_at_server(joined(contents->path, name)) : name;
 }
 
-Result<Plan> plan_put(const std::vector<std::string>& operands) {
+Result<Plan> plan_put(const std::vector<std::string>& operands, bool listed) {
     LAMBDA_ASSERT(!operands.empty());
     auto destination = remote_place(operands.back());
     if (!destination) return destination.error();
@@ -112,7 +112,7 @@ Result<Plan> plan_put(const std::vector<std::string>& operands) {
               .remote_target = destination->path,
               .local_target = {}};
     for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
-        const auto path = local_path(operands[i]);
+        const auto path = listed ? operands[i] : local_path(operands[i]);
         if (!path) return path.error();
         plan.items.push_back({.argument = operands[i], .path = *path, .name = name_of(*path)});
         plan.several = plan.several || plan.items.back().name == ".";

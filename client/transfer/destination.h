@@ -60,8 +60,9 @@ void become_contents(Plan& plan);
 
 // `operands`: sources, maybe none, then the destination. Errors are Fault::usage: a place on the
 // wrong side, two servers in one command, two sources that would land under one name. A get looks
-// whether DESTINATION is a directory here.
-Result<Plan> plan_put(const std::vector<std::string>& operands);
+// whether DESTINATION is a directory here. `listed`: by a file, whose names are of this side
+// whatever they look like: one that is gone since fails alone.
+Result<Plan> plan_put(const std::vector<std::string>& operands, bool listed = false);
 Result<Plan> plan_get(const std::vector<std::string>& operands);
 
 // What a source lands as; ".": it is "SOURCE/", which is what it holds.

@@ -441,7 +441,7 @@ Result<mover::Outcome> move_once(Plan plan, const Arguments& arguments, Report& 
 void put(const Arguments& arguments, Report& report) {
     const auto operands = all_operands(arguments);
     if (!operands) return report.error(operands.error());
-    run_plan(plan_put(*operands), arguments, report);
+    run_plan(plan_put(*operands, !arguments.from_file.empty()), arguments, report);
 }
 
 void get(const Arguments& arguments, Report& report) {

@@ -45,6 +45,17 @@ class Sources(Case):
         self.assertEqual(self.client("put", "--from-file", left, "--left-over", left, server.url("to/")).code, DONE)
         self.assertEqual(os.stat(left).st_size, 0)
 
+    def test_a_listed_name_with_a_colon_that_is_gone_fails_alone(self):
+        server, gone = self.server(), "2026-01-01T10:00:00.log"
+        source, left = self.random_file("source", 10), os.path.join(self.scratch, "left")
+        names = self.file_with(os.path.join(self.scratch, "names"), b"\n".join(map(os.fsencode, (source, gone))))
+        result = self.client("put", "--from-file", names, "--left-over", left, server.url("to/"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual([error["path"] for error in result.errors], [gone])
+        self.assert_same(source, server.path("to/source"))
+        with open(left, "rb") as file:
+            self.assertEqual(file.read(), os.fsencode(gone) + b"\0")
+
     def test_names_that_came_through_a_pipe_are_kept(self):
         """Also of one, and where nothing began."""
         for names, destination, code in ((b"one\0", self.server().url("to/"), FILE_FAILED),

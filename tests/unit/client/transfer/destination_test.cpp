@@ -74,6 +74,15 @@ TEST_CASE("what looks remote but exists here is local") {
     CHECK(plan->items[0].path == "12:30.log");
 }
 
+TEST_CASE("what a list names is local, though it is gone and looks remote") {
+    const std::vector<std::string> operands{"2026-01-01T10:00:00.log", "lambda://h/%", "h:"};
+    CHECK(plan_put(operands).error().fault == Fault::usage);
+    const auto plan = plan_put(operands, true);
+    REQUIRE(plan.ok());
+    for (std::size_t i = 0; i < 2; ++i) CHECK(plan->items[i].path == operands[i]);
+    CHECK(plan_put({"a", "b"}, true).error().fault == Fault::usage);
+}
+
 TEST_CASE("places on the wrong side and two servers are usage errors") {
     for (const auto& operands :
          std::vector<std::vector<std::string>>{{"a", "b"}, {"h:a", "h:b"}, {"a", "lambda://h/%"}}) {
