@@ -79,15 +79,22 @@ bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& ar
     io::fill_random(std::as_writable_bytes(std::span(&seed, 1)));
     Retry retry(arguments.settings.retry_for, seed);
     Tries tries;
-    bool met = false;  // the servers each other
+    std::optional<CopyTry> told;  // the last one, if it told what failed
+    bool met = false;             // the servers each other
     const auto add = [&tries](mover::Outcome outcome) {
         tries.add(std::move(outcome));
         tries.repeat();
     };
+    const auto add_cut = [&](bool anyway) {
+        for (mover::Outcome& cut : conductor.take_cut(anyway)) {
+            add(std::move(cut));
+            told.reset();
+        }
+    };
     for (;;) {
         const auto done = conductor.run();
         met = met || done || conductor.agreed();
-        for (mover::Outcome& earlier : conductor.take_cut()) add(std::move(earlier));
+        add_cut(false);
         if (done && done->detached) {
             const bool at_source = done->dialler == Role::source;
             tell_detached(*done->detached, (at_source ? plan.source : plan.destination).server,
@@ -106,6 +113,7 @@ bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& ar
                 return done->result.failed == 0;
             }
             cut = {*done->result.cut, role_of(*done->result.cut, done->dialler)};
+            told = done;
         } else {
             cut = conductor.error();
         }
@@ -123,17 +131,16 @@ bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& ar
             if (!interrupted()) continue;
             cut = {interruption_error(), std::nullopt};
         }
-        if (done) {  // files may have failed before
-            session::CopyResult told = done->result;
-            told.cut.reset();
-            report_result(told, done->dialler, &conductor, report);
+        add_cut(true);
+        if (told) {  // files may have failed before
+            told->result.cut.reset();
+            report_result(told->result, told->dialler, &conductor, report);
         }
         if (conductor.unreached() && !met && cut.role) {
             report.unreached_at(to_string(*cut.role), cut.error);
         } else {
             report_error(cut.error, cut.role, report);
         }
-        for (mover::Outcome& last : conductor.take_cut(true)) add(std::move(last));
         if (tries.any()) report.moved(tries.all());
         return false;
     }

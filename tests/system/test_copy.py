@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 
-from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Result, Settings,
+from harness import (CUT, DONE, FILE_FAILED, INTEGRITY, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Result, Settings,
                      need_program, wait_for)
 from labs import LabCase
 
@@ -117,6 +117,17 @@ class Impostor:
         said = self.replies.get(verb, ["502 What?"])
         stream.sendall("".join(reply + "\r\n" for reply in said).encode())
         return verb
+
+
+class ForOnce(Impostor):
+    """Is away after its first session."""
+
+    def serve(self):
+        plain, _ = self.listener.accept()
+        self.listener.close()
+        with self.encrypted(plain) as stream:
+            for line in stream.makefile("rb"):
+                self.answer(stream, line)
 
 
 def fingerprint(server):
@@ -431,6 +442,17 @@ class Copies(CopyCase):
         endless = hostile.replace("total=0", f"total={2**64 - 1}").replace("known=0", "known=1")
         listed = self.client("copies", Impostor(self, a, ["211-Copies", " " + endless, "211 End"]).url(""), json=False)
         self.assertIn(", more than 1000:00:00 left", listed.stdout)
+
+    def test_what_failed_before_the_session_was_lost_for_good_is_told(self):
+        a = self.server()
+        self.file_with(a.path("one"), b"1")
+        cut = [f"426-{Impostor.facts(failed=1)}", "426-fault=session;side=network;error=cut; gone",
+               "426-fault=integrity;side=local;name=one;error=file; digests differ", "426 End"]
+        away = ForOnce(self, a, ["150 copy=1;", *cut])
+        result = self.client("copy", *self.both(), "--retry-for", "1s", a.url("one"), away.url("one"))
+        self.assertIn("trying again in", result.stderr)
+        self.assert_failed(result, INTEGRITY)
+        self.assertEqual([error["path"] for error in result.errors if error["code"] == "integrity"], ["/one"])
 
     def test_a_reason_that_both_have_is_said_once(self):
         a, b = (self.server(root=self.folder(side), state=self.folder("s" + side)) for side in "ab")
