@@ -42,9 +42,15 @@ Result<void> check_pairs(const CLI::App& app, const Form& form, const Arguments&
         return usage("--rate-file takes the place of --rate-limit: give one of them", &form);
     if (given("--background") && given("--congestion"))
         return usage("--background is --congestion background: give one of them", &form);
-    if (given("--stage") && given("--retry-for"))
-        return usage("--retry-for is not for a --stage: who hands out the ranges tries again",
-                     &form);
+    for (const char* option : {"--retry-for", "--left-over"}) {
+        if (given("--stage") && given(option))
+            return usage(
+                std::string(option) + " is not for a --stage: who hands out the ranges tries again",
+                &form);
+    }
+    if (into.action == Action::replicate && into.operands.size() > 1 && into.operands[1] != "run" &&
+        given("--left-over"))
+        return usage("--left-over is of a run, not of " + into.operands[1], &form);
     if (!into.signer.empty() && into.any_signer)
         return usage("--signer and --any-signer exclude each other", &form);
     if (into.detach && !into.left_over.empty())

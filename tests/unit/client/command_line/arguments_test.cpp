@@ -147,6 +147,8 @@ TEST_CASE("wrong command lines are usage errors that say what is wrong") {
         {{"trial", "h:", "--csv", ""}, "--csv"},
         {{"put", "a", "h:", "--background", "--congestion", "cubic"}, "--background"},
         {{"put", "a", "h:", "--stage", "s", "--range", "0-", "--retry-for", "1s"}, "--retry-for"},
+        {{"put", "a", "h:", "--stage", "s", "--finish", "--left-over", "l"}, "--left-over"},
+        {{"replicate", "job.yaml", "plan", "--left-over", "l"}, "--left-over is of a run"},
         {{"copy", "g:a", "h:b", "--detach", "--left-over", "l"}, "--left-over"},
         {{"completion", "zsh"}, "zsh"},
         {{"put", "a", "h:", "--rate-limit", "5 apples"}, "--rate-limit"},
@@ -162,6 +164,11 @@ TEST_CASE("wrong command lines are usage errors that say what is wrong") {
         CHECK(parsed.error().fault == Fault::usage);
         CHECK_THAT(parsed.error().message, Catch::Contains(c.said));
     }
+}
+
+TEST_CASE("a run of a job takes what its other commands do not") {
+    CHECK(parse({"replicate", "job.yaml", "--left-over", "/l"})->left_over == "/l");
+    CHECK(parse({"replicate", "job.yaml", "run", "--left-over", "/l"})->left_over == "/l");
 }
 
 TEST_CASE("--json is seen before a parse") {
