@@ -172,8 +172,9 @@ bool ReceiveSide::on_frame(std::uint16_t index, const sabul::Frame& frame) {
 // At what stands there; the set is done when nothing of that is left to do either.
 void ReceiveSide::look() {
     // A disk may take long over one thing, and the sender must not take that for a standstill.
-    disk_watch_.look(now_, sink_.disk_works(), disk_events_);
-    if (comparison_.working() || sink_.digesting() || disk_watch_.working(now_)) {
+    disk_watch_.look(now_, sink_.disk_works() || comparison_.working(),
+                     disk_events_ + comparison_.looked());
+    if (sink_.digesting() || disk_watch_.working(now_)) {
         last_progress_ = now_;
         if (now_ >= patience_at_) {
             comparison_.ask_for_patience();

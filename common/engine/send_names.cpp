@@ -110,8 +110,9 @@ void SendSide::compare() {
     offering_.turn(source_.idle());
     // A walk that nothing waits for must not hide that the network carries nothing.
     const bool walks = wants_done_ && source_.idle() && offering_.walking();
-    disk_watch_.look(now_, walks || source_.disk_works(), disk_events_ + offering_.looked());
-    if (offering_.working() || source_.digesting() || disk_watch_.working(now_)) ask_for_patience();
+    disk_watch_.look(now_, walks || source_.disk_works() || offering_.working(),
+                     disk_events_ + offering_.looked() + offering_.read());
+    if (source_.digesting() || disk_watch_.working(now_)) ask_for_patience();
 }
 
 // What is read, walked through or digested may take minutes: the receiver must not take that for a

@@ -95,6 +95,9 @@ class TargetTree {
     // `remove` is set. The times of directories that stay are kept. At the end it is durable.
     virtual void next_extraneous(bool in_the_way, bool remove) = 0;
 
+    // How many entries were looked at, gathered and removed so far: it grows while a call gets on.
+    virtual std::uint64_t looked() const = 0;
+
     // What has ended since the last call, in the order of the calls; `mended` may come later.
     virtual std::vector<TargetEvent> poll() = 0;
 };

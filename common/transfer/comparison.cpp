@@ -28,6 +28,7 @@ Comparison::Comparison(const Ports& with, StreamSender& stream, const Target& ta
       on_failure_(std::move(on_failure)),
       digests_(with.reader) {
     if (tree_ != nullptr) {
+        ++calls_;
         tree_->begin(target.path, target.into_directory);
     } else {
         stream_.put(HoldsRecord{false});
@@ -147,8 +148,10 @@ void Comparison::send_looks() {
 }
 
 void Comparison::handle(Event& event) {
+    ++events_;
     switch (event.kind) {
         case Event::Kind::begun:
+            --calls_;
             stream_.put(HoldsRecord{event.holds});
             return;
         case Event::Kind::looked:

@@ -90,6 +90,10 @@ class Comparison {
     bool over() const { return stage_ == Stage::over; }
     // The machine has something in hand, and nothing may be said for long.
     bool working() const { return calls_ > 0 || !mending_.empty() || digests_.working(); }
+    // How much of that was done so far: it grows while the machine gets on.
+    std::uint64_t looked() const {
+        return events_ + digests_.read() + (tree_ == nullptr ? 0 : tree_->looked());
+    }
     // Says that it is so.
     void ask_for_patience() { stream_.put(VerdictsRecord{next_verdict_, {}}); }
     const Totals& totals() const { return totals_; }
@@ -194,6 +198,7 @@ class Comparison {
     unsigned calls_ = 0;                                  // of the port, not answered
     std::unordered_map<std::uint64_t, Mending> mending_;  // by tag
     std::size_t mending_bytes_ = 0;
+    std::uint64_t events_ = 0;  // of the port
     std::uint64_t next_mend_ = 0;
     std::uint64_t faults_ = 0;
     bool unlisted_ = false;  // what is extraneous is not wholly known

@@ -14,6 +14,7 @@ void ContentDigests::try_open(std::uint32_t number, ports::SourceFile file) {
 void ContentDigests::turn(const Told& told) {
     if (reader_ == nullptr) return;
     for (const ports::ContentRead& read : reader_->poll()) {
+        ++*read_;
         const auto number = static_cast<std::uint32_t>(read.tag);
         const Reading done = reading_.extract(number).mapped();
         if (read.error) {
@@ -41,11 +42,13 @@ void ContentDigests::turn(const Told& told) {
         auto digest = std::make_shared<FileDigest>(next.size, strong_);
         reading_.emplace(next.number, Reading{next.size, digest});
         reader_->read(next.number, std::move(next.place), kLeafBytes,
-                      [digest, size = next.size](Range bytes, ByteView leaf) {
+                      [digest, size = next.size, read = read_](Range bytes, ByteView leaf) {
+                          ++*read;
                           if (bytes.last > size) return;
                           if (leaf.empty()) {
                               digest->add_zeros(bytes.first, bytes.last);
-                              while (digest->lags()) digest->advance(FileDigest::kZerosAtOnce);
+                              for (; digest->lags(); ++*read)
+                                  digest->advance(FileDigest::kZerosAtOnce);
                               return;
                           }
                           digest->add_leaf(bytes.first, leaf_digest(leaf), leaf);

@@ -2,6 +2,7 @@
 // port it drives; engine thread. Bound: the caller's, on what is wanted and not told.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -32,6 +33,8 @@ class ContentDigests {
     using Told = std::function<void(std::uint32_t number, const Result<Digests>& digests)>;
     void turn(const Told& told);
     bool working() const { return !reading_.empty() || !wanted_.empty(); }
+    // How many pieces were read so far: it grows while a file is read.
+    std::uint64_t read() const { return *read_; }
 
   private:
     struct Wanted {
@@ -46,6 +49,8 @@ class ContentDigests {
     };
     ports::ContentReader* const reader_;
     bool strong_ = false;
+    const std::shared_ptr<std::atomic<std::uint64_t>> read_ =
+        std::make_shared<std::atomic<std::uint64_t>>(0);  // by the reader's threads, too
     std::deque<Wanted> wanted_;
     std::unordered_map<std::uint32_t, Reading> reading_;
 };

@@ -61,6 +61,8 @@ class Offering final : public ports::Walker {
     void turn(bool rest_done);
     // Content is read to be compared, and nothing may be said for long.
     bool working() const { return digests_.working(); }
+    // How much of that was read so far: it grows while the machine gets on.
+    std::uint64_t read() const { return digests_.read(); }
 
     void handle_holds(bool something) { holds_ = something; }
     // False: they are about nothing that was offered.

@@ -1,8 +1,8 @@
 // A disk that takes minutes over one thing: neither end takes that for a standstill, and both end
 // where it never comes back.
 #include "common/engine/stall.h"
+#include "tests/simulation/trees.h"
 #include "tests/support/catch.h"
-#include "tools/sim/run.h"
 
 using namespace lambda;
 using namespace lambda::simulation;
@@ -74,6 +74,42 @@ Options options_of(session::Direction direction, bool read_back = false) {
     options.limit = 2 * engine::kDiskPatience;
     return options;
 }
+
+using Call = ports::TargetEvent::Kind;
+
+// A sync that moves nothing: of what stands at the target a mode is to be set, and a file to go.
+struct Steady {
+    explicit Steady(session::Direction direction,
+                    const SyncRecord& plan = {.whole = true, .erase = true}) {
+        Trees trees;
+        trees.add("a", 3000);
+        trees.add("b", 8u << 20);
+        Options options = options_of(direction);
+        options.adjust = [plan](bool, engine::Setup& setup) {
+            if (!setup.is_client) return;
+            setup.plan = plan;
+        };
+        run = std::make_unique<Run>(3, std::move(options), std::vector<SourceName>{},
+                                    Target{"dir", true});
+        run->walker.entries = trees.walk();
+        run->source.files = trees.source;
+        for (const auto& [name, file] : trees.source) run->target.files["dir/" + name] = file;
+        run->target.files["dir/a"].mode = 0600;
+        run->target.files["dir/x"] = trees.source["a"];
+        run->target.directories["dir"] = {0, 7, 0755};
+    }
+    void expect_done(Duration at_least) const {
+        const Time start = run->world.now();
+        REQUIRE(run->run());
+        CHECK(run->world.now() - start >= at_least);
+        CHECK_FALSE(run->sender->outcome().cut);
+        CHECK_FALSE(run->receiver->outcome().cut);
+        CHECK(run->sender->outcome().adopted == 2);
+        CHECK(run->target.files.size() == 2);
+        CHECK(run->target.files["dir/a"].mode == 0644);
+    }
+    std::unique_ptr<Run> run;
+};
 
 }  // namespace
 
@@ -163,4 +199,57 @@ TEST_CASE("a walk that goes on does not hide that the network carries nothing") 
     CHECK(run.sender->outcome().cut);
     CHECK(run.receiver->outcome().cut);
     CHECK(run.world.now() - start < std::chrono::minutes(5));
+}
+
+TEST_CASE("a target that takes minutes to be looked at, mended or cleared is waited for") {
+    const auto direction = GENERATE(session::Direction::put, session::Direction::get);
+    const auto call = GENERATE(Call::looked, Call::mended, Call::extraneous);
+    INFO(to_string(direction) << ", call " << static_cast<int>(call));
+    const Steady steady(direction);
+    steady.run->tree.latencies[call] = kHang;
+    steady.expect_done(kHang);
+}
+
+TEST_CASE("a target that answers no look, no mend or no deletion is given up") {
+    const auto direction = GENERATE(session::Direction::put, session::Direction::get);
+    const auto call = GENERATE(Call::looked, Call::mended, Call::extraneous);
+    INFO(to_string(direction) << ", call " << static_cast<int>(call));
+    const Steady steady(direction);
+    steady.run->tree.latencies[call] = std::chrono::hours(10);
+    expect_given_up(*steady.run, false);
+}
+
+TEST_CASE("a target of which it takes minutes to say whether it holds anything is waited for") {
+    const auto direction = GENERATE(session::Direction::put, session::Direction::get);
+    const bool hangs = GENERATE(false, true);
+    INFO(to_string(direction) << (hangs ? ", hangs" : ""));
+    const Steady steady(direction, {});  // a put or get, which asks for that first
+    steady.run->tree.latencies[Call::begun] = hangs ? std::chrono::hours(10) : kHang;
+    if (hangs) return expect_given_up(*steady.run, false);
+    REQUIRE(steady.run->run());
+    CHECK_FALSE(steady.run->sender->outcome().cut);
+    CHECK_FALSE(steady.run->receiver->outcome().cut);
+    CHECK(steady.run->sender->outcome().adopted == 2);
+}
+
+TEST_CASE("one look that takes longer than a dead disk is given is waited for while it gets on") {
+    const auto direction = GENERATE(session::Direction::put, session::Direction::get);
+    INFO(to_string(direction));
+    const Steady steady(direction);
+    steady.run->tree.latencies[Call::looked] = engine::kDiskPatience + kHang;
+    steady.run->tree.gets_on = true;
+    steady.expect_done(engine::kDiskPatience + kHang);
+}
+
+TEST_CASE("a file that is read to be compared is waited for while it is read") {
+    const auto direction = GENERATE(session::Direction::put, session::Direction::get);
+    const bool sends = GENERATE(true, false);
+    const bool gets_on = GENERATE(true, false);
+    INFO(to_string(direction) << (sends ? ", at the source" : ", at the target")
+                              << (gets_on ? ", gets on" : ", hangs"));
+    const Steady steady(direction, {.whole = true, .erase = true, .checksum = true});
+    MemoryReader& reader = sends ? steady.run->source_reader : steady.run->target_reader;
+    reader.piece_latency = gets_on ? kHang : std::chrono::hours(10);
+    if (gets_on) return steady.expect_done(engine::kDiskPatience + kHang);
+    expect_given_up(*steady.run, sends);
 }

@@ -17,17 +17,22 @@ class MemoryReader final : public ports::ContentReader {
         : world_(world), owner_(owner), disk_(disk) {}
 
     Duration latency = std::chrono::milliseconds(1);
+    Duration piece_latency{0};  // and for each piece
 
     void read(std::uint64_t tag, Place place, std::size_t grain, Take take) override {
-        world_.after(latency, [this, tag, place = std::move(place), grain, take = std::move(take)] {
-            const MemoryFile* file = end(tag, place);
-            if (file == nullptr) return;
-            const ByteView bytes(file->bytes);
-            for (std::size_t done = 0; done < bytes.size(); done += grain) {
-                const std::size_t size = std::min(grain, bytes.size() - done);
-                take({done, done + size}, bytes.subspan(done, size));
-            }
-        });
+        const MemoryFile* file = find(place);
+        const std::size_t size = file == nullptr ? 0 : file->bytes.size();
+        Duration takes = latency;
+        for (std::size_t done = 0; done < size; done += grain, takes += piece_latency) {
+            world_.after(takes, [this, place, grain, take, done] {
+                const MemoryFile* now = find(place);
+                if (now == nullptr || now->bytes.size() <= done) return;
+                const ByteView piece =
+                    ByteView(now->bytes).subspan(done, std::min(grain, now->bytes.size() - done));
+                take({done, done + piece.size()}, piece);
+            });
+        }
+        world_.after(takes, [this, tag, place = std::move(place)] { end(tag, place); });
     }
     void try_open(std::uint64_t tag, Place place) override {
         world_.after(latency, [this, tag, place = std::move(place)] { end(tag, place); });
@@ -35,20 +40,25 @@ class MemoryReader final : public ports::ContentReader {
     std::vector<ports::ContentRead> poll() override { return std::exchange(ended_, {}); }
 
   private:
-    const MemoryFile* end(std::uint64_t tag, const Place& place) {
+    static std::string path_of(const Place& place) {
         const auto* source = std::get_if<ports::SourceFile>(&place);
-        const std::string path =
-            source != nullptr ? source->path : std::get<ports::TargetName>(place).text();
+        return source != nullptr ? source->path : std::get<ports::TargetName>(place).text();
+    }
+    const MemoryFile* find(const Place& place) const {
+        const std::string path = path_of(place);
         const auto at = disk_.files.find(path);
         const bool readable = at != disk_.files.end() && !disk_.fail_read.contains(path);
+        return readable ? &at->second : nullptr;
+    }
+    void end(std::uint64_t tag, const Place& place) {
+        const MemoryFile* file = find(place);
         ended_.push_back({.tag = tag});
-        if (readable) {
-            ended_.back().size = at->second.bytes.size();
+        if (file != nullptr) {
+            ended_.back().size = file->bytes.size();
         } else {
-            ended_.back().error = errno_error(Fault::file, "cannot read", path, EIO);
+            ended_.back().error = errno_error(Fault::file, "cannot read", path_of(place), EIO);
         }
         owner_.set(Time{});
-        return readable ? &at->second : nullptr;
     }
     World& world_;
     Alarm& owner_;

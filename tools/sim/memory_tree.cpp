@@ -8,9 +8,12 @@ using ports::Look;
 using ports::Standing;
 using ports::TargetEvent;
 
-void MemoryTree::later(std::function<TargetEvent()> action) {
-    world_.after(latency, [this, action = std::move(action)] {
-        ended_.push_back(action());
+void MemoryTree::later(TargetEvent::Kind kind, std::function<void(TargetEvent&)> action) {
+    const auto other = latencies.find(kind);
+    ends_ = std::max(ends_, world_.now() + (other == latencies.end() ? latency : other->second));
+    world_.after(ends_ - world_.now(), [this, kind, action = std::move(action)] {
+        ended_.push_back({.kind = kind});
+        action(ended_.back());
         owner_.set(Time{});
     });
 }
@@ -20,12 +23,10 @@ std::vector<TargetEvent> MemoryTree::poll() {
 }
 
 void MemoryTree::begin(const std::string& path, bool) {
-    later([this, path] {
-        TargetEvent event;
+    later(TargetEvent::Kind::begun, [this, path](TargetEvent& event) {
         const auto below = [&](const auto& entry) { return entry.first.starts_with(path + "/"); };
         event.holds = std::any_of(disk_.files.begin(), disk_.files.end(), below) ||
                       std::any_of(disk_.directories.begin(), disk_.directories.end(), below);
-        return event;
     });
 }
 
@@ -68,9 +69,7 @@ std::set<std::string> MemoryTree::children(const std::string& prefix) const {
 }
 
 void MemoryTree::look(std::vector<Look> looks) {
-    later([this, looks = std::move(looks)] {
-        TargetEvent event;
-        event.kind = TargetEvent::Kind::looked;
+    later(TargetEvent::Kind::looked, [this, looks = std::move(looks)](TargetEvent& event) {
         for (const Look& each : looks) {
             if (each.step == Look::Step::leave) {
                 const Look left = entered_.back();
@@ -91,7 +90,6 @@ void MemoryTree::look(std::vector<Look> looks) {
                 event.standings.back().kind == Standing::Kind::directory)
                 gather(in_the_way_, each.target.text(), each.name);
         }
-        return event;
     });
 }
 
@@ -113,30 +111,21 @@ void MemoryTree::gather(std::vector<Gone>& into, const std::string& path, const 
 }
 
 void MemoryTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) {
-    later([this, tag, target = std::move(target), metadata = std::move(metadata)] {
+    later(TargetEvent::Kind::mended, [this, tag, target = std::move(target),
+                                      metadata = std::move(metadata)](TargetEvent& event) {
         MemoryFile& file = disk_.files.at(target.text());
         file.mtime_ns = metadata.mtime_ns;
         file.mode = metadata.mode;
-        TargetEvent event;
-        event.kind = TargetEvent::Kind::mended;
         event.tag = tag;
-        return event;
     });
 }
 
 void MemoryTree::keep(std::uint64_t tag, ports::TargetName) {
-    later([tag] {
-        TargetEvent event;
-        event.kind = TargetEvent::Kind::mended;
-        event.tag = tag;
-        return event;
-    });
+    later(TargetEvent::Kind::mended, [tag](TargetEvent& event) { event.tag = tag; });
 }
 
 void MemoryTree::next_extraneous(bool in_the_way, bool remove) {
-    later([this, in_the_way, remove] {
-        TargetEvent event;
-        event.kind = TargetEvent::Kind::extraneous;
+    later(TargetEvent::Kind::extraneous, [this, in_the_way, remove](TargetEvent& event) {
         std::vector<Gone>& list = in_the_way ? in_the_way_ : surplus_;
         const std::size_t count = std::min<std::size_t>(list.size(), 3);
         for (std::size_t i = 0; i < count; ++i) {
@@ -146,7 +135,6 @@ void MemoryTree::next_extraneous(bool in_the_way, bool remove) {
             disk_.directories.erase(list[i].path);
         }
         list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
-        return event;
     });
 }
 

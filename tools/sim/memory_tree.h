@@ -1,6 +1,8 @@
 // What stands on a MemoryDisk, looked at in virtual time. One thread.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,6 +19,8 @@ class MemoryTree final : public ports::TargetTree {
         : world_(world), owner_(owner), disk_(disk) {}
 
     Duration latency = std::chrono::microseconds(200);
+    std::map<ports::TargetEvent::Kind, Duration> latencies;  // of some kinds, others
+    bool gets_on = false;                                    // something is looked at each second
 
     const ports::Rights& rights() const override { return rights_; }
     void begin(const std::string& path, bool below) override;
@@ -26,6 +30,11 @@ class MemoryTree final : public ports::TargetTree {
     void keep(std::uint64_t tag, ports::TargetName target) override;
     std::uint64_t extraneous() const override { return found_; }
     void next_extraneous(bool in_the_way, bool remove) override;
+    std::uint64_t looked() const override {
+        return gets_on ? static_cast<std::uint64_t>(world_.now().time_since_epoch() /
+                                                    std::chrono::seconds(1))
+                       : 0;
+    }
     std::vector<ports::TargetEvent> poll() override;
 
   private:
@@ -33,7 +42,7 @@ class MemoryTree final : public ports::TargetTree {
         std::string path, name;
         bool directory = false;
     };
-    void later(std::function<ports::TargetEvent()> action);
+    void later(ports::TargetEvent::Kind kind, std::function<void(ports::TargetEvent&)> action);
     ports::Standing standing(const ports::Look& look) const;
     std::set<std::string> children(const std::string& prefix) const;
     // With all below it, what a directory holds before itself.
@@ -51,6 +60,7 @@ class MemoryTree final : public ports::TargetTree {
     std::vector<Gone> surplus_, in_the_way_;
     std::uint64_t found_ = 0;
     std::vector<ports::TargetEvent> ended_;
+    Time ends_{};  // the last call so far
 };
 
 }  // namespace lambda::simulation

@@ -69,6 +69,7 @@ Result<void> ExtraneousList::gather(int directory, const std::string& leaf,
 
 Result<bool> ExtraneousList::gather_one(int directory, const std::string& leaf, const Line& line,
                                         const Gathering& how, unsigned depth) {
+    ++looked_;
     struct stat status {};
     if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) return true;
@@ -190,6 +191,7 @@ Result<std::vector<ports::Extraneous>> ExtraneousList::next(int base, bool remov
         auto line = take();
         if (!line) return line.error();
         if (!*line) break;
+        ++looked_;
         std::optional<Error> error;
         if (remove) error = this->remove(base, **line);
         list.push_back({std::move((*line)->name), (*line)->directory, std::move(error)});

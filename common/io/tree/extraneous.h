@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +35,8 @@ class ExtraneousList {
     // Up to `most` of them; empty at the end, and what was removed is then durable. `base`: all lie
     // below it.
     Result<std::vector<ports::Extraneous>> next(int base, bool remove, std::size_t most);
+    // How many were met by gather() and by next() so far, while they get on, too. Any thread.
+    std::uint64_t looked() const { return looked_; }
 
   private:
     struct Line {
@@ -73,6 +76,7 @@ class ExtraneousList {
     std::size_t taken_ = 0;
     bool reading_ = false;
     std::uint64_t count_ = 0;
+    std::atomic<std::uint64_t> looked_ = 0;
     std::unique_ptr<Parent> parent_;
     std::optional<dev_t> base_device_;  // once it is known
     bool base_has_barrier_ = false;     // syncfs(2) is one there

@@ -205,6 +205,7 @@ void TargetTree::look_all(const std::vector<Look>& looks) {
     TargetEvent event;
     event.kind = TargetEvent::Kind::looked;
     for (const Look& each : looks) {
+        ++looked_;
         if (each.step == Look::Step::leave) {
             if (levels_.empty()) continue;
             pass(levels_.back(), nullptr);

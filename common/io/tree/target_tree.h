@@ -36,6 +36,9 @@ class TargetTree final : public ports::TargetTree {
     void keep(std::uint64_t tag, ports::TargetName target) override;
     std::uint64_t extraneous() const override { return extraneous_; }
     void next_extraneous(bool in_the_way, bool remove) override;
+    std::uint64_t looked() const override {
+        return looked_ + surplus_.looked() + in_the_way_.looked();
+    }
     std::vector<ports::TargetEvent> poll() override;
 
   private:
@@ -88,6 +91,7 @@ class TargetTree final : public ports::TargetTree {
     const std::int64_t written_back_ns_;  // what did not change since is durable
     TargetDirectories directories_;       // of what is kept; the thread's
     std::atomic<std::uint64_t> extraneous_ = 0;
+    std::atomic<std::uint64_t> looked_ = 0;  // entries of the walk
     Completions<ports::TargetEvent> done_;
     std::vector<ports::TargetEvent> taken_;
     std::unique_ptr<Finisher> finisher_;  // since the first that is mended or kept; the thread's

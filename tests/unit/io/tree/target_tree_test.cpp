@@ -379,9 +379,11 @@ TEST_CASE("target: thousands that are extraneous, told in portions and removed")
     const TargetEvent event = asked.look({enter(base, "."), at(base, "met"), kLeave});
     CHECK(event.standings.size() == 2);
     CHECK(asked.tree.extraneous() == 3000 + 4);
+    CHECK(asked.tree.looked() == 3 + 3004 + 2);  // beside what goes: what is kept, and where it is
     CHECK(asked.extraneous(true, true).empty());
     const Names names = asked.extraneous(false, true);
     REQUIRE(names.size() == 3004);
+    CHECK(asked.tree.looked() == 3 + 3004 + 2 + 3004);
     CHECK(names.front() == "a link");
     CHECK(names[3001] == "d/e");
     CHECK(names[3002] == "d");
