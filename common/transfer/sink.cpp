@@ -62,7 +62,8 @@ bool Sink::handle(const Record& record) {
     }
     if (const auto* failed = std::get_if<FailRecord>(&record)) {
         ++totals_.failed;
-        tree_.note_failed(failed->name);
+        // Of two that hold one name the first stays: what is in hand is that.
+        if (!in_hand(failed->name)) tree_.note_failed(failed->name);
         listener_.on_failure({failed->name, Error{.fault = failed->fault,
                                                   .message = failed->message,
                                                   .path = failed->name,

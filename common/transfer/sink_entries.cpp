@@ -46,7 +46,7 @@ std::optional<FileNumber> Sink::in_hand(const std::string& name) const {
     for (const auto& [number, file] : files_) {
         if (file.record.name == name) return number;
     }
-    return std::nullopt;
+    return tree_.link_in_hand(name);
 }
 
 bool Sink::digests_agree(const File& file) const {

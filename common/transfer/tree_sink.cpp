@@ -55,16 +55,18 @@ void TreeSink::link(const LinkRecord& record) {
 
 void TreeSink::same(const SameRecord& record, std::optional<FileNumber> first_in_hand) {
     begin(record.entry, Kind::same, record.name, {}).text = record.first;
-    if (!first_in_hand) {
-        for (const auto& [number, entry] : entries_) {
-            if (entry.kind == Kind::link && entry.name == record.first) first_in_hand = number;
-        }
-    }
     if (first_in_hand) {
         waiting_.emplace(*first_in_hand, record.entry);
     } else {
         make_same(record.entry);
     }
+}
+
+std::optional<FileNumber> TreeSink::link_in_hand(const std::string& name) const {
+    for (const auto& [number, entry] : entries_) {
+        if (entry.kind == Kind::link && entry.name == name) return number;
+    }
+    return std::nullopt;
 }
 
 void TreeSink::make_same(FileNumber number) {

@@ -36,8 +36,10 @@ class TreeSink {
     // False: it is not the innermost.
     bool leave(const LeaveRecord& record);
     void link(const LinkRecord& record);
-    // `first_in_hand`: the file of the first name, where it is not durable yet.
+    // `first_in_hand`: the file or link of the first name, where it is not durable yet.
     void same(const SameRecord& record, std::optional<FileNumber> first_in_hand);
+    // The link of that name that is not durable yet.
+    std::optional<FileNumber> link_in_hand(const std::string& name) const;
 
     // A file begins in the innermost directory: what to tell file_ended().
     std::optional<FileNumber> begin_file();

@@ -217,6 +217,17 @@ class Trees(Case):
         self.assertIn(f"would land where '{first}' does", result.stderr)
         self.assert_same(first, self.daemon.path("first/f"))
 
+    def test_further_names_stay_of_a_file_whose_name_another_source_has(self):
+        base, overlay = self.folder("base"), self.folder("overlay")
+        for folder, content in ((base, b"1"), (overlay, b"22")):
+            self.file_with(os.path.join(folder, "x"), content)
+        os.link(os.path.join(base, "x"), os.path.join(base, "y"))
+        result = self.client("put", base + "/", overlay + "/", self.daemon.url("names/"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual(result.stderr.count("would land where"), 1, result.stderr)
+        self.assertNotIn("another name of", result.stderr)
+        self.assertTrue(os.path.samefile(self.daemon.path("names/x"), self.daemon.path("names/y")))
+
     def test_what_a_cut_transfer_left_is_not_sent(self):
         server = self.server()
         tree = self.folder("tree")

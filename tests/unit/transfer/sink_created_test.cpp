@@ -86,3 +86,27 @@ TEST_CASE("sink: a file that is gone before its directory is entered is not crea
     receiver.sink.handle(ports::DiskEvent{.tag = receiver.disk.made[0]});
     CHECK(receiver.disk.created.size() == 1);
 }
+
+// The earlier source's stays, with all its names.
+TEST_CASE(
+    "sink: what failed for the name of a file or link in hand takes no further name of that") {
+    Receiver receiver;
+    Sink& sink = receiver.sink;
+    REQUIRE(sink.handle(FileRecord{.file = 0, .name = "x", .data = {}}));
+    REQUIRE(sink.handle(CloseRecord{.file = 0, .digest = FileDigest(0).finish()}));
+    REQUIRE(sink.handle(SameRecord{1, "y", "x"}));
+    REQUIRE(sink.handle(LinkRecord{2, {}, "link", "shows"}));
+    REQUIRE(sink.handle(SameRecord{3, "again", "link"}));
+    for (const char* name : {"x", "link"}) {
+        REQUIRE(sink.handle(FailRecord{name, Fault::file, "would land where another does", {}}));
+    }
+    REQUIRE(receiver.disk.made.size() == 2);
+    for (const std::size_t each : {0, 1}) sink.handle({.tag = receiver.disk.made[each]});
+    CHECK(receiver.disk.made.size() == 4);
+    CHECK(receiver.failures == 2);
+
+    REQUIRE(sink.handle(FailRecord{"never sent", Fault::file, "cannot open", {}}));
+    REQUIRE(sink.handle(SameRecord{4, "other", "never sent"}));
+    CHECK(receiver.disk.made.size() == 4);
+    CHECK(receiver.failures == 4);
+}
