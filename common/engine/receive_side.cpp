@@ -174,7 +174,8 @@ void ReceiveSide::look() {
     // A disk may take long over one thing, and the sender must not take that for a standstill.
     disk_watch_.look(now_, sink_.disk_works() || comparison_.working(),
                      disk_events_ + comparison_.looked());
-    if (sink_.digesting() || disk_watch_.working(now_)) {
+    // Nor that nobody reads what is told of a sync.
+    if (comparison_.unread() || sink_.digesting() || disk_watch_.working(now_)) {
         last_progress_ = now_;
         if (now_ >= patience_at_) {
             comparison_.ask_for_patience();

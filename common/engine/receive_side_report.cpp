@@ -65,6 +65,7 @@ bool ReceiveSide::heard() const {
 std::string_view ReceiveSide::why_nothing_moves() const {
     if (links_.dead_since() != kNever) return kNoConnection;
     if (disk_watch_.working(now_) || sink_.digesting()) return kOwnDisk;
+    if (comparison_.unread()) return kUnread;
     const bool missed = std::any_of(stripes_.begin(), stripes_.end(),
                                     [](const auto& s) { return s->flow.behind(); });
     if (missed && heard()) return "the sender's UDP packets do not arrive any more";

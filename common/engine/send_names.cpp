@@ -108,15 +108,17 @@ void SendSide::set_walk(const transfer::WalkRecord& walk) {
 
 void SendSide::compare() {
     offering_.turn(source_.idle());
-    // A walk that nothing waits for must not hide that the network carries nothing.
-    const bool walks = wants_done_ && source_.idle() && offering_.walking();
-    disk_watch_.look(now_, walks || source_.disk_works() || offering_.working(),
+    // A walk, or a reader, that nothing waits for must not hide that the network carries nothing.
+    const bool idle = wants_done_ && source_.idle();
+    disk_watch_.look(now_,
+                     (idle && offering_.walking()) || source_.disk_works() || offering_.working(),
                      disk_events_ + offering_.looked() + offering_.read());
-    if (source_.digesting() || disk_watch_.working(now_)) ask_for_patience();
+    const bool unread = idle && offering_.unread();
+    if (unread || source_.digesting() || disk_watch_.working(now_)) ask_for_patience();
 }
 
-// What is read, walked through or digested may take minutes: the receiver must not take that for a
-// standstill.
+// What is read, walked through or digested may take minutes, and who reads what is told of a sync
+// as long as he likes: the receiver must not take that for a standstill.
 void SendSide::ask_for_patience() {
     last_progress_ = now_;
     if (now_ < patience_at_) return;

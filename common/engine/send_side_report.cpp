@@ -73,6 +73,7 @@ std::string_view SendSide::why_nothing_moves() {
     const bool paced = std::any_of(stripes_.begin(), stripes_.end(),
                                    [this](const auto& s) { return may_send(*s) && has_data(*s); });
     if (paced) return {};
+    if (offering_.unread()) return kUnread;
     const bool busy = disk_watch_.working(now_) || source_.digesting();
     return busy ? kOwnDisk : "the receiver is at work on its disk";
 }

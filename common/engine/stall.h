@@ -61,6 +61,7 @@ class MotionWatch {
 // Why nothing moves, as a user is told: what both ends can see.
 inline constexpr std::string_view kNoConnection = "no feedback connection stands";
 inline constexpr std::string_view kOwnDisk = "this end is at work on its disk";
+inline constexpr std::string_view kUnread = "nobody reads what this end has to tell";
 
 // Why the transfer should end now: no feedback connection for a minute, or no progress for two.
 // `silence`: what it means that no UDP packet ever came across; null where one did.

@@ -133,7 +133,7 @@ void Comparison::turn(bool rest_done) {
 
 void Comparison::send_looks() {
     while (!looks_.empty() && calls_ < kMostCalls && mending_bytes_ < kMostOfferedBytes &&
-           (changes_ == nullptr || changes_->has_room())) {
+           may_report()) {
         std::vector<ports::Look> some;
         for (std::size_t archives = 0;
              !looks_.empty() && some.size() < kMostLooks && archives < kMostArchives;
@@ -447,7 +447,7 @@ bool Comparison::may_remove() {
 
 // The next portion of what is to go, once there is room to tell of it.
 void Comparison::list_more() {
-    if (!lists_ || !stream_.has_room() || (changes_ != nullptr && !changes_->has_room())) return;
+    if (!lists_ || !stream_.has_room() || !may_report()) return;
     lists_ = false;
     ++calls_;
     tree_->next_extraneous(stage_ == Stage::clearing, !plan_.dry_run);

@@ -94,7 +94,9 @@ class Comparison {
     std::uint64_t looked() const {
         return events_ + digests_.read() + (tree_ == nullptr ? 0 : tree_->looked());
     }
-    // Says that it is so.
+    // It waits for whoever reads the changes.
+    bool unread() const { return (!looks_.empty() || lists_) && !may_report(); }
+    // Says that one of these is so.
     void ask_for_patience() { stream_.put(VerdictsRecord{next_verdict_, {}}); }
     const Totals& totals() const { return totals_; }
 
@@ -152,6 +154,7 @@ class Comparison {
     bool may_remove();
     void list_more();
     void miss(const Mending& missed, const Error& error);
+    bool may_report() const { return changes_ == nullptr || changes_->has_room(); }
     void report(Change change);
 
     // Content that is compared: what each end has of it, once it is known.

@@ -50,9 +50,7 @@ void Offering::set_options(ports::WalkOptions options) {
 void Offering::take(std::vector<ports::Found>& out, std::size_t most) {
     admit();
     const std::size_t before = out.size();
-    const auto room = [&] {
-        return out.size() - before < most && (changes_ == nullptr || changes_->has_room());
-    };
+    const auto room = [&] { return out.size() - before < most && may_report(); };
     while (!items_.empty() && room()) {
         Item& front = items_.front();
         if (front.offer && (!front.verdict || *front.verdict == Verdict::similar)) break;

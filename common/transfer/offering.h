@@ -63,6 +63,8 @@ class Offering final : public ports::Walker {
     bool working() const { return digests_.working(); }
     // How much of that was read so far: it grows while the machine gets on.
     std::uint64_t read() const { return digests_.read(); }
+    // It waits for whoever reads the changes.
+    bool unread() const { return (!items_.empty() || !unblocked_.empty()) && !may_report(); }
 
     void handle_holds(bool something) { holds_ = something; }
     // False: they are about nothing that was offered.
@@ -100,6 +102,7 @@ class Offering final : public ports::Walker {
     void keep_blocked(Item item, std::vector<ports::Found>& out);
     void enter(const std::shared_ptr<Directory>& directory, std::vector<ports::Found>& out);
     void give_settled(std::vector<ports::Found>& out);
+    bool may_report() const { return changes_ == nullptr || changes_->has_room(); }
     void report(const Item& item);
     void end_offers();
 

@@ -85,9 +85,10 @@ struct Steady {
         trees.add("a", 3000);
         trees.add("b", 8u << 20);
         Options options = options_of(direction);
-        options.adjust = [plan](bool, engine::Setup& setup) {
+        options.adjust = [this, plan](bool, engine::Setup& setup) {
             if (!setup.is_client) return;
             setup.plan = plan;
+            setup.changes = &told;
         };
         run = std::make_unique<Run>(3, std::move(options), std::vector<SourceName>{},
                                     Target{"dir", true});
@@ -107,7 +108,9 @@ struct Steady {
         CHECK(run->sender->outcome().adopted == 2);
         CHECK(run->target.files.size() == 2);
         CHECK(run->target.files["dir/a"].mode == 0644);
+        CHECK(told.sorted() == std::vector<std::string>{"attributes a", "delete x"});
     }
+    Told told;
     std::unique_ptr<Run> run;
 };
 
@@ -252,4 +255,21 @@ TEST_CASE("a file that is read to be compared is waited for while it is read") {
     reader.piece_latency = gets_on ? kHang : std::chrono::hours(10);
     if (gets_on) return steady.expect_done(engine::kDiskPatience + kHang);
     expect_given_up(*steady.run, sends);
+}
+
+TEST_CASE("a sync waits for who reads what it tells, for as long as that takes") {
+    const auto direction = GENERATE(session::Direction::put, session::Direction::get);
+    const std::size_t room = GENERATE(0, 1);
+    const Duration takes = engine::kDiskPatience + kHang;
+    INFO(to_string(direction) << ", room for " << room);
+    Steady steady(direction);
+    steady.told.room = room;
+    steady.run->world.after(takes, [&] { steady.told.room = SIZE_MAX; });
+    std::string standstill;
+    steady.run->world.after(takes / 2, [&] {
+        const bool put = direction == session::Direction::put;
+        standstill = (put ? steady.run->sender : steady.run->receiver)->progress().standstill;
+    });
+    steady.expect_done(takes);
+    CHECK(standstill == engine::kUnread);
 }

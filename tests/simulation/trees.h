@@ -18,7 +18,8 @@ using namespace transfer;
 
 struct Told final : Changes {
     std::vector<std::string> lines;
-    bool has_room() const override { return true; }
+    std::size_t room = SIZE_MAX;
+    bool has_room() const override { return lines.size() < room; }
     void put(Change change) override {
         lines.push_back(std::string(to_string(change.what)) + " " + change.name);
     }
