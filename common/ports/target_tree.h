@@ -84,8 +84,11 @@ class TargetTree {
     virtual void seek_extraneous(Kept kept, bool clears) = 0;
     // In the order of the walk, which is that of the bytes of the names in a directory.
     virtual void look(std::vector<Look> looks) = 0;
-    // Mode, times and what is archived, of a file. `mended` comes when they are durable.
-    virtual void mend(std::uint64_t tag, TargetName target, FileMetadata metadata) = 0;
+    // Mode, times and what is archived, of a file that has this size, and was changed at `stood_ns`
+    // last (its mtime); of one that was written to since it is an error, since that would have the
+    // time of what it is no more. `mended` comes when they are durable.
+    virtual void mend(std::uint64_t tag, TargetName target, FileMetadata metadata,
+                      std::int64_t stood_ns) = 0;
     // A file or link stays as it stands: `mended` comes when it and its name are durable, whoever
     // made them; a transfer that was killed before it flushed them, perhaps.
     virtual void keep(std::uint64_t tag, TargetName target) = 0;

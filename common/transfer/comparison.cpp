@@ -252,6 +252,7 @@ void Comparison::maybe_settle(std::uint32_t offer) {
 Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     Offered& offered = asked.offered;
     asked.recent = standing.recent;
+    asked.stood_ns = standing.metadata.mtime_ns;
     if (offered.kind == OfferKind::same && left_files_.may_hold(offered.text))
         offered.kind = OfferKind::file;
     Verdict verdict = judge(offered, standing, plan_, tree_->rights());
@@ -377,7 +378,7 @@ void Comparison::act(Asked& asked, Verdict verdict) {
                                   .size = file ? std::optional(size) : std::nullopt});
     mending_bytes_ += asked.bytes;
     if (!mends) return tree_->keep(tag, asked.target);
-    tree_->mend(tag, asked.target, offered.metadata);
+    tree_->mend(tag, asked.target, offered.metadata, asked.stood_ns);
 }
 
 void Comparison::advance(bool rest_done) {

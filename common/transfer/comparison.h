@@ -116,6 +116,7 @@ class Comparison {
         Verdict once_clear = Verdict::changed;  // of what is blocked
         bool alone = false;                     // it lies in no tree
         bool recent = false;                    // what stands there
+        std::int64_t stood_ns = 0;              // its mtime
     };
     struct Blocked {
         std::uint32_t offer = 0;

@@ -110,7 +110,8 @@ void MemoryTree::gather(std::vector<Gone>& into, const std::string& path, const 
     into.insert(into.end(), all.begin(), all.end());
 }
 
-void MemoryTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) {
+void MemoryTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata,
+                      std::int64_t) {
     later(TargetEvent::Kind::mended, [this, tag, target = std::move(target),
                                       metadata = std::move(metadata)](TargetEvent& event) {
         MemoryFile& file = disk_.files.at(target.text());

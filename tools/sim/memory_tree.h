@@ -26,7 +26,8 @@ class MemoryTree final : public ports::TargetTree {
     void begin(const std::string& path, bool below) override;
     void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
-    void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) override;
+    void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata,
+              std::int64_t stood_ns) override;
     void keep(std::uint64_t tag, ports::TargetName target) override;
     std::uint64_t extraneous() const override { return found_; }
     void next_extraneous(bool in_the_way, bool remove) override;

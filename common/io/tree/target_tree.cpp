@@ -136,10 +136,10 @@ void TargetTree::look(std::vector<Look> looks) {
     thread_->post([this, looks = std::move(looks)] { look_all(looks); });
 }
 
-void TargetTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) {
-    thread_->post([this, tag, target = std::move(target), metadata = std::move(metadata)] {
-        finish(tag, mend_one(target, metadata));
-    });
+void TargetTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata,
+                      std::int64_t stood_ns) {
+    thread_->post([this, tag, target = std::move(target), metadata = std::move(metadata),
+                   stood_ns] { finish(tag, mend_one(target, metadata, stood_ns)); });
 }
 
 void TargetTree::keep(std::uint64_t tag, ports::TargetName target) {
@@ -426,74 +426,6 @@ void TargetTree::tell_unread(TargetEvent& event) {
     if (beyond > 0)
         event.unread.back().message +=
             "; so it is with " + std::to_string(beyond) + " more near it";
-}
-
-Result<Made> TargetTree::mend_one(const ports::TargetName& target,
-                                  const ports::FileMetadata& metadata) {
-    auto opened = open_to_mend(target);
-    if (!opened) return opened.error();
-    Made mended;
-    mended.path = target.text();
-    mended.opened = *std::move(opened);
-    struct stat status {};
-    if (::fstat(mended.opened.get(), &status) != 0)
-        return file_error("cannot look at", mended.path, errno);
-    mended.device = status.st_dev;
-    const int entry = mended.opened.get();
-    const auto applied = target.below.empty()
-                             ? apply_named(root_, entry, metadata, mended.path)
-                             : apply({.descriptor = entry}, metadata, rights_.set_id, mended.path);
-    if (!applied) return applied.error();
-    mended.unowned = !*applied;
-    return mended;
-}
-
-Result<Descriptor> TargetTree::open_to_mend(const ports::TargetName& target) const {
-    const std::string path = target.text();
-    if (target.below.empty()) return root_.open(path, O_RDONLY | O_NONBLOCK);
-    const auto place = place_of(root_, target, false);
-    if (!place) return place.error();
-    const int directory = place->directory.get();
-    const Descriptor found(
-        ::openat(directory, place->leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
-    if (!found || ::fstat(found.get(), &status) != 0)
-        return file_error("cannot look at", path, errno);
-    if (!S_ISREG(status.st_mode)) return file_error("cannot set the mode", path, ESTALE);
-    const std::string magic = "/proc/self/fd/" + std::to_string(found.get());
-    const auto open = [&] { return Descriptor(::open(magic.c_str(), O_RDONLY | O_CLOEXEC)); };
-    Descriptor opened = open();
-    if (!opened && errno == EACCES && ::chmod(magic.c_str(), (status.st_mode & 0777) | 0400) == 0)
-        opened = open();
-    if (!opened) return file_error("cannot open", path, errno);
-    return opened;
-}
-
-Result<Made> TargetTree::keep_one(const ports::TargetName& target) {
-    auto place = place_to_keep(target);
-    if (!place) return place.error();
-    Made kept;
-    kept.path = target.text();
-    // Of a transfer that was killed while this one was made. One that is being written stays.
-    (void)free_partial(place->directory->opened.get(), partial_name(place->leaf), kept.path);
-    kept.directory = std::move(place->directory);
-    kept.device = kept.directory->device;
-    kept.leaf = std::move(place->leaf);
-    kept.stays = true;
-    return kept;
-}
-
-Result<TargetDirectories::Place> TargetTree::place_to_keep(const ports::TargetName& target) {
-    if (!target.below.empty()) return directories_.place(target);
-    auto named = root_.place(target.base, false);
-    if (!named) return named.error();
-    auto directory = std::make_shared<TargetDirectories::Directory>();
-    directory->opened = std::move(named->directory);
-    struct stat status {};
-    if (::fstat(directory->opened.get(), &status) != 0)
-        return file_error("cannot look at", target.base, errno);
-    directory->device = status.st_dev;
-    return TargetDirectories::Place{std::move(directory), std::move(named->leaf)};
 }
 
 }  // namespace lambda::io

@@ -32,7 +32,8 @@ class TargetTree final : public ports::TargetTree {
     void begin(const std::string& path, bool below) override;
     void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
-    void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata) override;
+    void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata,
+              std::int64_t stood_ns) override;
     void keep(std::uint64_t tag, ports::TargetName target) override;
     std::uint64_t extraneous() const override { return extraneous_; }
     void next_extraneous(bool in_the_way, bool remove) override;
@@ -68,7 +69,8 @@ class TargetTree final : public ports::TargetTree {
     void note_unread(Error error);
     void tell_unread(ports::TargetEvent& event);
     bool is_first(const ports::Look& look, const struct stat& status) const;
-    Result<Made> mend_one(const ports::TargetName& target, const ports::FileMetadata& metadata);
+    Result<Made> mend_one(const ports::TargetName& target, const ports::FileMetadata& metadata,
+                          std::int64_t stood_ns);
     Result<Descriptor> open_to_mend(const ports::TargetName& target) const;
     Result<Made> keep_one(const ports::TargetName& target);
     Result<TargetDirectories::Place> place_to_keep(const ports::TargetName& target);

@@ -95,6 +95,7 @@ TEST_CASE("comparison: no other name is made of a file that was left") {
         CHECK(ends.comparison.over());
         CHECK(ends.sent(FoundKind::file) == Names{"c"});
         CHECK(ends.comparison.totals().mended == 1);
+        CHECK(ends.tree.mended_from == std::vector<std::int64_t>{4});
     }
 }
 

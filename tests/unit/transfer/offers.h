@@ -26,6 +26,7 @@ struct ToldTree final : ports::TargetTree {
     std::map<std::string, ports::Standing> standing;
     std::vector<std::string> in_the_way, surplus;
     std::vector<std::string> removed, kept;
+    std::vector<std::int64_t> mended_from;  // their times
     std::optional<Error> keep_error, mend_error;
     bool answers = true, keeps = true;
     std::string waits_for;  // the look at it, and all with it, are answered by answer()
@@ -47,7 +48,9 @@ struct ToldTree final : ports::TargetTree {
         answers = true;
         events_ = std::exchange(held_, {});
     }
-    void mend(std::uint64_t tag, ports::TargetName, ports::FileMetadata) override {
+    void mend(std::uint64_t tag, ports::TargetName, ports::FileMetadata,
+              std::int64_t stood_ns) override {
+        mended_from.push_back(stood_ns);
         events_.push_back({.kind = ports::TargetEvent::Kind::mended, .tag = tag});
         events_.back().error = mend_error;
     }

@@ -1,11 +1,14 @@
 // What stands at a target, asked for one thing at a time.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/io/file/attributes.h"
 #include "common/io/tree/target_tree.h"
 #include "tests/unit/io/disk/disk_harness.h"
 
@@ -60,5 +63,11 @@ inline Look enter(const std::string& base, const std::string& name) {
 inline const Look kLeave{.step = Look::Step::leave};
 
 using Names = std::vector<std::string>;
+
+inline std::int64_t mtime_of(const std::string& path) {
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    return nanoseconds_of(status.st_mtim);
+}
 
 }  // namespace lambda::io::testing

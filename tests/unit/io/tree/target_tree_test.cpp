@@ -193,7 +193,7 @@ TEST_CASE("target: attributes that were mended are durable when that is said") {
     flushes.single.clear();
     flushes.shared = 0;
     const ports::FileMetadata wanted{1, 1'234'567'890'123'456'789, 0640};
-    asked.tree.mend(7, {folder / "named", ""}, wanted);
+    asked.tree.mend(7, {folder / "named", ""}, wanted, mtime_of(folder / "named"));
     const TargetEvent named = asked.next();
     CHECK(named.tag == 7);
     CHECK_FALSE(named.error);
@@ -201,7 +201,7 @@ TEST_CASE("target: attributes that were mended are durable when that is said") {
     CHECK(flushes.shared == 0);
 
     flushes.failing = inode_of(folder / name(0));
-    asked.tree.mend(8, {base, name(0)}, wanted);
+    asked.tree.mend(8, {base, name(0)}, wanted, mtime_of(folder / name(0)));
     const TargetEvent failed = asked.next();
     REQUIRE(failed.error);
     CHECK(failed.error->message.find("cannot flush") != std::string::npos);
@@ -212,12 +212,13 @@ TEST_CASE("target: attributes that were mended are durable when that is said") {
     // While the first flush takes its time, the others gather, and share one.
     flushes.held = true;
     for (int i = 0; i < kFiles; ++i) {
-        asked.tree.mend(static_cast<std::uint64_t>(100 + i), {base, name(i)}, wanted);
+        asked.tree.mend(static_cast<std::uint64_t>(100 + i), {base, name(i)}, wanted,
+                        mtime_of(folder / name(i)));
         if (i > 0) continue;
         std::unique_lock lock(flushes.mutex);
         REQUIRE(flushes.changed.wait_for(lock, 20s, [] { return flushes.waits; }));
     }
-    asked.tree.mend(99, {base, "none"}, wanted);
+    asked.tree.mend(99, {base, "none"}, wanted, 0);
     CHECK(asked.next().tag == 99);
     {
         const std::lock_guard lock(flushes.mutex);
