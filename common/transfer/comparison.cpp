@@ -11,7 +11,8 @@ namespace {
 using OfferKind = OfferRecord::Kind;
 using Event = ports::TargetEvent;
 
-constexpr std::size_t kMostDepth = kMaxNameBytes / 2 + 1;  // "a/b/..."
+// What a sender's walk enters; each costs the port a descriptor.
+constexpr std::size_t kMostDepth = 512;
 
 std::size_t hash_of(const std::string& name) {
     return std::hash<std::string>{}(name);

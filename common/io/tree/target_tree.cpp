@@ -14,6 +14,7 @@
 #include "common/io/file/attributes.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/target_name.h"
+#include "common/io/process.h"
 
 namespace lambda::io {
 namespace {
@@ -341,7 +342,15 @@ void TargetTree::enter(const Look& look, const Standing& standing) {
     levels_.push_back(std::move(level));
 }
 
+// Each level holds one open: what transfers do without stays spare.
 Result<Descriptor> TargetTree::open_level(const Look& look) const {
+    auto opened = open_directory(look);
+    if (opened && is_spare(opened->get()))
+        return file_error("cannot open the directory", look.name, EMFILE);
+    return opened;
+}
+
+Result<Descriptor> TargetTree::open_directory(const Look& look) const {
     if (look.target.below.empty()) return root_.open(base_of(look), kOpenDirectory);
     Root::Place place;
     if (levels_.empty()) {

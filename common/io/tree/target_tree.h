@@ -62,6 +62,7 @@ class TargetTree final : public ports::TargetTree {
     ports::Standing look_at_base(const ports::Look& look);
     void enter(const ports::Look& look, const ports::Standing& standing);
     Result<Descriptor> open_level(const ports::Look& look) const;
+    Result<Descriptor> open_directory(const ports::Look& look) const;
     bool pass(Level& level, const std::string* leaf);
     void check_spelling(const Level& level, const ports::Look& look);
     void gather(ExtraneousList& into, int directory, const std::string& leaf,

@@ -94,3 +94,13 @@ TEST_CASE("hostile sender: what has no verdict is held back") {
               std::min(kMostOffered, kMostOfferedBytes / name) + 5 * Comparison::kMostLooks);
     }
 }
+
+TEST_CASE("hostile sender: directories within each other have an end") {
+    Waiting waiting;
+    OfferRecord directory;
+    directory.kind = OfferRecord::Kind::directory;
+    directory.leaf = "d";
+    int depth = 0;
+    while (depth < 2000 && waiting.comparison.handle(directory)) ++depth;
+    CHECK(depth == 511);  // in "."
+}

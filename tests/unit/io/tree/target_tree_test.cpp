@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "common/io/file/open_file.h"
+#include "common/io/process.h"
+#include "tests/support/few_files.h"
 #include "tests/unit/io/tree/target_harness.h"
 
 using namespace lambda;
@@ -346,6 +348,31 @@ TEST_CASE("target: what stays is durable with its name when that is said") {
     CHECK_FALSE(flushed({base, "d/inside"}));
     flushes.failing = 0;
     flushes.error_number = EIO;
+}
+
+TEST_CASE("target: levels that are entered leave the spare files alone") {
+    constexpr std::size_t kSpare = 60;
+    const Folder folder;
+    const std::string base = folder / "";
+    std::vector<Look> looks{enter(base, ".")};
+    std::string name;
+    for (int level = 0; level < 400; ++level) {
+        name += level == 0 ? "d" : "/d";
+        looks.push_back(enter(base, name));
+    }
+    std::filesystem::create_directories(folder / name);
+    const lambda::testing::FewFiles few(320);
+    Asked asked;
+    keep_files_spare(kSpare);
+    const TargetEvent entered = asked.look(std::move(looks));
+    std::vector<Descriptor> more;
+    while (more.empty() || more.back()) more.emplace_back(::open("/dev/null", O_RDONLY));
+    keep_files_spare(0);
+    CHECK(more.size() > kSpare / 2);
+    REQUIRE(entered.unread.size() == 1);
+    CHECK(entered.unread[0].message.find("Too many open files") != std::string::npos);
+    CHECK(entered.standings.at(100).kind == StandingKind::directory);
+    CHECK(entered.standings.back().error);
 }
 
 TEST_CASE("target: where what stands there stays, nothing is in the way") {
