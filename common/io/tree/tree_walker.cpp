@@ -443,9 +443,12 @@ bool TreeWalker::says_same(const std::string& path, const std::string& name,
     if (status.st_nlink < 2) return false;
     const auto key = std::make_pair(status.st_dev, status.st_ino);
     const auto known = shared_.find(key);
-    if (known == shared_.end()) {
-        if (shared_.size() < kMostShared) {
-            shared_.emplace(key, Shared{name, status.st_nlink - 1});
+    const std::int64_t mtime_ns = nanoseconds_of(status.st_mtim);
+    const bool agrees = known != shared_.end() && known->second.size == status.st_size &&
+                        known->second.mtime_ns == mtime_ns;
+    if (!agrees) {
+        if (known != shared_.end() || shared_.size() < kMostShared) {
+            shared_[key] = Shared{name, status.st_nlink - 1, status.st_size, mtime_ns};
         } else if (!std::exchange(said_full_, true)) {
             log_warning("more than " + std::to_string(kMostShared) +
                         " files with further names elsewhere: those met from here on are sent as "

@@ -98,6 +98,9 @@ class TreeWalker final : public ports::Walker {
     struct Shared {
         std::string first;
         nlink_t left = 0;  // names of it that were not met
+        // As it was then: what differs may be another file that has the number of one that is gone.
+        off_t size = 0;
+        std::int64_t mtime_ns = 0;
     };
     std::map<std::pair<dev_t, ino_t>, Shared> shared_;
     bool said_full_ = false;

@@ -233,6 +233,23 @@ TEST_CASE("walk: what lands where an earlier root's does fails, and directories 
     CHECK(words(walk_all(Root::machine(), {pattern})) == Words{"f file", "! file"});
 }
 
+// Its number may be that of another file by then.
+TEST_CASE("walk: what changed since it was found has no further name of that") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "src");
+    for (const std::string first : {"a", "b"}) write_file(folder / ("src/" + first), "1");
+    for (const std::string name : {"n", "o"})
+        std::filesystem::create_hard_link(folder / "src/a", folder / ("src/" + name));
+    std::filesystem::create_hard_link(folder / "src/b", folder / "src/p");
+    ports::WalkOptions options;
+    options.excluded = [&](const std::string& name, bool) {
+        if (name == "s/b") write_file(folder / "src/a", "22");
+        return false;
+    };
+    CHECK(words(walk(Root::machine(), {.path = folder / "src", .name = "s"}, options)) ==
+          Words{"d s", "f s/a", "f s/b", "f s/n", "= s/o > s/n", "= s/p > s/b", "."});
+}
+
 TEST_CASE("walk: what was found before is met where it was, or not at all") {
     const Folder folder;
     for (const std::string place : {"tree/a", "else"}) {
