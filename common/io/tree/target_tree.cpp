@@ -414,10 +414,14 @@ void TargetTree::check_spelling(const Level& level, const Look& look) {
 
 void TargetTree::gather(ExtraneousList& into, int directory, const std::string& leaf,
                         const std::string& below, const std::string& name) {
+    if (!seeks_) return;
     const std::uint64_t before = into.count();
     const auto gathered = into.gather(directory, leaf, below, name, kept_,
                                       [this](Error error) { note_unread(std::move(error)); });
-    if (!gathered && !unlisted_) unlisted_ = gathered.error();
+    if (!gathered) {
+        seeks_ = false;  // nothing will go
+        unlisted_ = gathered.error();
+    }
     extraneous_ += into.count() - before;
 }
 

@@ -1,6 +1,9 @@
-// What changes at a target while it is compared.
+// What goes wrong at a target while it is compared.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+
+#include <csignal>
 
 #include "tests/unit/io/tree/target_harness.h"
 
@@ -31,4 +34,26 @@ TEST_CASE("target: what was written to since it was looked at keeps its time") {
     asked.tree.mend(3, {folder / "", "f"}, wanted, mtime_of(path));
     CHECK_FALSE(asked.next().error);
     CHECK(mtime_of(path) == wanted.mtime_ns);
+}
+
+// It would only be held in memory.
+TEST_CASE("target: once the list of what is extraneous has no room, nothing more is listed") {
+    const Folder folder;
+    constexpr std::size_t kFiles = 400;
+    for (std::size_t i = 0; i < kFiles; ++i)
+        write_file(folder / (std::string(200, 'n') + std::to_string(i)), "");
+    Asked asked;
+    asked.tree.seek_extraneous({}, false);
+    const auto on_excess = ::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const rlimit none{0, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+    const TargetEvent looked = asked.look({enter(folder / "", "."), kLeave});
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ::signal(SIGXFSZ, on_excess);
+    REQUIRE(looked.error);
+    CHECK(looked.error->path == "TMPDIR");
+    CHECK(asked.tree.extraneous() > 0);
+    CHECK(asked.tree.extraneous() < kFiles);
 }
