@@ -130,7 +130,11 @@ Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& con
         const io::IoStatus status = stream.handshake();
         if (status == io::IoStatus::ok) return stream;
         if (status == io::IoStatus::closed) return failed("the server ended the TLS handshake");
-        if (status == io::IoStatus::failed) return failed(stream.error());
+        if (status == io::IoStatus::failed) {
+            Error error = failed(stream.error());
+            if (stream.refused_peer()) error.side = Side::remote;  // no pause mends it
+            return error;
+        }
         const short events = status == io::IoStatus::want_read ? POLLIN : POLLOUT;
         if (auto ready = wait(fd, events, patience); !ready) return ready.error();
     }

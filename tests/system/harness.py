@@ -366,6 +366,14 @@ class Case(unittest.TestCase):
         self.servers.append(Server(self, *options, **how))
         return self.servers[-1]
 
+    def certificate(self, state, *kind):
+        """A server's own, with its key: settings."""
+        files = {name: os.path.join(state, name) for name in ("certificate", "key")}
+        subprocess.run([need_program("openssl"), "req", "-x509", "-newkey", *kind, "-nodes", "-subj", "/CN=localhost",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", files["key"], "-out",
+                        files["certificate"]], check=True, capture_output=True)
+        return files
+
     def daemon_command(self, *arguments):
         """lambda-ftpd for something else than serving."""
         process = Process([os.path.join(Settings.bin_dir, "lambda-ftpd"), *arguments], env=self.environment)

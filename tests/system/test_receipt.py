@@ -62,14 +62,6 @@ class Receipts(Case):
             self.random_file(os.path.join(name, path), size, folder=folder)
         return top
 
-    def certificate(self, state, *kind):
-        """A server's own, with its key: settings."""
-        files = {name: os.path.join(state, name) for name in ("certificate", "key")}
-        subprocess.run([need_program("openssl"), "req", "-x509", "-newkey", *kind, "-nodes", "-subj", "/CN=localhost",
-                        "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", files["key"], "-out",
-                        files["certificate"]], check=True, capture_output=True)
-        return files
-
     def lines(self, receipt=None):
         with open(receipt or self.receipt) as file:
             return [json.loads(line) for line in file]

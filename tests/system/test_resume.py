@@ -277,6 +277,18 @@ class Resume(Case):
         self.assertEqual(result.summary["cuts"], 2)
         self.assertIsNone(result.summary["left_over"])
 
+    def test_a_certificate_that_is_refused_ends_the_tries(self):
+        own, others = (self.certificate(self.folder(name), "ed25519") for name in ("own", "others"))
+        server = self.server(settings=own)
+        client = self.start("put", *self.SLOWLY, "--retry-for", "1min", "--ca", own["certificate"],
+                            self.random_file("file", 30 * MIB), server.url("file"), trust=False)
+        self.until_durable(server.root, client, 8 * MIB)
+        server.kill()
+        self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}", settings=others)
+        self.assertEqual(client.wait(), CUT, client.stdout + client.stderr)
+        self.assertIn("the server's certificate does not verify", client.stderr)
+        self.assertNotRegex(client.stderr, "does not verify.*trying again")
+
     def test_a_tree_is_tried_again_in_its_own_place(self):
         server = self.server()
         tree = self.folder("tree")

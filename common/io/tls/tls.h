@@ -92,6 +92,8 @@ class TlsStream {
 
     int fd() const;
     const std::string& error() const;
+    // Whether it failed because the peer's certificate does not verify, as the next will.
+    bool refused_peer() const;
     // Empty if the peer showed no certificate; also there after a handshake that refused it.
     Fingerprint peer_fingerprint() const;
     // The subject's one common name, if the certificate verified.

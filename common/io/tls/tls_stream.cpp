@@ -162,6 +162,13 @@ const std::string& TlsStream::error() const {
     return state_->error;
 }
 
+bool TlsStream::refused_peer() const {
+    if (!state_->broken || state_->ssl == nullptr) return false;
+    const long found = SSL_get_verify_result(state_->ssl);
+    // The latter is of a pinned key: under that name another machine answered.
+    return found != X509_V_OK && found != X509_V_ERR_APPLICATION_VERIFICATION;
+}
+
 Fingerprint TlsStream::peer_fingerprint() const {
     if (!state_->peer.fingerprint.empty()) return state_->peer.fingerprint;
     X509* certificate = state_->ssl != nullptr ? SSL_get0_peer_certificate(state_->ssl) : nullptr;
