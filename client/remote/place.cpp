@@ -39,7 +39,10 @@ std::optional<std::string> take_host(std::string_view& rest) {
         rest.remove_prefix(host.size());
     }
     if (host.empty()) return std::nullopt;
-    return session::lower_case(host);
+    // A zone is a device's name, whose case counts.
+    const std::string_view zone = host.substr(std::min(host.find('%'), host.size()));
+    host.remove_suffix(zone.size());
+    return session::lower_case(host).append(zone);
 }
 
 // `text` is the place that they stand in.

@@ -19,7 +19,7 @@ constexpr std::uint16_t kControlPort = 2811;
 
 struct Server {
     std::string user;  // empty: not said
-    std::string host;  // lower case, without brackets
+    std::string host;  // lower case but of a zone, without brackets
     std::uint16_t port = kControlPort;
 
     dialling::HostPort host_port() const { return {host, port}; }

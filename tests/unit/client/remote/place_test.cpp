@@ -29,6 +29,8 @@ TEST_CASE("places are told apart") {
         {"lambda://[::1]/a", remote("", "::1", 2811, "/a")},
         {"lambda://ann@[2001:DB8::1]:99/a", remote("ann", "2001:db8::1", 99, "/a")},
         {"lambda://[fe80::1%25eth0]/a", remote("", "fe80::1%eth0", 2811, "/a")},
+        {"lambda://[FE80::1%25enP2p1s0]/a", remote("", "fe80::1%enP2p1s0", 2811, "/a")},
+        {"[FE80::1%enP2p1s0]:a", remote("", "fe80::1%enP2p1s0", 2811, "a")},
         {"lambda://h/a%20b%0Ac%ff%25", remote("", "h", 2811, "/a b\nc\xff%")},
         {"lambda://h/a:b@c", remote("", "h", 2811, "/a:b@c")},
         {"host:a/b", remote("", "host", 2811, "a/b")},
