@@ -84,9 +84,9 @@ class Trial {
     Trial(const Arguments& arguments, const Place& place, Report& report)
         : arguments_(arguments), place_(place), report_(report) {}
 
-    void run(const std::vector<TrialCase>& cases, Lines& csv) {
+    void run(const std::vector<TrialCase>& cases) {
         const Time began = now();
-        run_all(cases, csv);
+        run_all(cases);
         std::uint64_t runs = 0;
         for (const CaseResult& each : story_.cases) runs += each.runs.size();
         report_.summary(JsonObject()
@@ -99,11 +99,24 @@ class Trial {
     TrialStory& story() { return story_; }
 
   private:
-    void run_all(const std::vector<TrialCase>& cases, Lines& csv) {
-        csv.put(csv_head());
+    // What an earlier trial left in the files stays where the server is out of reach.
+    void run_all(const std::vector<TrialCase>& cases) {
         TrialRunner runner(arguments_, place_, report_);
         report_.event(origin_json(story_.origin));
         if (const auto stands = runner.greet(); !stands) return report_.error(stands.error());
+        auto page = report::File::make(arguments_.trial.report);
+        if (!page) return report_.error(page.error());
+        auto csv = Lines::make(arguments_.trial.csv);
+        if (!csv) return report_.error(csv.error());
+        csv->put(csv_head());
+        run_cases(runner, cases, *csv);
+        if (const auto ended = csv->end(); !ended) report_.error(ended.error());
+        if (!page->wanted()) return;
+        if (const auto written = page->write(trial_page(story_)); !written)
+            report_.error(written.error());
+    }
+
+    void run_cases(TrialRunner& runner, const std::vector<TrialCase>& cases, Lines& csv) {
         tell_other_server();
         report_.note(std::to_string(cases.size()) + (cases.size() == 1 ? " case" : " cases") +
                      ", runs of each: " + std::to_string(arguments_.trial.repetitions) +
@@ -268,10 +281,6 @@ void trial(const Arguments& arguments, Report& report) {
         return report.error(apart.error());
     const auto before = read_earlier(arguments.trial.compare);
     if (!before) return report.error(before.error());
-    auto page = report::File::make(arguments.trial.report);
-    if (!page) return report.error(page.error());
-    auto csv = Lines::make(arguments.trial.csv);
-    if (!csv) return report.error(csv.error());
     Trial all(arguments, *place, report);
     all.story().origin = {.time = utc_text(std::time(nullptr)),
                           .client = host_name(),
@@ -279,11 +288,7 @@ void trial(const Arguments& arguments, Report& report) {
                           .version = LAMBDA_VERSION,
                           .command = command_of(arguments)};
     all.story().before = *before;
-    all.run(*cases, *csv);
-    if (const auto ended = csv->end(); !ended) report.error(ended.error());
-    if (!page->wanted()) return;
-    if (const auto written = page->write(trial_page(all.story())); !written)
-        report.error(written.error());
+    all.run(*cases);
 }
 
 }  // namespace lambda::client

@@ -130,6 +130,14 @@ class Trials(Case):
                 self.assertIn(f"{before}: {one} and {other} are one file", result.stderr)
                 self.assertEqual(os.stat(before).st_mtime_ns, kept)
 
+    def test_a_server_out_of_reach_costs_no_earlier_results(self):
+        page, lines = (self.file_with(os.path.join(self.scratch, name), b"of an earlier trial") for name in ("page", "csv"))
+        result = self.client("trial", f"lambda://{USER}@127.0.0.1:1/", "--report", page, "--csv", lines)
+        self.assert_failed(result, NO_SESSION)
+        for kept in (page, lines):
+            with open(kept, "rb") as file:
+                self.assertEqual(file.read(), b"of an earlier trial")
+
     def test_what_makes_no_sense_is_refused(self):
         server = self.server()
         wrong = os.path.join(self.scratch, "wrong")
