@@ -51,6 +51,8 @@ Result<void> check_pairs(const CLI::App& app, const Form& form, const Arguments&
     if (into.action == Action::replicate && into.operands.size() > 1 && into.operands[1] != "run" &&
         given("--left-over"))
         return usage("--left-over is of a run, not of " + into.operands[1], &form);
+    if (given("--certificate") && (given("--password-file") || given("--source-password-file")))
+        return usage("--certificate logs in without a password: leave out its file", &form);
     if (!into.signer.empty() && into.any_signer)
         return usage("--signer and --any-signer exclude each other", &form);
     if (into.detach && !into.left_over.empty())

@@ -156,6 +156,7 @@ TEST_CASE("wrong command lines are usage errors that say what is wrong") {
         {{"put", "a", "h:", "--syn", "1h"}, "--syn"},
         {{"put", "a", "h:", "--protection", "none"}, "private"},
         {{"put", "a", "h:", "--certificate", "x"}, "--key"},
+        {{"ls", "h:", "--certificate", "x", "--key", "x", "--password-file", "p"}, "--certificate"},
     };
     for (const auto& c : cases) {
         CAPTURE(c.said);
