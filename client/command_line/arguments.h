@@ -48,6 +48,7 @@ struct Arguments {
     bool detach = false;                        // copy: it goes on without this client
     std::optional<std::uint64_t> wait, cancel;  // copies: the number of one
     std::string from_file;      // put, get, sync: further sources stand there; "-": standard input
+    bool stdin_taken = false;   // by one of the lists
     transfer::WalkRecord walk;  // put, get, sync: what of trees is taken, and how
     transfer::SyncRecord plan;  // sync: what is to become of what stands there
     TrialOptions trial;

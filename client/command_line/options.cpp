@@ -5,6 +5,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "client/command_line/number_option.h"
 #include "client/command_line/sources.h"
@@ -73,11 +74,18 @@ void add_rule(CLI::App& app, const char* option, bool include, Arguments& into, 
         ->trigger_on_parse();
 }
 
+// It can be read once: another list would be empty, without a word.
+void take_stdin(const char* option, const std::string& file, Arguments& into) {
+    if (file == "-" && std::exchange(into.stdin_taken, true))
+        throw CLI::ValidationError(option, "another list comes by standard input already");
+}
+
 void add_rules_from(CLI::App& app, const char* option, bool include, Arguments& into,
                     const char* about) {
     app.add_option_function<std::string>(
            option,
            [&into, include, option](const std::string& file) {
+               take_stdin(option, file, into);
                const auto content = read_whole_file(file);
                if (!content) throw CLI::ValidationError(option, content.error().sentence());
                transfer::add_rules(into.walk.rules, *content, include);
@@ -107,9 +115,14 @@ void add_tree_options(CLI::App& app, Arguments& into) {
     add_rule(app, "--include", true, into, "Do not leave out what matches.");
     add_rules_from(app, "--exclude-from", false, into, "Patterns to leave out, one a line.");
     add_rules_from(app, "--include-from", true, into, "Patterns not to leave out, one a line.");
-    app.add_option("--from-file", into.from_file,
-                   "Further sources, one a line, or each ended by a NUL; - is standard input. None "
-                   "is a success.")
+    app.add_option_function<std::string>(
+           "--from-file",
+           [&into](const std::string& file) {
+               take_stdin("--from-file", file, into);
+               into.from_file = file;
+           },
+           "Further sources, one a line, or each ended by a NUL; - is standard input. None "
+           "is a success.")
         ->type_name("FILE");
 }
 

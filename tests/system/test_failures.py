@@ -45,6 +45,14 @@ class Sources(Case):
         self.assertEqual(self.client("put", "--from-file", left, "--left-over", left, server.url("to/")).code, DONE)
         self.assertEqual(os.stat(left).st_size, 0)
 
+    def test_two_lists_by_standard_input_are_refused(self):
+        for one, other in (("--exclude-from", "--from-file"), ("--from-file", "--include-from"),
+                           ("--exclude-from", "--include-from"), ("--exclude-from", "--exclude-from")):
+            with self.subTest(one=one, other=other):
+                result = self.client("put", one, "-", other, "-", self.folder("local"), "127.0.0.1:1")
+                self.assert_failed(result, USAGE)
+                self.assertIn("another list comes by standard input already", result.said())
+
     def test_a_listed_name_with_a_colon_that_is_gone_fails_alone(self):
         server, gone = self.server(), "2026-01-01T10:00:00.log"
         source, left = self.random_file("source", 10), os.path.join(self.scratch, "left")
