@@ -180,6 +180,10 @@ asio::awaitable<void> Session::serve() {
             if (!line) break;
             co_await answer(std::move(*line));
             renew_idle_time();
+            if (output_.size() > kMostUnsent) {
+                changed_ = true;
+                break;
+            }
         }
         if (revoked() && !closing_) {
             reply(421, "This account is no more, or was changed; log in again");

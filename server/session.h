@@ -40,6 +40,9 @@ class Session : public std::enable_shared_from_this<Session> {
     void accounts_replaced();
 
   private:
+    // Bytes of what is said: with more, no further command is answered before they are written.
+    static constexpr std::size_t kMostUnsent = 64 * 1024;
+
     // What runs while commands wait: a transfer, a checksum or a copy.
     struct Activity {
         std::function<void()> cancel;
@@ -134,7 +137,7 @@ class Session : public std::enable_shared_from_this<Session> {
     bool closing_ = false;  // after what is written
     bool quit_ = false;     // the client said so
     bool stopping_ = false;
-    bool changed_ = false;      // stop() or finish() came since the last look
+    bool changed_ = false;      // stop() or finish() came since the last look, or a command waits
     std::string ahead_;         // of the next GRANT or COPY, sent before it
     std::uint64_t unsaid_ = 0;  // changes of a sync, whose names fit no line
     bool joined_ = false;       // the connection went to a mover

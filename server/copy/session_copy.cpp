@@ -67,8 +67,6 @@ std::string name_copy(std::uint64_t number) {
     return session::Facts().add("copy", number).text();
 }
 
-// Of preliminary replies, while the client does not read.
-constexpr std::size_t kMostUnsent = 64 * 1024;
 constexpr const char* kNoWalk = "fact 'walk' is no record WALK";
 constexpr const char* kNoSync = "fact 'sync' is no record SYNC";
 

@@ -11,6 +11,9 @@
 #include <semaphore>
 #include <vector>
 
+#include "common/io/stage/range_log.h"
+#include "common/io/stage/stage_files.h"
+#include "common/session/range.h"
 #include "server/command_queue.h"
 #include "server/fair_pool.h"
 #include "server/file_pool.h"
@@ -159,6 +162,36 @@ TEST_CASE("a listing may take longer than was left to log in") {
     while (silent.hear()) {
     }
     CHECK(client.skip_to("\r\n200 "));
+}
+
+TEST_CASE("who does not read is answered no further command") {
+    constexpr std::uint64_t kStretches = 10'000, kLooks = 60;  // more than fits into sockets
+    const Running running;
+    const session::StageRequest look{
+        .stage = {.name = "x", .source = {.size = 2 * kStretches * MiB, .mtime_ns = 1, .id = 1}},
+        .path = "file"};
+    const auto at =
+        io::stage_place(io::Root::machine(), running.scratch / "file", look.stage, true);
+    REQUIRE(at.ok());
+    std::string log = io::RangeLog::source_line(look.stage.source);
+    for (std::uint64_t i = 0; i < kStretches; ++i) {
+        const io::RangeLog::Claim claim{{2 * i * MiB, (2 * i + 1) * MiB}, i + 1};
+        log += io::RangeLog::claim_line(claim) + io::RangeLog::done_line(claim, 0644);
+    }
+    running.scratch.write(at->log, log);
+    running.scratch.write(at->parts, "");
+    std::filesystem::resize_file(running.scratch / at->parts, look.stage.source.size);
+    Client client(running);
+    client.log_in();
+    std::string words;
+    for (std::uint64_t i = 0; i < kLooks; ++i)
+        words += "STAGE " + session::format_stage(look) + "\r\n";
+    client.send(words + "MKD behind\r\n");
+    const auto first = client.hear();
+    REQUIRE(first.has_value());
+    CHECK(first->lines.size() == kStretches + 2);
+    CHECK_FALSE(std::filesystem::exists(running.scratch / "behind"));
+    CHECK(client.skip_to("\r\n257 "));
 }
 
 TEST_CASE("checksums of one account hold up no other's") {
