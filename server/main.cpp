@@ -51,7 +51,7 @@ void look_at_roots(const server::Accounts& accounts, const config::ServerSetting
     if (looking.exchange(true)) {
         return io::log_warning(
             "the roots of the accounts are not looked at: one of them has not "
-            "answered since the reload before");
+            "answered since they were looked at before");
     }
     try {
         std::thread([=] {
@@ -96,9 +96,8 @@ Result<void> check_accounts(const CommandLine& line, const config::ServerSetting
     if (accounts.empty()) {
         io::log_warning("there is no account yet; add one by `lambda-ftpd user add`");
     }
-    auto checked = server::check_roots(accounts, settings);
-    if (checked || !configured) return checked;
-    io::log_error(checked.error().sentence());
+    if (!configured) return server::check_roots(accounts, settings);
+    look_at_roots(accounts, settings);
     return {};
 }
 

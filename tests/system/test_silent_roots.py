@@ -16,6 +16,9 @@ class SilentRoots(Case):
         state, self.dead = self.folder("state"), self.folder("dead")
         self.assertEqual(self.daemon_command("user", "add", "other", "--state", state, "--root", self.dead,
                                              "--password-file", self.client_password).wait(), DONE)
+        self.begin(state)
+
+    def begin(self, state):
         self.daemon = self.server(state=state)
         self.silent = Silent(self, self.dead)
 
@@ -44,6 +47,15 @@ class SilentRoots(Case):
         self.assertIn("are not looked at: one of them has not answered", self.daemon.stderr)
         self.daemon.signal(signal.SIGTERM)
         self.assertEqual(self.daemon.wait(), DONE, self.daemon.stderr)
+
+
+class SilentBefore(SilentRoots):
+    """One does not answer when the server starts, either."""
+
+    def begin(self, state):
+        self.silent = Silent(self, self.dead)
+        self.daemon = self.server(state=state, settings={"log_level": "info"})
+        wait_for(self.silent.asked, "the look at the root")
 
 
 class Suspended(Case):
