@@ -7,6 +7,7 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <csignal>
 #include <iostream>
 #include <system_error>
 #include <thread>
@@ -120,6 +121,11 @@ Result<std::vector<std::string>> doubts_of(const std::string& certificate,
 }
 
 int serve(const CommandLine& line) {
+    // One that comes before it is watched for waits, and ends nothing.
+    sigset_t hangup;
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    ::pthread_sigmask(SIG_BLOCK, &hangup, nullptr);
     Result<config::ServerSettings> settings = server::settings_of(line);
     if (!settings) return fail(settings.error());
     io::open_log(level_of(*settings));
@@ -150,6 +156,7 @@ int serve(const CommandLine& line) {
             reload(running, line, *accounts);
         });
     });
+    ::pthread_sigmask(SIG_UNBLOCK, &hangup, nullptr);
     std::cout << "key " << *key << "\n";
     for (const Address& address : running.addresses()) {
         std::cout << "listening on " << config::format_endpoint(address) << std::endl;

@@ -256,6 +256,19 @@ class Life(Case):
         server.signal(signal.SIGHUP)
         wait_for(lambda: self.client("put", source, url).code == NO_SESSION, "the new password")
 
+    def test_a_call_to_reload_while_it_starts(self):
+        password = os.path.join(self.folder("secrets"), "password")
+        os.mkfifo(password, 0o600)
+        server = self.daemon_command("--root", self.folder("root"), "--listen", "127.0.0.1:0", "--user", USER,
+                                     "--password-file", password, "--state", self.folder("state"))
+        with open(password, "w") as start:  # by now it waits for the password
+            server.signal(signal.SIGHUP)
+            start.write("secret\n")
+        wait_for(lambda: "listening on" in server.stdout, "the start", alive=server.running)
+        with open(password, "w") as again:
+            again.write("secret\n")
+        wait_for(lambda: "log level reloaded" in server.stderr, "the reload", alive=server.running)
+
     def test_a_port_that_is_taken(self):
         server = self.server()
         process = self.daemon_command("--root", server.root, "--listen", f"{server.host}:{server.port}", "--user",
