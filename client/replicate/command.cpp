@@ -40,6 +40,7 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
         report.note("a run would wait for the window: " + job.windows.text());
     for (std::uint32_t i = 0; i < job.sites.size(); ++i) {
         const auto there = carrier->look({.site = i}, *source);
+        if (!there && interrupted()) return there.error();
         if (!there) {
             report.unreached(there.error());
             show(words_of_unreached(job.sites[i], there.error()), report);
@@ -62,6 +63,7 @@ Result<void> plan(const Job& job, const Access& access, Report& report) {
         });
         if (file == plan.steps.end()) continue;
         const auto passes = carrier->try_path(i, entry(*file));
+        if (!passes && interrupted()) return passes.error();
         if (!passes && passes.error().fault == Fault::file) {
             report.error(passes.error());
         } else if (!passes) {
@@ -375,8 +377,11 @@ void replicate_job(const Arguments& arguments, Report& report) {
     if (job->source_password_file.empty())
         job->source_password_file = arguments.source_password_file;
     const std::string verb = arguments.operands.size() > 1 ? arguments.operands[1] : "run";
-    if (auto performed = perform(*job, verb, arguments, report); !performed)
-        report.error(performed.error());
+    const auto performed = perform(*job, verb, arguments, report);
+    if (performed) return;
+    // It is no session that was missing.
+    if (interrupted()) return report.error_here(performed.error());
+    report.error(performed.error());
 }
 
 }  // namespace lambda::client

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import threading
 import time
@@ -461,6 +462,21 @@ class Replicate(Jobs):
         result = self.replicate(job, "--quiet", trust=False)
         self.assert_failed(result, NO_SESSION)
         self.assertIn(f"ping --trust-new-host lambda://{USER}@127.0.0.1:", result.stderr)
+
+    def test_interrupted_where_no_session_stands(self):
+        self.files(1, KIB)
+        silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+        for each in silent:
+            self.addCleanup(each.close)
+        places = [f"lambda://{USER}@127.0.0.1:{each.getsockname()[1]}/copy" for each in silent]
+        before = self.replicate(self.job(places, before="kill -TERM $PPID; sleep 60"))
+        self.assert_failed(before, CUT)
+        plan = self.start("replicate", self.job(places), "plan")
+        silent[0].settimeout(60)
+        self.addCleanup(silent[0].accept()[0].close)
+        plan.signal(signal.SIGTERM)
+        self.assertEqual(plan.wait(), CUT, plan.stdout + plan.stderr)
+        self.assertNotIn("unreached", plan.stdout)
 
     def test_interrupted_before_anybody_answers(self):
         self.files(1, KIB)
