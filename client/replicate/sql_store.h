@@ -28,6 +28,7 @@ class SqlStore final : public Store {
     bool shared() const override { return database_->shared(); }
     const std::string& epoch() const override { return epoch_; }
     Result<bool> conduct() override { return database_->conduct(); }
+    bool conducted() const override { return !shared() && database_->somebody_conducts(); }
     Result<std::optional<Run>> last_run() override;
     Result<std::optional<Run>> run(std::int64_t id) override;
     Result<std::vector<Run>> runs(std::size_t most) override;

@@ -89,7 +89,9 @@ Result<void> status(const Job& job, Store& store, Report& report) {
 
 Result<void> watch(const Job& job, Store& store, Report& report) {
     std::string last;
+    bool moves = false;  // or has moved: who conducts may be busy with `before`, and then `after`
     while (true) {
+        const bool conducted = store.conducted();
         const auto status = status_of(store);
         if (!status) return status.error();
         const Words words = words_of_status(job, *status);
@@ -97,9 +99,12 @@ Result<void> watch(const Job& job, Store& store, Report& report) {
             report.live(words.text);
         } else if (words.text != last) {
             show(words, report);
+            report.flush();
         }
         last = words.text;
-        if (status->movers.empty() || interrupted()) break;
+        moves = moves || !status->movers.empty();
+        if (moves ? status->movers.empty() : !conducted) break;
+        if (interrupted()) return interruption_error();
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, now() + kWatched);
     }

@@ -158,6 +158,8 @@ class Store {
     virtual const std::string& epoch() const = 0;
     // The right to conduct, for as long as this lives. False: another process has it.
     virtual Result<bool> conduct() = 0;
+    // Whether a process has it, also one whose run has not begun yet; not told where it is shared.
+    virtual bool conducted() const = 0;
 
     virtual Result<std::optional<Run>> last_run() = 0;
     virtual Result<std::optional<Run>> run(std::int64_t id) = 0;

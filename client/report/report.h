@@ -51,6 +51,8 @@ class Report {
     void data(const JsonObject& object, const std::string& text);
     // One object on stdout with --json, else nothing.
     void event(const JsonObject& object);
+    // What stdout was given is written now, for who reads along.
+    void flush();
     // The line on the terminal that is written over; nothing where stderr is no terminal.
     void live(const std::string& text);
     bool on_terminal() const { return terminal_; }
@@ -77,7 +79,6 @@ class Report {
     void record_error(const Error& error, const std::string& side);
     void print_end(const Summary& summary);
     void put(const std::string& line);
-    void flush();
     void fail_stdout(int error_number);
 
     Style style_;

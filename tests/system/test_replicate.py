@@ -463,6 +463,23 @@ class Replicate(Jobs):
         self.assert_failed(result, NO_SESSION)
         self.assertIn(f"ping --trust-new-host lambda://{USER}@127.0.0.1:", result.stderr)
 
+    def test_watched_before_it_begins(self):
+        self.files(1, KIB)
+        server = self.server()
+        begun, go = (os.path.join(self.scratch, name) for name in ("begun", "go"))
+        job = self.job([server.url("copy")], before=f"touch {begun}; until test -e {go}; do sleep 0.1; done")
+        run = self.start("replicate", job)
+        wait_for(lambda: os.path.exists(begun), "the command before", alive=run.running)
+        cut, watch = (self.start("replicate", job, "watch") for _ in range(2))
+        for each in (cut, watch):
+            wait_for(lambda: '"never run"' in each.stdout, "a line of it", alive=each.running)
+        cut.signal(signal.SIGTERM)
+        self.assertEqual(cut.wait(), CUT, cut.stdout + cut.stderr)
+        self.file_with(go, b"")
+        self.assertEqual(run.wait(), DONE, run.stdout + run.stderr)
+        self.assertEqual(watch.wait(), DONE, watch.stdout + watch.stderr)
+        self.assertIn('"state":"done"', watch.stdout)
+
     def test_interrupted_where_no_session_stands(self):
         self.files(1, KIB)
         silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
