@@ -27,7 +27,7 @@ class ClientCarrier final : public Carrier {
     ClientCarrier(const Job& job, const Access& access) : job_(job), access_(access) {
         access_.ca = job.settings.ca;
         access_.trust_new_host = job.settings.trust_new_host;
-        if (!job.password_file.empty()) access_.password_file = job.password_file;
+        if (access_.password_file.empty()) access_.password_file = job.password_file;
         access_.password_names.option = "password_file of the job";
         access_.may_ask = false;  // sessions stand side by side, and come again
     }

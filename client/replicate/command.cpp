@@ -374,7 +374,7 @@ void replicate_job(const Arguments& arguments, Report& report) {
     const auto settings = settings_over(job->settings, arguments);
     if (!settings) return report.error(settings.error());
     job->settings = *settings;
-    if (job->source_password_file.empty())
+    if (!arguments.source_password_file.empty())
         job->source_password_file = arguments.source_password_file;
     const std::string verb = arguments.operands.size() > 1 ? arguments.operands[1] : "run";
     const auto performed = perform(*job, verb, arguments, report);

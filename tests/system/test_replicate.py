@@ -495,6 +495,11 @@ class Replicate(Jobs):
         self.assertEqual(plan.wait(), CUT, plan.stdout + plan.stderr)
         self.assertNotIn("unreached", plan.stdout)
 
+    def test_a_password_file_on_the_command_line_comes_first(self):
+        self.files(1, KIB)
+        old = self.secret("old", "another one")
+        self.assert_done(self.replicate(self.job([self.server().url("copy")], password_file=old)))
+
     def test_interrupted_before_anybody_answers(self):
         self.files(1, KIB)
         server = self.server()
