@@ -47,6 +47,7 @@ void prepare_process() {
             static_cast<void>(::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY));
     }
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGCHLD, SIG_DFL);  // ignored, it would keep from us how a child ended
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond a limit is an error of that file
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;

@@ -11,8 +11,9 @@
 namespace lambda::io {
 
 // Before anything is opened, and the first thread: standard streams that are closed are opened on
-// /dev/null. Ignores SIGPIPE (tls.h) and raises the soft limit of open files to the hard one: each
-// file that is being received takes four descriptors, and hundreds may be in hand.
+// /dev/null. Ignores SIGPIPE (tls.h), and SIGCHLD no more where whoever started us did; raises the
+// soft limit of open files to the hard one: each file that is being received takes four
+// descriptors, and hundreds may be in hand.
 void prepare_process();
 
 // The soft limit.

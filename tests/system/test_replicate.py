@@ -495,6 +495,13 @@ class Replicate(Jobs):
         self.assertEqual(plan.wait(), CUT, plan.stdout + plan.stderr)
         self.assertNotIn("unreached", plan.stdout)
 
+    def test_a_command_that_fails_where_ends_of_children_are_ignored(self):
+        self.files(1, KIB)
+        job = self.job([self.server().url("copy")], before="exit 7")
+        result = self.replicate(job, launcher=["env", "--ignore-signal=CHLD"])
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("ended with code 7", result.stderr)
+
     def test_a_password_file_on_the_command_line_comes_first(self):
         self.files(1, KIB)
         old = self.secret("old", "another one")
