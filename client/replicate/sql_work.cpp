@@ -449,8 +449,9 @@ Result<std::vector<Failure>> SqlStore::failures(std::int64_t run, std::size_t mo
         std::vector<Failure> failures;
         const auto read = database_->run(
             "SELECT site, name, fault, side, reason, attempts FROM task "
-            "WHERE run = $1 AND state = 4 AND piece != 1 ORDER BY id LIMIT $2",
-            {run, number(most)}, [&](const Row& row) {
+            "WHERE run = $1 AND state = 4 AND piece != 1 "
+            "ORDER BY CASE WHEN fault = $3 THEN 0 ELSE 1 END, id LIMIT $2",
+            {run, number(most), static_cast<std::int64_t>(Fault::integrity)}, [&](const Row& row) {
                 failures.push_back({.site = static_cast<std::uint32_t>(row.integer(0)),
                                     .name = row.text(1),
                                     .error = {.fault = static_cast<Fault>(row.integer(2)),

@@ -96,6 +96,24 @@ TEST_CASE("what became of work is kept, across processes") {
     CHECK(good(store->view(run.id)).sites[1] == SiteState::unlisted);
 }
 
+TEST_CASE("of more failures than are told, digests that differed come first") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store, "shape", {"a"});
+    plan(*store, run, files({{"1", 10}, {"2", 20}, {"3", 30}}));
+    const auto lease = good(store->lease(request(run.id)));
+    REQUIRE(lease.tasks.size() == 3);
+    std::vector<Settled> failed;
+    for (const Task& task : lease.tasks)
+        failed.push_back({.id = task.id, .state = TaskState::failed, .reason = "refused"});
+    failed.back().fault = Fault::integrity;
+    CHECK(good(store->settle(lease.number, failed)));
+    const auto failures = good(store->failures(run.id, 2));
+    REQUIRE(failures.size() == 2);
+    CHECK(failures[0].name == lease.tasks.back().name);
+    CHECK(failures[1].name == lease.tasks.front().name);
+}
+
 TEST_CASE("names are raw bytes") {
     FOR_EVERY_STORE(bench);
     const auto store = bench.open();
