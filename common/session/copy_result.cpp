@@ -177,6 +177,26 @@ Result<void> parse_result_line(std::string_view text, CopyResult& result) {
     return {};
 }
 
+// The lines of as many failures, and then skips, as fit into kMaxResultText. How many of each.
+template <typename Put>
+std::pair<std::size_t, std::size_t> for_each_told(const CopyResult& result, const Put& put) {
+    std::size_t text = 0;
+    const auto all_of = [&](const auto& items, const auto& line_of) {
+        std::size_t told = 0;
+        for (; told < items.size(); ++told) {
+            std::string line = line_of(items[told]);
+            text += line.size();
+            if (text > kMaxResultText) break;
+            put(std::move(line));
+        }
+        return told;
+    };
+    const std::size_t failures = all_of(result.failures, [](const CopyResult::Failure& failure) {
+        return error_line("file", failure.name, failure.error);
+    });
+    return {failures, all_of(result.skips, skip_line)};
+}
+
 }  // namespace
 
 std::optional<std::string> format_copy_change(const CopyChange& change) {
@@ -232,21 +252,15 @@ Reply format_copy_result(const CopyResult& result) {
         reply.lines.push_back(stripe_line(i, result.stripes[i]));
     }
     if (!result.evidence.law.empty()) reply.lines.push_back(evidence_line(result.evidence));
-    std::size_t text = 0;
-    const auto put = [&](std::string line) {
-        text += line.size();
-        if (text > kMaxResultText) return false;
-        reply.lines.push_back(std::move(line));
-        return true;
-    };
-    for (const CopyResult::Failure& failure : result.failures) {
-        if (!put(error_line("file", failure.name, failure.error))) break;
-    }
-    for (const CopyResult::Skip& skip : result.skips) {
-        if (!put(skip_line(skip))) break;
-    }
+    for_each_told(result, [&](std::string line) { reply.lines.push_back(std::move(line)); });
     if (reply.lines.size() > 1) reply.lines.emplace_back("End");
     return reply;
+}
+
+void forget_untold(CopyResult& result) {
+    const auto [failures, skips] = for_each_told(result, [](const std::string&) {});
+    result.failures.resize(failures);
+    result.skips.resize(skips);
 }
 
 Result<CopyResult> parse_copy_result(const Reply& reply) {

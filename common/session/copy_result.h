@@ -62,5 +62,7 @@ Reply format_copy_result(const CopyResult& result);
 // An error too where a copy was cut and no word is said about why.
 Result<CopyResult> parse_copy_result(const Reply& reply);
 constexpr std::size_t kMaxResultText = 512 * 1024;
+// Drops the failures and skips that format_copy_result() would not tell; their counts stay.
+void forget_untold(CopyResult& result);
 
 }  // namespace lambda::session

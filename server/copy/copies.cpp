@@ -203,6 +203,7 @@ void Copies::end(std::uint64_t number) {
     entry.result = entry.copy->result();
     entry.result.cancelled = entry.cancelled && entry.result.cut;
     log_end(number, entry.result);
+    session::forget_untold(entry.result);
     const std::map<Ticket, Watcher> watchers = std::exchange(entry.watchers, {});
     for (const auto& [ticket, watcher] : watchers) watcher.ended(entry.result);
     entry.copy.reset();

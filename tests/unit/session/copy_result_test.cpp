@@ -127,6 +127,26 @@ TEST_CASE("a result is bounded") {
     CHECK(parse_copy_result(reply));
 }
 
+TEST_CASE("what is kept of a result is what is told of it") {
+    CopyResult result;
+    result.failed = 1000;
+    result.skipped = 1000;
+    const std::string path(4000, 'p');
+    result.failures.assign(1000, {"name", Error{.fault = Fault::file,
+                                                .message = "cannot read",
+                                                .path = path,
+                                                .side = Side::local,
+                                                .remedy = {}}});
+    result.skips.assign(1000, {path, "a pipe"});
+    const auto told = format_copy_result(result).lines;
+    forget_untold(result);
+    CHECK(result.failures.size() + result.skips.size() + 2 == told.size());
+    CHECK(result.failures.size() < 150);
+    CHECK(result.skips.empty());
+    CHECK(format_copy_result(result).lines == told);
+    CHECK(result.failed + result.skipped == 2000);
+}
+
 TEST_CASE("a result tells of stripes, of what held it back, and of what was skipped") {
     CopyResult result;
     result.adopted = 1;
