@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
+#include <new>
 
 #include "common/dialling/agreement.h"
 #include "common/dialling/retry.h"
@@ -161,7 +162,7 @@ void Copy::run() {
     dialling::Tries tries;
     mover::Outcome all;
     for (;;) {
-        const auto outcome = perform();
+        const auto outcome = attempt();
         if (outcome) tries.add(*outcome);
         tries.repeat();
         all = tries.all();
@@ -217,6 +218,15 @@ Result<void> Copy::have_share() {
     rested_ = false;
     task_.request.terms = *std::move(terms);
     return {};
+}
+
+// Want of memory ends a try, and no other's work.
+Result<mover::Outcome> Copy::attempt() {
+    try {
+        return perform();
+    } catch (const std::bad_alloc&) {
+        return io::no_memory("the copy cannot go on");
+    }
 }
 
 Result<mover::Outcome> Copy::perform() {

@@ -69,6 +69,7 @@ class Copy final : private dialling::TransferWatch {
 
     // The copy's thread.
     void run();
+    Result<mover::Outcome> attempt();
     Result<mover::Outcome> perform();
     Result<void> have_share();
     void pause(Duration time);

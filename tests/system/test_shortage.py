@@ -116,6 +116,19 @@ class ShortageTest(Case):
         self.assertEqual(other.wait(), DONE, other.stderr)
         self.assert_serving(server)
 
+    def test_a_copy_without_memory_is_cut(self):
+        gone = os.path.join(self.scratch, "gone")
+        source = self.server(root=self.folder("from"), state=self.folder("from-state"))
+        server = self.without_memory(gone, 2048, settings={"copy_hosts": '["127.0.0.1"]'})
+        self.random_file("one", MIB, folder="from")
+        self.file_with(gone, b"")
+        copy = ("copy", "--source-password-file", self.client_password, source.url("one"), server.url("copied"))
+        cut = self.client(*copy)
+        self.assert_failed(cut, CUT)
+        self.assertIn("Cannot allocate memory", cut.said() + server.stderr)
+        os.unlink(gone)
+        self.assertEqual(self.client(*copy).code, DONE)
+
     def test_a_listing_or_checksum_without_memory_is_refused(self):
         gone = os.path.join(self.scratch, "gone")
         server = self.without_memory(gone, 1 << 16)
