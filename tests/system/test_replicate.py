@@ -467,7 +467,8 @@ class Replicate(Jobs):
         self.files(1, KIB)
         server = self.server()
         begun, go = (os.path.join(self.scratch, name) for name in ("begun", "go"))
-        job = self.job([server.url("copy")], before=f"touch {begun}; until test -e {go}; do sleep 0.1; done")
+        job = self.job([server.url("copy")], before=f"touch {begun}; read -r line <{go}")
+        os.mkfifo(go)
         run = self.start("replicate", job)
         wait_for(lambda: os.path.exists(begun), "the command before", alive=run.running)
         cut, watch = (self.start("replicate", job, "watch") for _ in range(2))
@@ -475,8 +476,9 @@ class Replicate(Jobs):
             wait_for(lambda: '"never run"' in each.stdout, "a line of it", alive=each.running)
         cut.signal(signal.SIGTERM)
         self.assertEqual(cut.wait(), CUT, cut.stdout + cut.stderr)
-        self.file_with(go, b"")
-        self.assertEqual(run.wait(), DONE, run.stdout + run.stderr)
+        with open(go, "r+b", buffering=0) as word:  # waits for no reader
+            word.write(b"go\n")
+            self.assertEqual(run.wait(), DONE, run.stdout + run.stderr)
         self.assertEqual(watch.wait(), DONE, watch.stdout + watch.stderr)
         self.assertIn('"state":"done"', watch.stdout)
 
