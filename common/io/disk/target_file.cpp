@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -18,7 +17,6 @@
 namespace lambda::io {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel (path_resolution(7))
 constexpr std::uint64_t kZerosAtOnce = 1 << 20;
 // A writer that commits between our open and our lock takes its file's name away: look again.
 constexpr int kLockTries = 16;
@@ -56,46 +54,12 @@ Result<mode_t> find_below(const Root& root, const ports::TargetName& name, OpenF
     return S_ISDIR(status.st_mode) ? mode_t{S_IFDIR} : mode_t{0};
 }
 
-// Finds target.place, where the target stands once links were followed. Returns what stands there
-// now: S_IFMT bits, or 0 for nothing.
+// Finds target.place. Returns what stands there now: S_IFMT bits, or 0 for nothing.
 Result<mode_t> find_named(const Root& root, OpenFile& target) {
-    const std::string& path = target.path;
-    std::string name = path;
-    for (int links = 0; links < kMostLinks; ++links) {
-        auto place = root.place(name, true);
-        if (!place) {
-            Error error = place.error();
-            error.path = path;
-            return error;
-        }
-        struct stat status {};
-        const int directory = place->directory.get();
-        if (::fstatat(directory, place->leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-            if (errno != ENOENT) return file_error("cannot look at", path, errno);
-            target.place = std::move(*place);
-            return mode_t{0};
-        }
-        if (!S_ISLNK(status.st_mode)) {
-            target.place = std::move(*place);
-            return status.st_mode & S_IFMT;
-        }
-        std::array<char, 4096> shown;
-        const ssize_t length =
-            ::readlinkat(directory, place->leaf.c_str(), shown.data(), shown.size());
-        if (length <= 0 || static_cast<std::size_t>(length) == shown.size()) {
-            return file_error("cannot follow the link", path, length < 0 ? errno : ENAMETOOLONG);
-        }
-        const std::string link(shown.data(), static_cast<std::size_t>(length));
-        if (link.front() == '/') {
-            if (root.jailed())
-                return target_error(path, "cannot write: its link leads out of the root");
-            name = link;
-        } else {
-            const std::size_t slash = name.find_last_of('/', name.find_last_not_of('/'));
-            name = (slash == std::string::npos ? "" : name.substr(0, slash + 1)) + link;
-        }
-    }
-    return file_error("cannot follow its links", path, ELOOP);
+    auto found = place_behind_links(root, target.path, true);
+    if (!found) return found.error();
+    target.place = std::move(found->place);
+    return found->type;
 }
 
 // Left by a writer that died, or put there by somebody who wants another file to be written: no

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "common/io/file/open_file.h"
@@ -11,6 +12,7 @@ namespace lambda::io {
 namespace {
 
 constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
+constexpr int kMostLinks = 40;  // as the kernel (path_resolution(7))
 
 std::pair<std::string, std::string> split(const std::string& below) {
     const std::size_t slash = below.rfind('/');
@@ -67,6 +69,45 @@ Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bo
     const int directory = directory_below(base->get(), parent, make);
     if (directory < 0) return directory_error(name.text(), -directory);
     return Root::Place{Descriptor(directory), std::move(leaf)};
+}
+
+Result<NamedPlace> place_behind_links(const Root& root, const std::string& path, bool make) {
+    std::string name = path;
+    for (int links = 0; links < kMostLinks; ++links) {
+        auto place = root.place(name, make);
+        if (!place) {
+            Error error = place.error();
+            error.path = path;
+            return error;
+        }
+        struct stat status {};
+        const int directory = place->directory.get();
+        if (::fstatat(directory, place->leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+            if (errno != ENOENT) return file_error("cannot look at", path, errno);
+            return NamedPlace{*std::move(place), 0};
+        }
+        if (!S_ISLNK(status.st_mode)) return NamedPlace{*std::move(place), status.st_mode & S_IFMT};
+        std::array<char, 4096> shown;
+        const ssize_t length =
+            ::readlinkat(directory, place->leaf.c_str(), shown.data(), shown.size());
+        if (length <= 0 || static_cast<std::size_t>(length) == shown.size()) {
+            return file_error("cannot follow the link", path, length < 0 ? errno : ENAMETOOLONG);
+        }
+        const std::string link(shown.data(), static_cast<std::size_t>(length));
+        if (link.front() == '/') {
+            if (root.jailed())
+                return Error{.fault = Fault::file,
+                             .message = "cannot write: its link leads out of the root",
+                             .path = path,
+                             .side = Side::local,
+                             .remedy = {}};
+            name = link;
+        } else {
+            const std::size_t slash = name.find_last_of('/', name.find_last_not_of('/'));
+            name = (slash == std::string::npos ? "" : name.substr(0, slash + 1)) + link;
+        }
+    }
+    return file_error("cannot follow its links", path, ELOOP);
 }
 
 int open_standing(int directory, const std::string& leaf) {

@@ -18,6 +18,14 @@ namespace lambda::io {
 // below that 0700, since there they have modes of their own, which come later if they come at all.
 Result<Root::Place> place_of(const Root& root, const ports::TargetName& name, bool make);
 
+// Where a name that the user gave leads once the links in its last component were followed, also
+// where they show nothing yet. `type`: S_IFMT bits of what stands there, 0 for nothing.
+struct NamedPlace {
+    Root::Place place;
+    mode_t type = 0;
+};
+Result<NamedPlace> place_behind_links(const Root& root, const std::string& name, bool make);
+
 // To read what may be no file at all, or a link, which is not followed. -1 and errno.
 int open_standing(int directory, const std::string& leaf);
 

@@ -187,10 +187,10 @@ Result<std::optional<ExtraneousList::Line>> ExtraneousList::take() {
 Result<std::vector<ports::Extraneous>> ExtraneousList::next(int base, bool remove,
                                                             std::size_t most) {
     std::vector<ports::Extraneous> list;
-    while (list.size() < most) {
+    while (list.size() < most && !unread_) {
         auto line = take();
-        if (!line) return line.error();
-        if (!*line) break;
+        if (!line) unread_ = line.error();
+        if (!line || !*line) break;
         ++looked_;
         std::optional<Error> error;
         if (remove) error = this->remove(base, **line);
@@ -201,6 +201,7 @@ Result<std::vector<ports::Extraneous>> ExtraneousList::next(int base, bool remov
     // The names that went are durable once their file system's metadata is.
     if (removed_ && ::syncfs(base) != 0) return file_error("cannot flush", ".", errno);
     if (unflushed_) return *unflushed_;
+    if (unread_) return *unread_;
     return list;
 }
 

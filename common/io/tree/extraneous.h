@@ -33,7 +33,8 @@ class ExtraneousList {
     // All that was gathered.
     std::uint64_t count() const { return count_; }
     // Up to `most` of them; empty at the end, and what was removed is then durable. `base`: all lie
-    // below it.
+    // below it. An error comes behind all that was removed, which is then durable too but for that
+    // error's own part.
     Result<std::vector<ports::Extraneous>> next(int base, bool remove, std::size_t most);
     // How many were met by gather() and by next() so far, while they get on, too. Any thread.
     std::uint64_t looked() const { return looked_; }
@@ -82,6 +83,7 @@ class ExtraneousList {
     bool base_has_barrier_ = false;     // syncfs(2) is one there
     bool removed_ = false;              // what that makes durable
     std::optional<Error> unflushed_;
+    std::optional<Error> unread_;  // nothing is taken any more
 };
 
 }  // namespace lambda::io

@@ -76,15 +76,15 @@ Result<Made> TargetTree::keep_one(const ports::TargetName& target) {
 
 Result<TargetDirectories::Place> TargetTree::place_to_keep(const ports::TargetName& target) {
     if (!target.below.empty()) return directories_.place(target);
-    auto named = root_.place(target.base, false);
+    auto named = place_behind_links(root_, target.base, false);
     if (!named) return named.error();
     auto directory = std::make_shared<TargetDirectories::Directory>();
-    directory->opened = std::move(named->directory);
+    directory->opened = std::move(named->place.directory);
     struct stat status {};
     if (::fstat(directory->opened.get(), &status) != 0)
         return file_error("cannot look at", target.base, errno);
     directory->device = status.st_dev;
-    return TargetDirectories::Place{std::move(directory), std::move(named->leaf)};
+    return TargetDirectories::Place{std::move(directory), std::move(named->place.leaf)};
 }
 
 }  // namespace lambda::io

@@ -337,6 +337,9 @@ TEST_CASE("target: what stays is durable with its name when that is said") {
     CHECK(flushes.single == std::set{inode_of(folder / "f"), inode_of(folder / "")});
     CHECK(flushed({base, "l"}));
     CHECK(flushes.single == std::set{inode_of(folder / "")});
+    std::filesystem::create_symlink("d/inside", folder / "named");  // by the user: it is followed
+    CHECK(flushed({folder / "named", ""}));
+    CHECK(flushes.single == std::set{inode_of(folder / "d/inside"), inode_of(folder / "d")});
     CHECK_FALSE(flushed({base, "none"}));
     CHECK_FALSE(flushed({base, "no/such"}));
     CHECK_FALSE(std::filesystem::exists(folder / "no"));
