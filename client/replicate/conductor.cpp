@@ -167,8 +167,8 @@ Result<void> Conductor::hear() {
     return {};
 }
 
-// What runs when the hours end, or at another rate than the hour's, is stopped; it goes on from
-// there.
+// What runs when the hours end, or moves files at another rate than the hour's, is stopped. What
+// was moved goes on from there; a listing begins anew, so that no rate stops one.
 void Conductor::keep_hours() {
     const LocalTime local = crew_.local();
     const bool window = job_.windows.open(local);
@@ -180,9 +180,13 @@ void Conductor::keep_hours() {
     if (open && !open_) {
         for (SiteWork& site : sites_) excuse(site);  // nobody spoke to it
     }
-    if (crew_.busy() > 0 && (!open || rate != rate_)) crew_.stop();
-    open_ = open && (crew_.busy() == 0 || rate == rate_);
-    if (crew_.busy() == 0) rate_ = rate;
+    if (carrying_ == 0) rate_ = rate;
+    open_ = open && rate == rate_;
+    if (crew_.busy() > 0 && !open) {
+        crew_.stop();
+    } else if (rate != rate_) {
+        crew_.stop(Work::Kind::carry);
+    }
 }
 
 Result<void> Conductor::beat() {

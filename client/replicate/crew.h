@@ -40,7 +40,8 @@ class Crew {
     virtual void start(Work work) = 0;
     // All that are busy come to an end soon.
     virtual void stop() = 0;
-    // Likewise the one with this lease.
+    // Likewise those with work of this kind, or the one with this lease.
+    virtual void stop(Work::Kind kind) = 0;
     virtual void stop(std::int64_t lease) = 0;
     virtual std::vector<Done> take() = 0;
     // What the lanes do now, for people: "12 of 40 files, 1.2 GiB of 3.0 GiB".

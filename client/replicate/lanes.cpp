@@ -124,6 +124,12 @@ void Lanes::stop() {
     }
 }
 
+void Lanes::stop(Work::Kind kind) {
+    for (const auto& lane : lanes_) {
+        if (lane->busy && lane->kind == kind) stop(*lane);
+    }
+}
+
 void Lanes::stop(std::int64_t lease) {
     for (const auto& lane : lanes_) {
         if (lane->busy && lane->lease == lease) stop(*lane);

@@ -29,6 +29,7 @@ class Lanes final : public Crew {
     std::size_t busy() const override { return busy_; }
     void start(Work work) override;
     void stop() override;
+    void stop(Work::Kind kind) override;
     void stop(std::int64_t lease) override;
     std::vector<Done> take() override;
     std::string doing() const override;

@@ -370,6 +370,18 @@ TEST_CASE("the timetable's rates are kept, and what runs changes with them") {
     CHECK(bench.world.carried.back().first >= kMonday + minutes(1));
 }
 
+TEST_CASE("a listing that takes longer than a rate is kept comes to its end") {
+    JobBench bench(1, "rates: '00:01-00:02 80Mbit/s, 00:03-00:04 40Mbit/s'\n");
+    bench.world.add("a", 1);
+    bench.world.session = minutes(5);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    REQUIRE(bench.conduct(bench.begin(kMonday), crew).ok());
+    bench.check_identical();
+    REQUIRE_FALSE(bench.world.carried.empty());
+    CHECK(bench.world.carried[0].first < kMonday + minutes(11));  // the source's list, the site's
+    CHECK(bench.world.carried[0].second.bits_per_second == 0);
+}
+
 TEST_CASE("pause, resume and cancel are heard from elsewhere") {
     JobBench bench(1, "batch_files: 1\n");
     bench.fill(50, 1'000'000);
@@ -457,6 +469,7 @@ TEST_CASE("a server that refuses the settings ends the run at once") {
         std::size_t busy() const override { return inner.busy(); }
         void start(Work work) override { inner.start(std::move(work)); }
         void stop() override { inner.stop(); }
+        void stop(Work::Kind kind) override { inner.stop(kind); }
         void stop(std::int64_t lease) override { inner.stop(lease); }
         std::vector<Done> take() override {
             auto all = inner.take();

@@ -79,6 +79,11 @@ class VirtualCrew final : public Crew {
     void stop() override {
         for (UnderWay& each : under_way_) stop(each);
     }
+    void stop(Work::Kind kind) override {
+        for (UnderWay& each : under_way_) {
+            if (each.work.kind == kind) stop(each);
+        }
+    }
     void stop(std::int64_t lease) override {
         for (UnderWay& each : under_way_) {
             if (each.work.load.lease == lease) stop(each);
@@ -154,6 +159,7 @@ class VirtualCrew final : public Crew {
         };
         switch (ended.work.kind) {
             case Work::Kind::scan: {
+                if (stopped) return told(Result<Listing>(lost(Fault::session)));
                 Listing listing;
                 listing.missed = world_.missed;
                 listing.missed_beyond = world_.missed_beyond;
