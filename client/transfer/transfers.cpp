@@ -334,7 +334,7 @@ void report_outcome(const mover::Outcome& outcome, Report& report) {
     if (outcome.unowned > 0) {
         report.say(
             std::to_string(outcome.unowned) +
-            " did not get their owner, or set-user-ID bits, since the receiver is not root there");
+            " did not get their owner, or set-user-ID bits, since the receiver may not give them");
     }
     if (outcome.cut) report.error(*outcome.cut);
     report.moved(outcome);

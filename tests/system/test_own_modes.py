@@ -2,8 +2,9 @@
 
 import os
 import stat
+import subprocess
 
-from harness import DONE, FILE_FAILED, Case, need_isolation
+from harness import DONE, FILE_FAILED, Case, Process, Result, Settings, need_isolation
 
 NOBODY = 65534
 
@@ -77,6 +78,29 @@ class OwnModes(Case):
         self.transfer(*staged, "--range", "0-")
         self.assertEqual(self.client(*staged[:1], *staged[2:], "--finish").code, DONE)
         self.assertEqual(mode_of(self.daemon.path("whole")), 0o755)
+
+    def test_owners_that_a_container_does_not_know(self):
+        container = ["unshare", "--user", "--map-root-user"]
+        if subprocess.run([*container, "true"], check=False, capture_output=True).returncode != 0:
+            self.skipTest("no user namespace is to be had")
+        server = self.server()
+        os.makedirs(server.path("tree/folder"))
+        names = {"small": 10, "folder/large": 300_000}
+        for name, size in names.items():
+            self.file_with(server.path("tree/" + name), self.random.randbytes(size))
+            os.chown(server.path("tree/" + name), NOBODY, NOBODY)
+        os.chown(server.path("tree/folder"), 0, NOBODY)
+        target = self.folder("target")
+        process = Process([*container, os.path.join(Settings.bin_dir, "lambda-ftp"), "get", "--json", "--archive",
+                           "--trust-new-host", "--password-file", self.client_password, server.url("tree/"), target],
+                          env=self.environment)
+        self.addCleanup(process.kill)
+        process.wait(60)
+        result = Result(process)
+        self.assertEqual(result.code, DONE, str(result))
+        self.assertIn("3 did not get their owner", result.said())
+        for name in names:
+            self.assert_same(server.path("tree/" + name), os.path.join(target, name))
 
     def test_the_root_of_an_account_keeps_its_mode(self):
         root = self.daemon.root

@@ -84,16 +84,20 @@ Result<std::vector<std::string>> names_of(const Entry& entry, const std::string&
     return names;
 }
 
+// Root may give any; but not to whom its user namespace, or the file server, knows nothing of.
+bool may_not_give() {
+    return errno == EPERM || errno == EINVAL;
+}
+
 Result<bool> give(const Entry& entry, const ports::Owner& owner, const std::string& path) {
     const char* name = entry.name != nullptr ? entry.name : "";
     const int flags = AT_SYMLINK_NOFOLLOW | (entry.name == nullptr ? AT_EMPTY_PATH : 0);
     if (::fchownat(entry.descriptor, name, owner.user, owner.group, flags) == 0) return true;
-    if (errno != EPERM) return file_error("cannot set the owner", path, errno);
+    if (!may_not_give()) return file_error("cannot set the owner", path, errno);
     // One of our own groups, or none.
     const auto same_user = static_cast<uid_t>(-1);
-    if (::fchownat(entry.descriptor, name, same_user, owner.group, flags) != 0 && errno != EPERM) {
+    if (::fchownat(entry.descriptor, name, same_user, owner.group, flags) != 0 && !may_not_give())
         return file_error("cannot set the group", path, errno);
-    }
     struct stat status {};
     if (::fstatat(entry.descriptor, name, &status, flags) != 0) {
         return file_error("cannot look at", path, errno);
