@@ -1,6 +1,5 @@
 #include "client/copy/conduct.h"
 
-#include "client/command_line/usage.h"
 #include "client/remote/server_names.h"
 #include "client/report/progress.h"
 #include "client/transfer/destination.h"
@@ -21,16 +20,6 @@ using session::Direction;
 constexpr Duration kSilence = std::chrono::minutes(3);
 // After an interruption it brings what came to the disk, and says what that is.
 constexpr Duration kLastWords = std::chrono::seconds(10);
-
-Result<CopyPlan::End> end_of(const std::string& operand) {
-    auto place = parse_place(operand);
-    if (!place) return place.error();
-    if (!place->server) {
-        return usage(operand, "not a place at a server",
-                     "copy goes from server to server; for files that lie here use put or get");
-    }
-    return CopyPlan::End{*place->server, operand, place->path};
-}
 
 Fault fault_of(int code) {
     if (code == 501) return Fault::usage;
@@ -82,19 +71,6 @@ std::optional<std::uint64_t> number_of(const session::Reply& reply) {
 }
 
 }  // namespace
-
-const char* to_string(Role role) {
-    return role == Role::source ? "source" : "destination";
-}
-
-Result<CopyPlan> plan_copy(const std::vector<std::string>& operands) {
-    auto source = end_of(operands.at(0));
-    if (!source) return source.error();
-    auto destination = end_of(operands.at(1));
-    if (!destination) return destination.error();
-    const bool contents = name_of(source->path) == ".";
-    return CopyPlan{*std::move(source), *std::move(destination), contents};
-}
 
 std::optional<CopyTry> CopyConductor::run() {
     error_.reset();

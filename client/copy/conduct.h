@@ -8,39 +8,14 @@
 #include <string>
 
 #include "client/command_line/arguments.h"
+#include "client/copy/plan.h"
 #include "client/remote/connection.h"
-#include "client/remote/place.h"
 #include "client/report/report.h"
 #include "common/session/copy.h"
 #include "common/session/copy_result.h"
 #include "common/session/entry.h"
 
 namespace lambda::client {
-
-class Landing;
-
-// The two servers of a copy, and who of them a user is told about.
-enum class Role { source, destination };
-const char* to_string(Role role);
-inline Role other(Role role) {
-    return role == Role::source ? Role::destination : Role::source;
-}
-
-struct CopyPlan {
-    struct End {
-        Server server;
-        std::string argument;  // as the user gave it
-        std::string path;
-    };
-    End source, destination;
-    bool contents = false;  // what the source directory holds lands in the target
-    // Of entries of the source directory, which land in the target; empty: all of the source.
-    std::vector<std::string> names{};
-    bool one_password = false;           // the destination's opens the source too
-    std::shared_ptr<Landing> landing{};  // where what became of it is kept
-};
-// Errors are Fault::usage.
-Result<CopyPlan> plan_copy(const std::vector<std::string>& operands);
 
 // What one try came to.
 struct CopyTry {

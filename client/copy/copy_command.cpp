@@ -60,7 +60,7 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
     if (result.unowned > 0) {
         report.say(
             std::to_string(result.unowned) +
-            " did not get their owner, or set-user-ID bits, since the receiver is not root there");
+            " did not get their owner, or set-user-ID bits, since the receiver may not give them");
     }
     if (result.cut) report_error(*result.cut, side(*result.cut), report);
 }
@@ -282,7 +282,7 @@ void cancel_copy(RemoteSession& session, std::uint64_t number, Report& report) {
 }  // namespace
 
 void copy(const Arguments& arguments, Report& report) {
-    auto plan = plan_copy(arguments.operands);
+    auto plan = plan_copy(arguments.operands, arguments.walk.rules.empty());
     if (!plan) return report.error(plan.error());
     if (!arguments.plan.whole) plan->landing = Landing::of(*plan);
     CopyConductor conductor(*plan, arguments, report);

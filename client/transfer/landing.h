@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "client/copy/conduct.h"
+#include "client/copy/plan.h"
 #include "client/home/marks.h"
 #include "client/transfer/destination.h"
 #include "common/base/result.h"

@@ -254,6 +254,19 @@ class Copies(CopyCase):
         self.assert_same(a.path("one"), b.path("there/one"))
         self.assert_same(a.path("one"), b.path("new/name"))
 
+    def test_a_tree_is_not_copied_into_itself(self):
+        server = self.server(settings={"copy_hosts": '["127.0.0.1"]'})
+        names = self.tree(server)
+        listed = files_below(server.path("data"))
+        for target in ("data", "data/inside", "/./data//deep/x"):
+            refused = self.copy(server.url("data"), server.url(target), code=USAGE)
+            self.assertIn("holds it", refused.said())
+        self.assertEqual(files_below(server.path("data")), listed)
+        self.copy(server.url("data/"), server.url("data/inside"), "--exclude", "/inside")
+        self.assert_copied(names, server, server, to="data/inside")
+        self.copy(server.url("data"), server.url("data2"))
+        self.assert_copied(names, server, server, to="data2")
+
     def test_it_goes_on_without_the_client(self):
         a, b = self.pair()
         self.file_with(a.path("big"), self.random.randbytes(12 * MIB))
