@@ -5,21 +5,6 @@
 namespace lambda::dialling {
 namespace {
 
-Fault fault_of_refusal(int code) {
-    switch (code) {
-        case 501:
-        case 504:
-            return Fault::usage;
-        case 530:
-            return Fault::session;
-        case 550:
-        case 553:
-            return Fault::file;
-        default:
-            return Fault::cut;  // 425, 450: later it may do
-    }
-}
-
 // Of two bounds where 0 is none. Rates travel in whole bits a second.
 bool above(double agreed, double offered) {
     return offered > 0 && (agreed <= 0 || agreed > offered + 0.5);
@@ -31,6 +16,24 @@ auto whole(Duration syn) {
 }
 
 }  // namespace
+
+Fault fault_of_refusal(int code) {
+    switch (code) {
+        case 501:
+        case 504:
+            return Fault::usage;
+        case 530:
+            return Fault::session;
+        case 550:
+        case 553:
+            return Fault::file;
+        case 500:
+        case 502:
+            return Fault::unsupported;
+        default:
+            return Fault::cut;  // 425, 450: later it may do
+    }
+}
 
 Result<void> check_agreement(const session::Terms& offered, const session::Terms& agreed) {
     const char* wrong = nullptr;

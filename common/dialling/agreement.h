@@ -17,6 +17,9 @@ namespace lambda::dialling {
 Result<session::Agreement> agree(Connection& connection, const session::Offer& offer,
                                  const std::string& path);
 
+// Of the server's answer to XFER.
+Fault fault_of_refusal(int code);
+
 // What agree() holds an answer against.
 Result<void> check_agreement(const session::Terms& offered, const session::Terms& agreed);
 

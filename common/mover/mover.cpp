@@ -27,6 +27,7 @@ constexpr Duration kProgressEvery = std::chrono::milliseconds(50);
 constexpr Duration kLookEvery = std::chrono::milliseconds(1);
 // Dials that fail, with no stripe ever standing, before the transfer is given up.
 constexpr unsigned kMostFailedDials = 12;
+constexpr unsigned kFailuresOfAStripe = 3;  // all of them dial at once
 
 Result<std::vector<engine::StripeCiphers>> make_ciphers(const Setup& setup) {
     std::vector<engine::StripeCiphers> ciphers;
@@ -265,7 +266,9 @@ void Mover::join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream
 void Mover::failed_dial(std::uint16_t, std::uint32_t, Error error) {
     // Once a stripe stood, the engine waits for it to come back, and the control session knows of a
     // server that is gone.
-    if (!state_->joined && ++state_->failed_dials >= kMostFailedDials) stop(std::move(error));
+    const unsigned most =
+        std::max(kMostFailedDials, kFailuresOfAStripe * state_->setup.terms.stripes);
+    if (!state_->joined && ++state_->failed_dials >= most) stop(std::move(error));
 }
 
 void Mover::peer_ended() {

@@ -58,7 +58,7 @@ class Patient(ManyAtOnce):
 
 class Patterns(Case):
     def test_what_they_mean_is_asked_at_once(self):
-        for words, code, errors in ((["checksum"], FILE_FAILED, 3), (["get", self.folder("into")], CUT, 1)):
+        for words, code, errors in ((["checksum"], FILE_FAILED, 3), (["get", self.folder("into")], FILE_FAILED, 1)):
             with self.subTest(words=words):
                 server = Patient(self, self.server(root=self.folder("root")), 3)
                 result = self.client(words[0], *(server.url(name) for name in ("a*", "b?", "[c]")), *words[1:], seconds=20)

@@ -51,3 +51,11 @@ TEST_CASE("a server may lessen what was offered, and nothing else") {
     agreed.window = 1;
     CHECK(check_agreement(offered, agreed).ok());
 }
+
+TEST_CASE("a refusal passes only where the server says that it may") {
+    for (const int code : {425, 450}) CHECK(fault_of_refusal(code) == Fault::cut);
+    for (const int code : {500, 502}) CHECK(fault_of_refusal(code) == Fault::unsupported);
+    for (const int code : {550, 553}) CHECK(fault_of_refusal(code) == Fault::file);
+    for (const int code : {501, 504}) CHECK(fault_of_refusal(code) == Fault::usage);
+    CHECK(fault_of_refusal(530) == Fault::session);
+}
