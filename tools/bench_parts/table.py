@@ -89,6 +89,11 @@ def tables(records):
         texts += [f"Goodput of `{verb}`, Mbit/s:\n", table(place + peers + ["ours / best", ""], rates), "",
                   f"Mean queue of `{verb}`, ms; and of ours set-up time in s, packets dropped by the queue and lost:\n",
                   table(place + peers + ["set-up", "dropped", "lost"], queues), ""]
-    runs = len({record["round"] for record in records})
-    texts.append(f"Medians of {runs} round(s). " + "; ".join(f"{mark}: {what}" for mark, what in MARKS.items()) + ".")
+    last = {}
+    for record in records:
+        path = tuple(record[name] for name in ("rtt", "loss", "queue", "verb", "peer"))
+        last[path] = max(record["round"], last.get(path, 0))
+    least, most = min(last.values()), max(last.values())
+    rounds = f"{most} round(s)" if least == most else f"{least} to {most} rounds"
+    texts.append(f"Medians of {rounds}. " + "; ".join(f"{mark}: {what}" for mark, what in MARKS.items()) + ".")
     return "\n".join(texts)
