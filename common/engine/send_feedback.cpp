@@ -114,7 +114,9 @@ void SendSide::apply(SendStripe& stripe, const sabul::FlowNews& news) {
 }
 
 void SendSide::handle_records() {
-    while (auto record = set_.next()) {
+    while (may_tell()) {
+        const auto record = set_.next();
+        if (!record) break;
         last_progress_ = now_;
         handle_record(*record);
         if (done_) return;

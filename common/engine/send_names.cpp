@@ -93,6 +93,10 @@ bool SendSide::handle_standing(const transfer::Record& record) {
     return false;
 }
 
+bool SendSide::may_tell() const {
+    return setup_.changes == nullptr || setup_.changes->has_room();
+}
+
 void SendSide::set_walk(const transfer::WalkRecord& walk) {
     walk_set_ = true;
     ports::WalkOptions options{.links = walk.links, .archive = walk.archive};
@@ -113,7 +117,7 @@ void SendSide::compare() {
     disk_watch_.look(now_,
                      (idle && offering_.walking()) || source_.disk_works() || offering_.working(),
                      disk_events_ + offering_.looked() + offering_.read());
-    const bool unread = idle && offering_.unread();
+    const bool unread = idle && (offering_.unread() || !may_tell());
     if (unread || source_.digesting() || disk_watch_.working(now_)) ask_for_patience();
 }
 

@@ -57,6 +57,8 @@ class SendSide final : public End, private Links::Handler {
     // False: it is none about what stands at the target, or makes no sense.
     bool handle_standing(const transfer::Record& record);
     void feed_walker();
+    // Whether who reads what is told of a sync has room for more.
+    bool may_tell() const;
     void compare();
     void ask_for_patience();
 

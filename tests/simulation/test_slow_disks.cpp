@@ -273,3 +273,23 @@ TEST_CASE("a sync waits for who reads what it tells, for as long as that takes")
     steady.expect_done(takes);
     CHECK(standstill == engine::kUnread);
 }
+
+TEST_CASE("nor does it tell of deletions that nobody reads of") {
+    const auto direction = GENERATE(session::Direction::put, session::Direction::get);
+    INFO(to_string(direction));
+    constexpr std::size_t kFiles = 2000;
+    Steady steady(direction);
+    for (std::size_t file = 0; file < kFiles; ++file)
+        steady.run->target.files["dir/x" + std::to_string(file)] =
+            steady.run->target.files["dir/x"];
+    steady.told.room = 10;
+    std::size_t held = 0;
+    steady.run->world.after(engine::kDiskPatience, [&] { held = steady.told.lines.size(); });
+    steady.run->world.after(engine::kDiskPatience + kHang, [&] { steady.told.room = SIZE_MAX; });
+    REQUIRE(steady.run->run());
+    CHECK_FALSE(steady.run->sender->outcome().cut);
+    CHECK_FALSE(steady.run->receiver->outcome().cut);
+    CHECK(held >= 10);
+    CHECK(held <= 10 + ports::TargetTree::kMostListed);
+    CHECK(steady.told.lines.size() == kFiles + 2);
+}
