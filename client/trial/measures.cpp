@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "common/base/jain.h"
+
 namespace lambda::client {
 namespace {
 
@@ -100,22 +102,13 @@ Measures measures_of(const mover::Outcome& outcome) {
         shares.push_back(static_cast<double>(stripe.bytes));
     for (const auto& stripe : run.rates.stripes)
         for (std::size_t i = 0; i < stripe.size(); ++i) sums[i] += stripe[i];
-    run.jain = jain_index(shares);
+    run.jain = jain(shares);
     if (!sums.empty()) {  // else it ended before the first interval did
         run.mean_mbit = mean(sums);
         run.variation = coefficient_of_variation(sums);
     }
     add_evidence(run, outcome.evidence);
     return run;
-}
-
-double jain_index(const std::vector<double>& shares) {
-    double sum = 0, squares = 0;
-    for (const double share : shares) {
-        sum += share;
-        squares += share * share;
-    }
-    return squares > 0 ? sum * sum / (static_cast<double>(shares.size()) * squares) : 1;
 }
 
 double coefficient_of_variation(const std::vector<double>& values) {

@@ -43,7 +43,6 @@ struct Measures {
 Rates rates_of(const engine::Series& series);
 Measures measures_of(const mover::Outcome& outcome);
 
-double jain_index(const std::vector<double>& shares);  // 1 where there are none
 double coefficient_of_variation(
     const std::vector<double>& values);     // of the sample; 0 of fewer than 2
 double median(std::vector<double> values);  // 0 of none; kUnknown where one is

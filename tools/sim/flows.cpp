@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 
+#include "common/base/jain.h"
 #include "common/engine/receive_side.h"
 #include "common/engine/send_side.h"
 #include "tools/sim/feedback.h"

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "common/base/jain.h"
 #include "tools/sim/statistics.h"
 
 namespace lambda::simulation {

@@ -41,13 +41,4 @@ std::size_t settles(std::span<const float> values, std::size_t width, double lev
     return at == windows ? values.size() : at;
 }
 
-double jain(std::span<const double> shares) {
-    double sum = 0, squares = 0;
-    for (const double share : shares) {
-        sum += share;
-        squares += share * share;
-    }
-    return squares == 0 ? 1 : sum * sum / (squares * static_cast<double>(shares.size()));
-}
-
 }  // namespace lambda::simulation

@@ -14,7 +14,5 @@ double correlation(std::span<const float> a, std::span<const float> b);
 // The first window of `width` values from which on each window's mean is within `share` of `level`:
 // its place; the size of `values` where the last one is not.
 std::size_t settles(std::span<const float> values, std::size_t width, double level, double share);
-// Jain's index: 1 where all are equal, 1/n where one has all.
-double jain(std::span<const double> shares);
 
 }  // namespace lambda::simulation
