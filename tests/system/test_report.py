@@ -1,6 +1,8 @@
 """--report: the pages of lambda-sim and lambda-lab in a real browser, in light and in dark."""
 
+import json
 import os
+import re
 
 from harness import DONE, Process, Settings, need, need_isolation, patience
 from pages import SCHEMES, PageCase
@@ -19,13 +21,21 @@ class Page(PageCase):
         return process
 
     def lab(self, *options, main, code=DONE):
-        """Some seconds of packets into a narrow path; main: what the shell does after it."""
+        """Some seconds of two flows into a narrow path; main: what the shell does after it."""
+        shower = peer("shower", "$LAB_HOST_server", 2500, 972, 0.001)[5:]
         need_isolation()
         need(os.path.exists("/dev/net/tun"), "no /dev/net/tun")
         return self.tool("lambda-lab", "run", *options, "--seed", str(self.seed), "--rate", "5Mbit/s", "--queue", "20kB",
                          "--loss", "1%", "--logs", self.folder("logs"), "--on", "server", peer("gather", 1),
                          "--ready", "server", "ready", "--", "sh", "-c",
-                         f"{peer('shower', '$LAB_HOST_server', 1000, 972, 0.001)[5:]}; {main}", code=code)
+                         f"{shower} & {shower}; wait; {main}", code=code)
+
+    def lines(self):
+        """What the script draws: the values of each line by its name, for each chart by its title."""
+        with open(self.page, encoding="utf-8") as file:
+            data = re.search(r'<script id="data" type="application/json">(.*?)</script>', file.read(), re.DOTALL)
+        charts = json.loads(data.group(1))["sections"][0]["charts"]
+        return {chart["title"]: {line["name"]: line["values"] for line in chart["lines"]} for chart in charts}
 
     def test_flows_of_the_simulator(self):
         # Into a path of this name: </script><script>...
@@ -73,6 +83,7 @@ class Page(PageCase):
         """The page tells of it even so."""
         evil = ": '</script><b>'; exit 7"
         self.lab("--report", self.page, main=evil, code=7)
+        flows = self.check_lines()
         for scheme in SCHEMES:
             with self.subTest(scheme=scheme):
                 seen = self.look(scheme)
@@ -81,20 +92,46 @@ class Page(PageCase):
                 idle = charts.pop("Lost on the dead path")
                 self.check({**seen, "charts": [chart for chart in charts.values()]}, scheme)
                 self.assertGreater(idle["points"], 0)
-                self.assertEqual(len(charts), 5)
-                self.assertEqual(charts["Rate"]["legend"], ["forward", "backward"])
-                self.assertGreater(charts["Rate"]["points"], 2 * 8)
+                self.assertEqual(len(charts), 8)
+                for title, legend in (("Rate of each flow", flows), ("Rate of each direction", ["forward", "backward"]),
+                                      ("Fairness of the rates over 1 s", ["forward", "backward"]),
+                                      ("Round trip of the path", ["client to server"])):
+                    self.assertEqual(charts[title]["legend"], legend)
+                    self.assertGreater(charts[title]["points"], 0)
+                self.assertGreater(charts["Rate of each direction"]["points"], 2 * 20)
+                for flow in flows:
+                    self.assertIn(flow, seen["cells"])
                 self.assertIn("7", seen["cells"])
                 self.assertIn(str(self.seed), seen["cells"])
                 self.assertIn("lambda-lab run --report", seen["command"])
                 self.assertIn("</script><b>", seen["command"])
+
+    def check_lines(self):
+        """Of the lab's two flows and the queue that they fill; their names."""
+        lines = self.lines()
+        flows = lines["Rate of each flow"]
+        self.assertEqual(len(flows), 2)
+        for name in flows:
+            self.assertRegex(name, r"^10\.77\.1\.1:[0-9]+ > 10\.77\.2\.1:7000 UDP$")
+        for whole, *parts in zip(lines["Rate of each direction"]["forward"], *flows.values()):
+            self.assertAlmostEqual(sum(parts), whole, delta=0.01)
+        fairness = lines["Fairness of the rates over 1 s"]
+        self.assertEqual(set(fairness["backward"]), {None})
+        for index in filter(None, fairness["forward"]):
+            self.assertTrue(0.5 <= index <= 1, index)
+        # At 5 Mbit/s, and no other delay.
+        queues = lines["Queue at the bottleneck, mean"]
+        for forward, backward, trip in zip(queues["forward"], queues["backward"],
+                                           lines["Round trip of the path"]["client to server"]):
+            self.assertAlmostEqual(trip, (forward + backward) * 8 / 5, delta=0.01)
+        return list(flows)
 
     def test_a_run_too_short_for_a_point(self):
         need_isolation()
         self.tool("lambda-lab", "run", "--report", self.page, "--", "true")
         seen = self.look("light")
         self.assertEqual(seen["wrong"], [])
-        self.assertEqual([chart["points"] for chart in seen["charts"]], [0] * 6)
+        self.assertEqual([chart["points"] for chart in seen["charts"]], [0] * 9)
 
     # Files that cannot be
 

@@ -185,8 +185,7 @@ Result<void> write_json(const Counters& counters, const std::string& file) {
 }
 
 // Of a run that has ended, whatever its end: the exit code.
-int tell(const Words& words, const std::string& path, const Outcome& outcome,
-         report::File& report) {
+int tell(const Words& words, const PathSpec& path, const Outcome& outcome, report::File& report) {
     std::cerr << counters_text(outcome.counters);
     if (!outcome.series) fail(outcome.series.error());
     Result<void> told;
@@ -220,7 +219,7 @@ int run(const Words& words) {
                                                   : Offload::tcp_and_udp,
               .series = words.series,
               .keep_readings = !words.report.empty()};
-    const std::string path_in_words = path_text(plan.path);
+    const PathSpec asked = plan.path;
     if (auto apart = report::check_apart(
             {{"--json", words.json}, {"--series", words.series}, {"--report", words.report}});
         !apart)
@@ -238,7 +237,7 @@ int run(const Words& words) {
     const auto outcome = run_lab(std::move(plan));
     logs.end(outcome && outcome->exit_code == 0);
     if (!outcome) return fail(outcome.error());
-    return tell(words, path_in_words, *outcome, *report);
+    return tell(words, asked, *outcome, *report);
 }
 
 int check(const Words& words) {

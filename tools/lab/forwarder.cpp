@@ -126,10 +126,12 @@ void Forwarder::admit(std::size_t from, std::byte* place, std::size_t bytes) {
     }
     const bool forward = path_.hosts[from].end == End::left;
     Link& link = forward ? forward_ : backward_;
+    FlowTable& flows = forward ? forward_flows_ : backward_flows_;
     const std::size_t left = places_[forward ? from : to], right = places_[forward ? to : from];
     Packet packet{.burst = burst,
                   .lane = static_cast<std::uint8_t>(left * right_.size() + right),
-                  .to = static_cast<std::uint8_t>(to)};
+                  .to = static_cast<std::uint8_t>(to),
+                  .flow = flows.number_of(burst->content())};
     const Time now = clock_.now();
     std::uint32_t queued = 0;
     unsigned end = 0;

@@ -12,6 +12,7 @@
 #include "tools/lab/arena.h"
 #include "tools/lab/burst.h"
 #include "tools/lab/counters.h"
+#include "tools/lab/flow_table.h"
 #include "tools/lab/host.h"
 #include "tools/lab/link.h"
 #include "tools/lab/timetable.h"
@@ -31,6 +32,9 @@ class Forwarder {
     // Since begin(), for a series over time.
     LinkCounters forward(Time now) { return forward_.counters(now); }
     LinkCounters backward(Time now) { return backward_.counters(now); }
+    // All that there were since the lab began.
+    const FlowTable& forward_flows() const { return forward_flows_; }
+    const FlowTable& backward_flows() const { return backward_flows_; }
 
     // Takes what a host sent, up to a bound. False: nothing was there.
     bool fetch(std::size_t host);
@@ -60,6 +64,7 @@ class Forwarder {
     const PathSpec path_;
     io::Clock clock_;
     Link forward_, backward_;
+    FlowTable forward_flows_, backward_flows_;
     Timetable timetable_;
     std::vector<std::uint8_t> places_;  // each host's among those of its end
     std::vector<std::uint8_t> left_, right_;

@@ -79,6 +79,8 @@ class Lab {
         return {.exit_code = code,
                 .counters = std::move(*counters_),
                 .readings = series_.take_kept(),
+                .forward_flows = forwarder_.forward_flows().flows(),
+                .backward_flows = forwarder_.backward_flows().flows(),
                 .series = {}};
     }
 

@@ -8,6 +8,7 @@
 #include "common/base/result.h"
 #include "common/base/time.h"
 #include "tools/lab/counters.h"
+#include "tools/lab/flow_table.h"
 #include "tools/lab/household.h"
 #include "tools/lab/path.h"
 #include "tools/lab/series.h"
@@ -32,8 +33,9 @@ struct Plan {
 struct Outcome {
     int exit_code = 0;
     Counters counters;
-    std::vector<Reading> readings;  // over time, where they were to be kept
-    Result<void> series;            // whether its file could be written
+    std::vector<Reading> readings;                    // over time, where they were to be kept
+    std::vector<Flow> forward_flows, backward_flows;  // the one with number 1 is the first
+    Result<void> series;                              // whether its file could be written
 };
 
 // Signals SIGINT, SIGTERM and SIGHUP of this process go on to the main command. Errors: what the

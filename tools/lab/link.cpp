@@ -53,6 +53,8 @@ void Link::advance(Time now) {
 void Link::depart(Time when, Packet packet) {
     ++counters_.passed_packets;
     counters_.passed_bytes += packet.bytes;
+    if (packet.flow >= counters_.flow_bytes.size()) counters_.flow_bytes.resize(packet.flow + 1u);
+    counters_.flow_bytes[packet.flow] += packet.bytes;
     if (random_.chance(impairments_.duplicate)) {
         ++counters_.duplicated;
         packet.twice = true;
@@ -144,6 +146,7 @@ LinkCounters Link::counters(Time now) {
     advance(now);
     LinkCounters told = counters_;
     told.queue = bottleneck_.figures(now);
+    told.delay = impairments_.delay;
     if (told.queue.capacity_bytes > 0) {
         told.utilisation = static_cast<double>(told.passed_bytes) / told.queue.capacity_bytes;
     }

@@ -26,6 +26,7 @@ struct Packet {
     std::uint16_t bytes = 0;  // of the IP packet
     std::uint8_t lane = 0;    // which pair of hosts
     std::uint8_t to = 0;      // the owner's
+    std::uint8_t flow = 0;    // its number (flow_table.h)
     bool twice = false;       // to be delivered twice in succession
 };
 
@@ -37,7 +38,9 @@ struct LinkCounters {
     std::uint64_t dead = 0, too_long = 0, lost = 0, dropped = 0;
     std::uint64_t duplicated = 0, reordered = 0;
     QueueFigures queue;
-    double utilisation = 0;  // of what the rate allowed
+    double utilisation = 0;                 // of what the rate allowed
+    std::vector<std::uint64_t> flow_bytes;  // of those that passed, by number; 0 beyond its end
+    Duration delay{0};                      // one way, the hosts' aside, as it is now
 };
 
 class Link {

@@ -1,11 +1,20 @@
 #include "tools/lab/report.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "tools/lab/flow_lines.h"
+#include "tools/lab/path_flags.h"
 
 namespace lambda::lab {
 namespace {
 
 using report::fixed;
+
+constexpr const char* kNotes =
+    "\nA flow has a line where it has at least 1 % of the bytes of the largest, and is not the "
+    "answer to one that has over ten times as many. The round trip is the path's own, whatever the "
+    "hosts add: the delays and the mean wait in both queues at that time, without jitter.\n";
 
 report::Table directions_table(const Counters& counters) {
     report::Table table{.head = {"direction", "packets", "Mbit/s", "of the rate, %", "dropped",
@@ -44,48 +53,83 @@ report::Table lab_table(const Outcome& outcome) {
                       fixed(counters.lateness.most_us(), 0)}}};
 }
 
-// A chart of both directions; figure(step, seconds that it lasted).
+// A line for each direction; figure(step, seconds that it lasted).
 template <typename Figure>
-report::Chart chart(const char* title, const char* unit, const std::vector<Reading>& readings,
-                    Figure figure) {
-    report::Chart made{.title = title, .unit = unit, .seconds = {}, .lines = {}};
-    for (const Reading& reading : readings) made.seconds.push_back(reading.seconds);
-    const auto add = [&](const char* name, LinkCounters Reading::*direction) {
-        report::Line& line = made.lines.emplace_back(name);
+std::vector<report::Line> each_way(const std::vector<Reading>& readings, Figure figure) {
+    const auto line = [&](const char* name, LinkCounters Reading::*direction) {
+        report::Line made{name, {}};
         Reading before;
         for (const Reading& now : readings) {
-            line.values.push_back(
+            made.values.push_back(
                 figure(step_between(before, now, direction), now.seconds - before.seconds));
             before = now;
         }
+        return made;
     };
-    add("forward", &Reading::forward);
-    add("backward", &Reading::backward);
-    return made;
+    return {line("forward", &Reading::forward), line("backward", &Reading::backward)};
+}
+
+// What a packet and its answer would meet; a line for the two hosts that are nearest to each other,
+// and one for those that are farthest where that is more.
+std::vector<report::Line> round_trips(const PathSpec& path, const std::vector<Reading>& readings) {
+    std::vector<HostSpec> lefts, rights;
+    for (const HostSpec& host : path.hosts)
+        (host.end == End::left ? lefts : rights).push_back(host);
+    const auto by_delay = [](const HostSpec& a, const HostSpec& b) { return a.delay < b.delay; };
+    const auto left = std::minmax_element(lefts.begin(), lefts.end(), by_delay);
+    const auto right = std::minmax_element(rights.begin(), rights.end(), by_delay);
+    const auto waits =
+        each_way(readings, [](const Step& step, double) { return step.queue_mean_ms; });
+
+    std::vector<report::Line> lines;
+    const auto add = [&](const HostSpec& one, const HostSpec& other) {
+        report::Line& line = lines.emplace_back(one.name + " to " + other.name);
+        for (std::size_t i = 0; i < readings.size(); ++i) {
+            const Duration delays = readings[i].forward.delay + readings[i].backward.delay +
+                                    2 * (one.delay + other.delay);
+            line.values.push_back(seconds(delays) * 1e3 + waits[0].values[i] + waits[1].values[i]);
+        }
+    };
+    add(*left.first, *right.first);
+    if (left.first->delay + right.first->delay < left.second->delay + right.second->delay)
+        add(*left.second, *right.second);
+    return lines;
 }
 
 }  // namespace
 
-report::Page page_of(const Outcome& outcome, const std::string& path, const std::string& command) {
+report::Page page_of(const Outcome& outcome, const PathSpec& path, const std::string& command) {
     const std::vector<Reading>& readings = outcome.readings;
+    std::vector<double> times;
+    for (const Reading& reading : readings) times.push_back(reading.seconds);
+    const auto chart = [&times](const char* title, const char* unit,
+                                std::vector<report::Line> lines) {
+        return report::Chart{
+            .title = title, .unit = unit, .seconds = times, .lines = std::move(lines)};
+    };
     const auto packets = [&](const char* title, std::uint64_t Step::*count) {
-        return chart(title, "packets/s", readings, [count](const Step& step, double seconds) {
-            return static_cast<double>(step.*count) / seconds;
-        });
+        return chart(title, "packets/s", each_way(readings, [count](const Step& step, double time) {
+                         return static_cast<double>(step.*count) / time;
+                     }));
+    };
+    const auto of_step = [&](double Step::*figure, double scale) {
+        return each_way(readings, [=](const Step& step, double) { return step.*figure * scale; });
     };
     report::Section section;
-    section.text = path;
-    section.tables = {directions_table(outcome.counters), lab_table(outcome)};
+    section.text = path_text(path) + kNotes;
+    section.tables = {directions_table(outcome.counters), flows_table(outcome), lab_table(outcome)};
     section.charts = {
-        chart("Rate", "Mbit/s", readings, [](const Step& step, double) { return step.mbit; }),
-        chart("Utilisation of the bottleneck", "%", readings,
-              [](const Step& step, double) { return step.utilisation * 100; }),
-        chart("Queue at the bottleneck, mean", "kB", readings,
-              [](const Step& step, double) { return step.queue_mean_bytes / 1e3; }),
+        chart("Rate of each flow", "Mbit/s", flow_rates(outcome)),
+        chart("Rate of each direction", "Mbit/s", of_step(&Step::mbit, 1)),
+        chart("Utilisation of the bottleneck", "%", of_step(&Step::utilisation, 100)),
+        chart("Fairness of the rates over 1 s", "Jain's index", flow_fairness(outcome)),
         packets("Dropped by the full queue", &Step::dropped),
         packets("Lost at random", &Step::lost),
-        packets("Lost on the dead path", &Step::dead)};
-    section.charts[1].top = 100;
+        packets("Lost on the dead path", &Step::dead),
+        chart("Queue at the bottleneck, mean", "kB", of_step(&Step::queue_mean_bytes, 1e-3)),
+        chart("Round trip of the path", "ms", round_trips(path, readings))};
+    section.charts[2].top = 100;
+    section.charts[3].top = 1;
     return {
         .title = "A run of lambda-lab",
         .text = outcome.counters.strained()

@@ -8,7 +8,7 @@
 
 namespace lambda::lab {
 
-// `path` in words (path_flags.h); `command` is the whole command line.
-report::Page page_of(const Outcome& outcome, const std::string& path, const std::string& command);
+// `path` as it was when it began; `command` is the whole command line.
+report::Page page_of(const Outcome& outcome, const PathSpec& path, const std::string& command);
 
 }  // namespace lambda::lab

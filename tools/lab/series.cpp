@@ -9,10 +9,13 @@ Step step_between(const Reading& before, const Reading& now, LinkCounters Readin
     const double time = now.seconds - before.seconds;
     const double allowed = to.queue.capacity_bytes - from.queue.capacity_bytes;
     const auto bytes = static_cast<double>(to.passed_bytes - from.passed_bytes);
+    // Of the means since the begin.
+    const auto mean = [&](double QueueFigures::*figure) {
+        return (to.queue.*figure * now.seconds - from.queue.*figure * before.seconds) / time;
+    };
     return {.mbit = bytes * 8e-6 / time,
-            // Of the means since the begin.
-            .queue_mean_bytes =
-                (to.queue.mean_bytes * now.seconds - from.queue.mean_bytes * before.seconds) / time,
+            .queue_mean_bytes = mean(&QueueFigures::mean_bytes),
+            .queue_mean_ms = mean(&QueueFigures::mean_ms),
             .utilisation = allowed > 0 ? bytes / allowed : 0,
             .dropped = to.dropped - from.dropped,
             .lost = to.lost - from.lost,
@@ -62,7 +65,7 @@ void Series::write(const Reading& now) {
 
 void Series::keep(const Reading& now) {
     if (kept_.size() == kMostKept) {
-        for (std::size_t i = 0; i < kMostKept / 2; ++i) kept_[i] = kept_[2 * i + 1];
+        for (std::size_t i = 0; i < kMostKept / 2; ++i) kept_[i] = std::move(kept_[2 * i + 1]);
         kept_.resize(kMostKept / 2);
     }
     kept_.push_back(now);

@@ -21,7 +21,7 @@ struct Reading {
 
 // What one direction did between two readings.
 struct Step {
-    double mbit = 0, queue_mean_bytes = 0;
+    double mbit = 0, queue_mean_bytes = 0, queue_mean_ms = 0;
     double utilisation = 0;  // of what the rate allowed in this time
     std::uint64_t dropped = 0, lost = 0, dead = 0;
 };

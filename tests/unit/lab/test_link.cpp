@@ -84,6 +84,24 @@ TEST_CASE("the queue drops its tail and counts it") {
     CHECK(counters.utilisation == Approx(1));
 }
 
+TEST_CASE("each flow's bytes are those that passed") {
+    Link link = link_of(spec(BitRate{8e6}, 3500));
+    const auto of_flow = [](unsigned flow) {
+        Packet one = packet(0);
+        one.flow = static_cast<std::uint8_t>(flow);
+        return one;
+    };
+    for (const unsigned flow : {2u, 0u, 2u})
+        CHECK(link.offer(kBegin, of_flow(flow)) == Fate::queued);
+    CHECK(link.offer(kBegin, of_flow(1)) == Fate::dropped);
+    using Bytes = std::vector<std::uint64_t>;
+    CHECK(link.counters(kBegin + microseconds(500)).flow_bytes.empty());
+    CHECK(link.counters(kBegin + milliseconds(2)).flow_bytes == Bytes{1000, 0, 1000});
+    CHECK(link.counters(kBegin + milliseconds(3)).flow_bytes == Bytes{1000, 0, 2000});
+    link.reset_counters(kBegin + milliseconds(3));
+    CHECK(link.counters(kBegin + milliseconds(3)).flow_bytes.empty());
+}
+
 TEST_CASE("longer packets than the path takes vanish") {
     LinkSpec short_path = spec();
     short_path.mtu = 1400;
@@ -156,6 +174,7 @@ TEST_CASE("a path that becomes shorter lets later packets overtake") {
     Change change;
     change.delay = milliseconds(30);
     link.apply(kBegin, change);
+    CHECK(link.counters(kBegin).delay == milliseconds(30));
     link.offer(kBegin, packet(1));
     // Both get the delay that stands when they leave the queue.
     link.take(kBegin + milliseconds(2));
@@ -164,6 +183,7 @@ TEST_CASE("a path that becomes shorter lets later packets overtake") {
     link.offer(kBegin + milliseconds(2), packet(2));
     const auto arrivals = all(link, kBegin + milliseconds(100));
     CHECK(indices(arrivals) == std::vector{2, 0, 1});
+    CHECK(link.counters(kBegin + milliseconds(100)).delay == milliseconds(0));
     REQUIRE(arrivals.size() == 3);
     CHECK(arrivals[0].due == kBegin + milliseconds(13));
     CHECK(arrivals[1].due == kBegin + milliseconds(41));

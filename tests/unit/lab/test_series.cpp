@@ -13,10 +13,12 @@ using namespace lambda::lab;
 
 namespace {
 
-// After `seconds` of 1,000 bytes a second on a link of 4,000, with a queue of 500 bytes throughout.
+// After `seconds` of 1,000 bytes a second of flow 1 on a link of 4,000, with a queue of 500 bytes
+// throughout.
 LinkCounters counters_at(double seconds) {
     LinkCounters counters;
     counters.passed_bytes = static_cast<std::uint64_t>(seconds * 1000);
+    counters.flow_bytes = {0, counters.passed_bytes};
     counters.queue.capacity_bytes = seconds * 4000;
     counters.queue.mean_bytes = 500;
     counters.lost = static_cast<std::uint64_t>(seconds * 10);
@@ -30,9 +32,12 @@ TEST_CASE("A step is what happened between two readings") {
     now.forward.dropped = 7;
     // 500 bytes for 2 s, then 1,500 for 4 s.
     now.forward.queue.mean_bytes = (2 * 500 + 4 * 1500) / 6.0;
+    before.forward.queue.mean_ms = 125;
+    now.forward.queue.mean_ms = (2 * 125 + 4 * 375) / 6.0;
     const Step step = step_between(before, now, &Reading::forward);
     CHECK(step.mbit == Approx(0.008));
     CHECK(step.queue_mean_bytes == Approx(1500));
+    CHECK(step.queue_mean_ms == Approx(375));
     CHECK(step.utilisation == Approx(0.25));
     CHECK(step.dropped == 7);
     CHECK(step.lost == 40);
@@ -69,6 +74,7 @@ TEST_CASE("The readings that are kept are bounded and lose nothing of the sums")
     std::uint64_t lost = 0;
     for (const Reading& now : kept) {
         REQUIRE(now.seconds > before.seconds);
+        REQUIRE(now.forward.flow_bytes == std::vector{std::uint64_t{0}, now.forward.passed_bytes});
         const Step step = step_between(before, now, &Reading::forward);
         CHECK(step.utilisation == Approx(0.25).margin(0.01));
         CHECK(step.queue_mean_bytes == Approx(500));
