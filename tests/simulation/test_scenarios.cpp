@@ -101,7 +101,15 @@ TEST_CASE("A named scenario says where it is wrong") {
         {kHead + kFlow + "runs: [a, b]\nexpect: [jain >= 0 where a:jain / jain >= 0]\n",
          "has a condition that is not of each run"},
         {kHead + kFlow + "runs: [a, b]\nexpect: [rank jain a* b >= 0]\n",
-         "ranks several runs as one"},
+         "takes several runs as one"},
+        {kHead + kFlow + "runs: [a-1, a-2, b-1]\nexpect: [\"a-*:jain / b-*:jain >= 0\"]\n",
+         "\"b-2\" names a run that there is not"},
+        {kHead + kFlow + "runs: [a, b]\nexpect: [deviation a <= 0]\n",
+         "does not set one run against another"},
+        {kHead + kFlow + "runs: [a, b]\nexpect: [deviation a c <= 0]\n",
+         "names a run that there is not"},
+        {kHead + kFlow + "runs: [a, b]\nexpect: [jain >= 0 where deviation a b <= 0]\n",
+         "has a condition that is not of each run"},
         {kHead + kFlow + kExpect + "capacity: 0\n", "x.yaml:5: --capacity: is nothing"},
         {kHead + kFlow + kExpect + "at: [\"1s,capacity=0\"]\n", "a capacity is above 0"},
         {kHead + kFlow + kExpect + "at: [\"60s,loss=0\"]\n", "--at: is after the end"},
@@ -243,6 +251,77 @@ TEST_CASE("An expectation may be asked of some runs only") {
     CHECK(mean[0].holds());
     const auto unknown = asked("stcp.mean_mbit >= 0");
     CHECK_FALSE(worst(unknown).holds());
+}
+
+TEST_CASE("Runs may be set against those whose names end alike") {
+    const std::vector<std::string> names{"a-1", "a-2", "b-1", "b-2"};
+    const std::vector<RunResult> runs{{"a-1", two_flows(3, 0)},
+                                      {"a-2", two_flows(5, 0)},
+                                      {"b-1", two_flows(6, 0)},
+                                      {"b-2", two_flows(2, 0)}};
+    const auto ratio = parse_expectation("a-*:sum_mbit / b-*:sum_mbit <= 1", names);
+    REQUIRE(ratio.ok());
+    const auto findings = judge(*ratio, runs);
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].figure == 0.5);
+    CHECK(findings[0].holds());
+    CHECK(findings[1].figure == 2.5);
+    CHECK_FALSE(findings[1].holds());
+    // The condition is of the run that is asked.
+    const auto where =
+        parse_expectation("a-*:sum_mbit / b-*:sum_mbit <= 1 where sum_mbit <= 4", names);
+    REQUIRE(where.ok());
+    CHECK(judge(*where, runs)[0].holds());
+    CHECK(judge(*where, runs)[1].holds());
+}
+
+TEST_CASE("A run is off another by what each second of the senders differs") {
+    const auto sends = [](std::vector<float> mbit) {
+        FlowsResult result = two_flows(0, 0);
+        result.queue_ms.resize(mbit.size());
+        result.flows[0].sent_mbit.assign(mbit.size(), 50);
+        result.flows[1].sent_mbit = std::move(mbit);
+        result.first_bin = 10;
+        return result;
+    };
+    // The first second is not measured, the second alike in the mean, the third off by a third.
+    std::vector<float> even(30, 100), late(30, 100);
+    std::fill_n(late.begin(), 10, 0.f);
+    late[10] += 50;
+    late[11] -= 50;
+    std::fill(late.begin() + 20, late.end(), 50.f);
+    const std::vector<RunResult> runs{{"even", sends(even)}, {"late", sends(late)}};
+    CHECK(only("deviation late even <= 0.17", runs).figure == Approx(50.0 / 300));
+    CHECK_FALSE(only("deviation late even <= 0.16", runs).holds());
+    CHECK(only("deviation even even <= 0", runs).holds());
+    const std::vector<RunResult> nothing{{"a", two_flows(0, 0)}, {"b", two_flows(0, 0)}};
+    CHECK_FALSE(only("deviation a b <= 1", nothing).holds());
+}
+
+TEST_CASE("What a sender sends too much is seen, though no more can arrive") {
+    Flags flags;
+    flags.capacity = "20Mbit/s";
+    flags.duration = "6s";
+    flags.flows = {"law=fixed,rtt=10ms,initial=18.5Mbit/s"};
+    flags.changes = {"3s,capacity=10Mbit/s"};
+    const auto scenario = scenario_of(flags);
+    REQUIRE(scenario.ok());
+    const FlowsResult result = run_flows(*scenario);
+    CHECK(result.settled_ms >= 0);
+    CHECK(result.sent_settled_ms == -1);
+}
+
+TEST_CASE("A round trip is followed from its change on") {
+    Flags flags;
+    flags.capacity = "20Mbit/s";
+    flags.duration = "6s";
+    flags.flows = {"law=fixed,rtt=20ms,initial=10Mbit/s"};
+    flags.changes = {"3s,rtt=120ms"};
+    const auto scenario = scenario_of(flags);
+    REQUIRE(scenario.ok());
+    const FlowResult flow = run_flows(*scenario).flows.front();
+    CHECK(flow.rtt_settled_ms > 120);
+    CHECK(flow.rtt_settled_ms <= 8 * 120);
 }
 
 TEST_CASE("A rate has settled where no later second is off its level") {

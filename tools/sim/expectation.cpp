@@ -9,6 +9,7 @@
 
 #include "common/sabul/congestion/registry.h"
 #include "tools/sim/flags.h"
+#include "tools/sim/statistics.h"
 
 namespace lambda::simulation {
 namespace {
@@ -30,7 +31,8 @@ constexpr std::array kRunMetrics{RunMetric{"sum_mbit", &FlowsResult::sum_mbit},
                                  RunMetric{"queue_mean_ms", &FlowsResult::queue_mean_ms},
                                  RunMetric{"queue_p10_bytes", &FlowsResult::queue_p10_bytes},
                                  RunMetric{"queue_p10_bdp", &FlowsResult::queue_p10_bdp},
-                                 RunMetric{"settled_ms", &FlowsResult::settled_ms}};
+                                 RunMetric{"settled_ms", &FlowsResult::settled_ms},
+                                 RunMetric{"sent_settled_ms", &FlowsResult::sent_settled_ms}};
 
 struct FlowField {
     std::string_view name;
@@ -45,9 +47,11 @@ constexpr std::array kFlowFields{
               [](const FlowResult& flow) { return static_cast<double>(flow.sent_packets); }},
     FlowField{"stripes_jain", [](const FlowResult& flow) { return flow.stripes_jain; }},
     FlowField{"reached_ms", [](const FlowResult& flow) { return flow.reached_ms; }},
-    FlowField{"rtt_ms", [](const FlowResult& flow) -> double {
+    FlowField{"rtt_ms",
+              [](const FlowResult& flow) -> double {
                   return flow.rtt_ms.empty() ? kNone : flow.rtt_ms.back();
-              }}};
+              }},
+    FlowField{"rtt_settled_ms", [](const FlowResult& flow) { return flow.rtt_settled_ms; }}};
 
 template <typename Table>
 auto find(const Table& table, std::string_view name) {
@@ -72,14 +76,18 @@ bool parse_index(const std::string& who, std::size_t& index) {
     return error == std::errc{} && end == last;
 }
 
-// Whether a value of `pattern` is asked of the run of this name.
-bool asks(const std::string& pattern, const std::string& name) {
-    if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
-    return pattern.empty() || pattern == name;
-}
-
 bool asks_several(const std::string& pattern) {
     return pattern.empty() || pattern.ends_with('*');
+}
+
+// How the names begin that a pattern for several stands for.
+std::string beginning_of(const std::string& pattern) {
+    return pattern.substr(0, pattern.rfind('*'));
+}
+
+// Whether a value of `pattern` is asked of the run of this name.
+bool asks(const std::string& pattern, const std::string& name) {
+    return asks_several(pattern) ? name.starts_with(beginning_of(pattern)) : pattern == name;
 }
 
 Result<Value> parse_value(std::string text, const std::vector<std::string>& runs) {
@@ -88,10 +96,10 @@ Result<Value> parse_value(std::string text, const std::vector<std::string>& runs
     if (const auto colon = text.find(':'); colon != std::string::npos) {
         value.run = text.substr(0, colon);
         text.erase(0, colon + 1);
-        if (std::none_of(runs.begin(), runs.end(),
-                         [&](const std::string& name) { return asks(value.run, name); }))
-            return wrong(word, "names a run that there is not");
     }
+    if (std::none_of(runs.begin(), runs.end(),
+                     [&](const std::string& name) { return asks(value.run, name); }))
+        return wrong(word, "names a run that there is not");
     const auto dot = text.find('.');
     value.metric = text.substr(0, dot);
     if (dot == std::string::npos) {
@@ -179,11 +187,40 @@ double rank_correlation(const std::vector<double>& figures) {
     return own > 0 ? product / std::sqrt(own * ideal) : 0;
 }
 
+double deviation_of(const FlowsResult& one, const FlowsResult& other) {
+    const auto measured = [](const FlowsResult& result, const std::vector<float>& bins) {
+        return std::span(bins).subspan(std::min(result.first_bin, bins.size()));
+    };
+    const std::vector<float> a = sent_mbit(one), b = sent_mbit(other);
+    return deviation(measured(one, a), measured(other, b), kSecond);
+}
+
 // The runs that it is asked of, as a pattern.
 const std::string& asked_of(const Expectation& expectation) {
     const auto several = std::find_if(expectation.values.begin(), expectation.values.end(),
                                       [](const Value& value) { return asks_several(value.run); });
     return several == expectation.values.end() ? expectation.values.front().run : several->run;
+}
+
+// The run of which `value` is asked, where `asked` stands for `run`.
+std::string run_of(const Value& value, const std::string& asked, const std::string& run) {
+    if (value.run.empty()) return run;
+    if (!asks_several(value.run)) return value.run;
+    return beginning_of(value.run) + run.substr(beginning_of(asked).size());
+}
+
+// What it is asked of must be there.
+Result<void> check_runs(const Expectation& made, const std::vector<std::string>& runs) {
+    const std::string& asked = asked_of(made);
+    for (const std::string& run : runs) {
+        if (!asks(asked, run)) continue;
+        for (const Value& value : made.values) {
+            const std::string other = run_of(value, asked, run);
+            if (std::find(runs.begin(), runs.end(), other) == runs.end())
+                return wrong(other, "names a run that there is not");
+        }
+    }
+    return {};
 }
 
 }  // namespace
@@ -202,33 +239,39 @@ Result<Expectation> parse_expectation(const std::string& text,
     if (how != "in" && how != ">=" && how != "<=") return wrong(how, "is not in, >= or <=");
     if (const auto bounds = parse_bounds(how, words.back(), made); !bounds) return bounds.error();
     words.resize(words.size() - 2);
+    using Kind = Expectation::Kind;
     std::vector<std::string> values;
     if (words[0] == "mean") {
-        made.is_mean = true;
+        made.kind = Kind::mean;
         words.erase(words.begin());
     }
     if (words.empty()) return wrong(text, "is no expectation");
     if (words[0] == "rank") {
         if (words.size() < 4) return wrong(text, "ranks fewer than two runs");
-        made.is_rank = true;
+        made.kind = Kind::rank;
         for (std::size_t i = 2; i < words.size(); ++i) values.push_back(words[i] + ":" + words[1]);
+    } else if (words[0] == "deviation") {
+        if (words.size() != 3) return wrong(text, "does not set one run against another");
+        made.kind = Kind::deviation;
+        for (std::size_t i = 1; i < words.size(); ++i) values.push_back(words[i] + ":sum_mbit");
     } else if (words.size() == 1 || (words.size() == 3 && words[1] == "/")) {
         values.push_back(words.front());
         if (words.size() == 3) values.push_back(words.back());
     } else {
         return wrong(text, "is no expectation");
     }
+    const bool of_some = made.kind == Kind::rank || made.kind == Kind::deviation;
     for (const std::string& word : values) {
         auto value = parse_value(word, runs);
         if (!value) return value.error();
-        if (made.is_rank && asks_several(value->run))
-            return wrong(word, "ranks several runs as one");
+        if (of_some && asks_several(value->run)) return wrong(word, "takes several runs as one");
         made.values.push_back(std::move(*value));
     }
+    if (const auto there = check_runs(made, runs); !there) return there.error();
     if (where == std::string::npos) return made;
     auto condition = parse_expectation(text.substr(where + kWhere.size()), runs);
     if (!condition) return condition.error();
-    if (made.is_rank || made.is_mean || condition->is_rank || condition->is_mean ||
+    if (made.kind != Kind::each || condition->kind != Kind::each ||
         std::any_of(condition->values.begin(), condition->values.end(),
                     [](const Value& value) { return !value.run.empty(); }))
         return wrong(text, "has a condition that is not of each run");
@@ -244,11 +287,17 @@ std::vector<Finding> judge(const Expectation& expectation, std::span<const RunRe
                        .figure = figure,
                        .margin = std::isnan(figure) ? -kInfinity : margin};
     };
-    if (expectation.is_rank) {
+    using Kind = Expectation::Kind;
+    if (expectation.kind == Kind::rank) {
         std::vector<double> figures;
         for (const Value& value : expectation.values)
             figures.push_back(figure_of(value, result_of(value.run, runs)));
         return {finding("", rank_correlation(figures))};
+    }
+    if (expectation.kind == Kind::deviation) {
+        const auto& values = expectation.values;
+        return {finding("", deviation_of(result_of(values.front().run, runs),
+                                         result_of(values.back().run, runs)))};
     }
     const std::string& asked = asked_of(expectation);
     double sum = 0;
@@ -256,10 +305,8 @@ std::vector<Finding> judge(const Expectation& expectation, std::span<const RunRe
     for (const RunResult& run : runs) {
         if (!asks(asked, run.name)) continue;
         std::vector<double> figures;
-        for (const Value& value : expectation.values) {
-            const bool own = asks_several(value.run);
-            figures.push_back(figure_of(value, own ? run.result : result_of(value.run, runs)));
-        }
+        for (const Value& value : expectation.values)
+            figures.push_back(figure_of(value, result_of(run_of(value, asked, run.name), runs)));
         const double figure = figures.size() == 2 ? figures[0] / figures[1] : figures[0];
         sum += figure;
         findings.push_back(finding(asks_several(asked) ? run.name : "", figure));
@@ -268,7 +315,8 @@ std::vector<Finding> judge(const Expectation& expectation, std::span<const RunRe
                 findings.back().margin = kInfinity;
         }
     }
-    if (expectation.is_mean) return {finding("", sum / static_cast<double>(findings.size()))};
+    if (expectation.kind == Kind::mean)
+        return {finding("", sum / static_cast<double>(findings.size()))};
     return findings;
 }
 

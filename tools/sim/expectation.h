@@ -6,13 +6,18 @@
 //   ... where VALUE >= X                            asked only of runs of which this holds
 //   rank METRIC RUN RUN RUN ... >= X                Spearman's correlation of the metric over these
 //                                                   runs with their order here, the highest first
+//   deviation RUN RUN <= X                          how far what leaves all senders in the first is
+//                                                   off that of the second: the differences of
+//                                                   each second that is measured, by the second's
+//                                                   mean rate
 // VALUE is METRIC, or RUN:METRIC for one of several runs; without RUN it is asked of each run, and
-// with a RUN that ends in * of each whose name begins so.
+// with a RUN that ends in * of each whose name begins so. Beside it in a ratio another that ends in
+// * stands for the run whose name ends as that one's does: sabul-*:jain / bbr-*:jain.
 // METRIC is sum_mbit, sum_cov, utilisation, jain, spread, correlation, queue_mean_bytes,
-// queue_mean_ms, queue_p10_bytes, queue_p10_bdp or settled_ms (flows.h); or FIELD of a flow:
-// flows[0].mean_mbit; of the least or the greatest: min.cov, max.cov; the mean over flows of a law:
-// reno.mean_mbit. FIELD is mean_mbit, cov, lost_packets, sent_packets, stripes_jain, reached_ms or
-// rtt_ms (in the last bin). Pure.
+// queue_mean_ms, queue_p10_bytes, queue_p10_bdp, settled_ms or sent_settled_ms (flows.h); or FIELD
+// of a flow: flows[0].mean_mbit; of the least or the greatest: min.cov, max.cov; the mean over
+// flows of a law: reno.mean_mbit. FIELD is mean_mbit, cov, lost_packets, sent_packets,
+// stripes_jain, reached_ms, rtt_ms (in the last bin) or rtt_settled_ms. Pure.
 #pragma once
 
 #include <span>
@@ -32,9 +37,10 @@ struct Value {
 };
 
 struct Expectation {
-    std::string text;           // as written
-    std::vector<Value> values;  // one; two for a ratio; for a rank, one for each run, best first
-    bool is_rank = false, is_mean = false;
+    std::string text;  // as written
+    enum class Kind { each, mean, rank, deviation } kind = Kind::each;
+    // One; two for a ratio; for a rank, one for each run, best first; for a deviation its two runs.
+    std::vector<Value> values;
     double low, high;
     std::vector<Expectation> condition;  // of a run; at most one
 };

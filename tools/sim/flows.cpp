@@ -1,6 +1,7 @@
 #include "tools/sim/flows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 
@@ -22,8 +23,8 @@ namespace {
 constexpr std::size_t kFirstHop = 1472;   // an Ethernet
 constexpr std::uint32_t kPayload = 1440;  // of 1,500
 constexpr std::uint32_t kSlots = 4096;    // more than any path here holds
-constexpr std::size_t kSecond = 10;       // bins
 constexpr Duration kSample = std::chrono::milliseconds(10);
+constexpr double kWithin = 0.1;  // of its level: settled
 
 // As long as the real ones, and no protection: nobody listens in.
 class PlainCipher final : public ports::PacketCipher {
@@ -115,9 +116,10 @@ class Flow {
             first_sent_ = world_.now();
     }
     std::uint64_t bytes() const { return bytes_; }
-    std::uint64_t lost() { return began_ ? sender_end_->progress().lost_packets : 0; }
+    engine::Progress progress() const {
+        return began_ ? sender_end_->progress() : engine::Progress{};
+    }
     Time first_sent() const { return first_sent_; }
-    double rtt_ms() const { return began_ ? sender_end_->progress().rtt_ms : 0; }
     const engine::Outcome& sent() { return sender_end_->outcome(); }
     const engine::Outcome& received() { return receiver_.end().outcome(); }
     bool began() const { return began_; }
@@ -205,6 +207,11 @@ class Arrival {
     Time reached_ = kNever;
 };
 
+// Of what came in a bin.
+float mbit_of(std::uint64_t bytes) {
+    return static_cast<float>(static_cast<double>(bytes) * 8e-6 / seconds(kBin));
+}
+
 std::size_t first_bin(const FlowsScenario& scenario) {
     return static_cast<std::size_t>(measured_from(scenario) / kBin);
 }
@@ -226,26 +233,68 @@ BitRate mean_capacity(const FlowsScenario& scenario) {
     return BitRate{bits / seconds(scenario.duration - from)};
 }
 
-// See FlowsResult::settled_ms; `sum` is of all flows.
-double settled_ms(const FlowsScenario& scenario, std::span<const float> sum) {
-    double level = payload_mbit(scenario.capacity), slowest = 0;
+// From a change of the path to the next, in bins.
+struct Stage {
+    std::size_t first = 0, bins = 0;
+    double mbit = 0;    // the capacity then in force
+    double rtt_ms = 0;  // 0: it did not change
+};
+
+std::vector<Stage> stages_of(const FlowsScenario& scenario, std::size_t bins) {
+    std::vector<Stage> stages;
+    double mbit = payload_mbit(scenario.capacity);
     for (std::size_t i = 0; i < scenario.changes.size(); ++i) {
         const PathChange& change = scenario.changes[i];
         const Duration end =
             i + 1 < scenario.changes.size() ? scenario.changes[i + 1].at : scenario.duration;
-        if (change.capacity) level = payload_mbit(*change.capacity);
+        if (change.capacity) mbit = payload_mbit(*change.capacity);
         const auto first = static_cast<std::size_t>(change.at / kBin);
-        const auto last = std::min(static_cast<std::size_t>(end / kBin), sum.size());
-        const std::span bins = sum.subspan(first, last - first);
-        const std::size_t at = settles(bins, kSecond, level, 0.1);
-        if (at == bins.size()) return -1;
-        slowest = std::max(slowest, seconds(kBin) * 1e3 * static_cast<double>(at));
+        const auto last = std::min(static_cast<std::size_t>(end / kBin), bins);
+        stages.push_back({first, last - first, mbit, change.rtt ? seconds(*change.rtt) * 1e3 : 0});
+    }
+    return stages;
+}
+
+// The end of the first bin that is within 10 % of `level`, as each later mean of `width` is;
+// nothing where the last one is not.
+std::optional<std::size_t> at_rest(std::span<const float> bins, std::size_t width, double level) {
+    std::size_t at = settles(bins, width, level, kWithin);
+    while (at < bins.size() && std::abs(bins[at] - level) > kWithin * level) ++at;
+    return at < bins.size() ? std::optional(at + 1) : std::nullopt;
+}
+
+// Of the slowest stage: settled(stage, its bins) says after how many bins, or nothing.
+template <typename Settled>
+double slowest_ms(std::span<const Stage> stages, std::span<const float> bins, Settled settled) {
+    double slowest = 0;
+    for (const Stage& stage : stages) {
+        const std::optional<std::size_t> after =
+            settled(stage, bins.subspan(stage.first, stage.bins));
+        if (!after) return -1;
+        slowest = std::max(slowest, seconds(kBin) * 1e3 * static_cast<double>(*after));
     }
     return slowest;
 }
 
+void settle(FlowsResult& result, std::span<const Stage> stages, std::span<const float> received) {
+    result.settled_ms = slowest_ms(stages, received, [](const Stage& stage, auto bins) {
+        const std::size_t at = settles(bins, kSecond, stage.mbit, kWithin);
+        return at < bins.size() ? std::optional(at) : std::nullopt;
+    });
+    result.sent_settled_ms = slowest_ms(
+        stages, sent_mbit(result),
+        [](const Stage& stage, auto bins) { return at_rest(bins, kSecond, stage.mbit); });
+    for (FlowResult& flow : result.flows) {
+        flow.rtt_settled_ms = slowest_ms(stages, flow.rtt_ms, [](const Stage& stage, auto bins) {
+            return stage.rtt_ms == 0 ? std::optional<std::size_t>(0)
+                                     : at_rest(bins, 1, stage.rtt_ms);
+        });
+    }
+}
+
 void summarise(FlowsResult& result, const FlowsScenario& scenario) {
-    const auto measured = [from = first_bin(scenario)](const std::vector<float>& bins) {
+    result.first_bin = first_bin(scenario);
+    const auto measured = [from = result.first_bin](const std::vector<float>& bins) {
         return std::span(bins).subspan(from);
     };
     std::vector<double> means;
@@ -262,7 +311,7 @@ void summarise(FlowsResult& result, const FlowsScenario& scenario) {
     }
     result.sum_mbit = mean(measured(sum));
     result.sum_cov = variation(measured(sum));
-    result.settled_ms = settled_ms(scenario, sum);
+    settle(result, stages_of(scenario, sum.size()), sum);
     result.jain = jain(means);
     result.spread = variation(endless);
     result.utilisation = result.sum_mbit / payload_mbit(mean_capacity(scenario));
@@ -293,6 +342,14 @@ double payload_mbit(BitRate capacity) {
     return capacity.bits_per_second * 1e-6 * kPayload / 1500;
 }
 
+std::vector<float> sent_mbit(const FlowsResult& result) {
+    std::vector<float> sum(result.queue_ms.size());
+    for (const FlowResult& flow : result.flows) {
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += flow.sent_mbit[i];
+    }
+    return sum;
+}
+
 FlowsResult run_flows(const FlowsScenario& scenario) {
     World world(scenario.seed);
     Link bottleneck(scenario.capacity, scenario.queue_bytes);
@@ -318,7 +375,8 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
     const Time began = world.now();
     FlowsResult result;
     result.flows.resize(flows.size());
-    std::vector<std::uint64_t> before(flows.size()), lost_before(flows.size());
+    std::vector<std::uint64_t> before(flows.size());
+    std::vector<engine::Progress> told_before(flows.size());
     const auto bins = scenario.duration / kBin;
     const auto first_measured = static_cast<std::int64_t>(first_bin(scenario));
     const auto samples_a_bin = kBin / kSample;
@@ -333,13 +391,17 @@ FlowsResult run_flows(const FlowsScenario& scenario) {
         if (sample % samples_a_bin != 0) continue;
         if (sample / samples_a_bin == first_measured) bottleneck.reset(world.now());
         for (std::size_t i = 0; i < flows.size(); ++i) {
-            const std::uint64_t bytes = flows[i]->bytes(), lost = flows[i]->lost();
-            result.flows[i].mbit.push_back(
-                static_cast<float>(static_cast<double>(bytes - before[i]) * 8e-6 / seconds(kBin)));
-            result.flows[i].rtt_ms.push_back(static_cast<float>(flows[i]->rtt_ms()));
-            result.flows[i].lost.push_back(static_cast<float>(lost - lost_before[i]));
+            FlowResult& flow = result.flows[i];
+            const std::uint64_t bytes = flows[i]->bytes();
+            engine::Progress told = flows[i]->progress();
+            flow.mbit.push_back(mbit_of(bytes - before[i]));
+            flow.sent_mbit.push_back(
+                mbit_of((told.sent_packets - told_before[i].sent_packets) * kPayload));
+            flow.rtt_ms.push_back(static_cast<float>(told.rtt_ms));
+            flow.lost.push_back(
+                static_cast<float>(told.lost_packets - told_before[i].lost_packets));
             before[i] = bytes;
-            lost_before[i] = lost;
+            told_before[i] = std::move(told);
         }
         result.queue_ms.push_back(static_cast<float>(bottleneck.waiting_ms(world.now())));
     }

@@ -63,9 +63,13 @@ struct FlowResult {
     double stripes_jain = 1;
     // From the first data packet until a rate of 90 % of the capacity is received; negative: never.
     double reached_ms = -1;
-    std::vector<float> mbit;    // of each bin
-    std::vector<float> lost;    // packets known to be lost, of each bin
-    std::vector<float> rtt_ms;  // smoothed, at the end of each bin
+    // From a change of the round trip until the smoothed one is within 10 % of it for good, up to
+    // the next change of the path; of the slowest, negative where one never is. By bins.
+    double rtt_settled_ms = 0;
+    std::vector<float> mbit;       // of each bin
+    std::vector<float> sent_mbit;  // likewise, as it leaves the sender: in full packets, each time
+    std::vector<float> lost;       // packets known to be lost, of each bin
+    std::vector<float> rtt_ms;     // smoothed, at the end of each bin
 };
 
 // Of what is measured, as of the flows; the capacity too.
@@ -84,17 +88,24 @@ struct FlowsResult {
     // From a change of the path until each second's mean is within 10 % of the capacity then in
     // force, up to the next change; of the slowest, negative where one never is. By bins.
     double settled_ms = 0;
+    // The same of what leaves the senders, and until the end of a bin that is within 10 %, too.
+    double sent_settled_ms = 0;
+    std::size_t first_bin = 0;  // that is measured
     std::uint64_t dropped_packets = 0;
     std::vector<float> queue_ms;  // at the end of each bin
 };
 
 constexpr Duration kBin = std::chrono::milliseconds(100);
+constexpr std::size_t kSecond = 10;  // bins
 
 // From where on a run is measured: a bound of bins.
 Duration measured_from(const FlowsScenario& scenario);
 
 // In seconds, over the flows.
 double mean_rtt(const FlowsScenario& scenario);
+
+// What leaves all senders, of each bin.
+std::vector<float> sent_mbit(const FlowsResult& result);
 
 // Of file bytes, where the link is full of packets of 1,500 bytes.
 double payload_mbit(BitRate capacity);

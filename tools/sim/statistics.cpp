@@ -41,4 +41,14 @@ std::size_t settles(std::span<const float> values, std::size_t width, double lev
     return at == windows ? values.size() : at;
 }
 
+double deviation(std::span<const float> a, std::span<const float> b, std::size_t width) {
+    double off = 0, sum = 0;
+    for (std::size_t at = 0; at + width <= std::min(a.size(), b.size()); at += width) {
+        const double own = mean(a.subspan(at, width)), other = mean(b.subspan(at, width));
+        off += std::abs(own - other);
+        sum += other;
+    }
+    return off / sum;
+}
+
 }  // namespace lambda::simulation

@@ -20,7 +20,8 @@ std::string json_of(const FlowsResult& result) {
                                  {"lost_packets", flow.lost_packets},
                                  {"sent_packets", flow.sent_packets},
                                  {"stripes_jain", rounded(flow.stripes_jain)},
-                                 {"reached_ms", rounded(flow.reached_ms)}});
+                                 {"reached_ms", rounded(flow.reached_ms)},
+                                 {"rtt_settled_ms", rounded(flow.rtt_settled_ms)}});
     }
     told["sum_mbit"] = rounded(result.sum_mbit);
     told["sum_cov"] = rounded(result.sum_cov);
@@ -33,6 +34,7 @@ std::string json_of(const FlowsResult& result) {
     told["queue_mean_ms"] = rounded(result.queue_mean_ms);
     told["queue_p10_bdp"] = rounded(result.queue_p10_bdp);
     told["settled_ms"] = rounded(result.settled_ms);
+    told["sent_settled_ms"] = rounded(result.sent_settled_ms);
     return told.dump();
 }
 
@@ -54,13 +56,13 @@ void write_csv(std::ostream& out, const FlowsResult& result, const std::string& 
     if (!run.empty()) out << "run,";
     out << "seconds,queue_ms";
     for (std::size_t i = 0; i < result.flows.size(); ++i)
-        out << ",mbit_" << i + 1 << ",rtt_ms_" << i + 1;
+        out << ",mbit_" << i + 1 << ",sent_mbit_" << i + 1 << ",rtt_ms_" << i + 1;
     out << "\n";
     for (std::size_t bin = 0; bin < result.queue_ms.size(); ++bin) {
         if (!run.empty()) out << run << ",";
         out << rounded(seconds(kBin) * static_cast<double>(bin + 1)) << "," << result.queue_ms[bin];
         for (const FlowResult& flow : result.flows)
-            out << "," << flow.mbit[bin] << "," << flow.rtt_ms[bin];
+            out << "," << flow.mbit[bin] << "," << flow.sent_mbit[bin] << "," << flow.rtt_ms[bin];
         out << "\n";
     }
 }
