@@ -63,7 +63,7 @@ class Swarm {
         for (const PlannedMishap& mishap : plan_.mishaps) {
             run_.world.after(mishap.at, [this, &mishap] { happen(mishap); });
         }
-        if (plan_.crash) run_.world.after(plan_.crash->at, [this] { crash(); });
+        if (plan_.crash) expect_crash();
         try {
             ended_ = run_.run();
             check();
@@ -166,6 +166,20 @@ class Swarm {
         }
     }
 
+    void expect_crash() {
+        const auto later = [this] { run_.world.after(plan_.crash->at, [this] { crash(); }); };
+        if (plan_.crash->share == 0) return later();
+        double left = 0;
+        for (const PlannedFile& file : plan_.files)
+            left += plan_.crash->share * static_cast<double>(file.content.bytes.size());
+        run_.target.on_write = [later, left](const std::string&, std::uint64_t,
+                                             ByteSpan written) mutable {
+            if (left <= 0) return;
+            left -= static_cast<double>(written.size());
+            if (left <= 0) later();
+        };
+    }
+
     void crash() {
         if (run_.sender_host.over() && run_.receiver_host.over()) return;
         Host& host = plan_.crash->sender ? run_.sender_host : run_.receiver_host;
@@ -185,7 +199,7 @@ class Swarm {
     // ---- what must hold
 
     void check() {
-        if (!ended_) wrong("no end after half an hour");
+        if (!ended_) wrong("no end after ten minutes");
         if (run_.nonces_reused > 0) wrong("a nonce was used again for other bytes");
         bool finished = true;
         const bool sender_lives = !crashed_ || !plan_.crash->sender;

@@ -136,14 +136,17 @@ void draw_files(Dice& dice, SwarmPlan& plan) {
     const bool several = dice.chance(0.6);
     const std::size_t count = several ? dice.between(1, kMostFiles) : 1;
     // Slow paths get little to carry: virtual time is not free either.
-    double most = dice.scaled(1e5, kMostBytes);
+    // A crash is of interest where something was durable by then: in files that take a while.
+    double most = plan.crash ? kMostBytes : dice.scaled(1e5, kMostBytes);
     if (plan.options.forward.loss > 0.03 || plan.options.backward.loss > 0.03) most /= 8;
     const bool faults = dice.chance(0.25);
     for (std::size_t i = 0; i < count; ++i) {
         PlannedFile file;
         file.name = "f" + std::to_string(i);
         file.path = dice.chance(0.5) ? "from/" + file.name : file.name;
-        file.content = draw_content(dice, draw_size(dice, most / static_cast<double>(count)));
+        file.content = draw_content(
+            dice, plan.crash && i == 0 ? static_cast<std::size_t>(dice.scaled(most / 2, most))
+                                       : draw_size(dice, most / static_cast<double>(count)));
         if (faults && dice.chance(0.4)) file.fault = draw_fault(dice, file.content);
         plan.files.push_back(std::move(file));
     }
@@ -171,6 +174,14 @@ void draw_mishaps(Dice& dice, SwarmPlan& plan) {
     }
 }
 
+Crash draw_crash(Dice& dice) {
+    Crash crash{.sender = dice.chance(0.5), .silent = dice.chance(0.5)};
+    // Some while a transfer is set up, or after its end.
+    if (dice.chance(0.8)) crash.share = dice.uniform();
+    crash.at = dice.scaled(1ms, crash.share > 0 ? 50ms : 3s);
+    return crash;
+}
+
 }  // namespace
 
 SwarmPlan draw_plan(std::uint64_t seed) {
@@ -193,11 +204,9 @@ SwarmPlan draw_plan(std::uint64_t seed) {
     plan.target_latency = dice.scaled(5us, 20ms);
     plan.overflows = dice.chance(0.5);
     if (dice.chance(0.3)) plan.busy = dice.scaled(1e-3, 0.3);
+    if (dice.chance(0.1)) plan.crash = draw_crash(dice);
     draw_files(dice, plan);
     draw_mishaps(dice, plan);
-    if (dice.chance(0.1)) {
-        plan.crash = Crash{dice.chance(0.5), dice.chance(0.5), dice.scaled(1ms, 3s)};
-    }
     return plan;
 }
 
@@ -257,8 +266,9 @@ std::string describe(const SwarmPlan& plan) {
             << mishap.stripe << ", for " << ms(mishap.length) << " ms\n";
     }
     if (plan.crash) {
-        out << "  at " << ms(plan.crash->at) << " ms: the "
-            << (plan.crash->sender ? "sender" : "receiver") << " is gone"
+        out << "  at " << ms(plan.crash->at) << " ms";
+        if (plan.crash->share > 0) out << " after " << plan.crash->share << " of all was written";
+        out << ": the " << (plan.crash->sender ? "sender" : "receiver") << " is gone"
             << (plan.crash->silent ? ", silently" : "") << "\n";
     }
     return out.str();

@@ -45,7 +45,8 @@ struct PlannedMishap {
 struct Crash {
     bool sender = false;
     bool silent = false;  // the host is gone, too: nobody closes its connections
-    Duration at{};
+    double share = 0;     // once so much of all bytes was written at the target
+    Duration at{};        // so long after that; where there is no share, from the beginning
 };
 
 struct SwarmPlan {
