@@ -43,8 +43,8 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands, bool whole)
     if (!destination) return destination.error();
     if (whole && source->server == destination->server &&
         is_within(destination->path, source->path)) {
-        return usage(operands.at(1), "what is copied is this, or holds it",
-                     "name a place outside of it, or leave that out by --exclude");
+        return usage(operands.at(1), "it is what is copied, or lies within it",
+                     "name a place outside, or leave this one out by --exclude");
     }
     const bool contents = name_of(source->path) == ".";
     return CopyPlan{*std::move(source), *std::move(destination), contents};

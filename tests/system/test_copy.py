@@ -260,7 +260,7 @@ class Copies(CopyCase):
         listed = files_below(server.path("data"))
         for target in ("data", "data/inside", "/./data//deep/x"):
             refused = self.copy(server.url("data"), server.url(target), code=USAGE)
-            self.assertIn("holds it", refused.said())
+            self.assertIn("lies within it", refused.said())
         self.assertEqual(files_below(server.path("data")), listed)
         self.copy(server.url("data/"), server.url("data/inside"), "--exclude", "/inside")
         self.assert_copied(names, server, server, to="data/inside")
