@@ -298,30 +298,33 @@ TEST_CASE("A run is off another by what each second of the senders differs") {
     CHECK_FALSE(only("deviation a b <= 1", nothing).holds());
 }
 
-TEST_CASE("What a sender sends too much is seen, though no more can arrive") {
+namespace {
+
+// 6 s of one flow over 20 Mbit/s, with a change after 3 s.
+FlowsResult over_a_change(const std::string& flow, const std::string& change) {
     Flags flags;
     flags.capacity = "20Mbit/s";
     flags.duration = "6s";
-    flags.flows = {"law=fixed,rtt=10ms,initial=18.5Mbit/s"};
-    flags.changes = {"3s,capacity=10Mbit/s"};
+    flags.flows = {flow};
+    flags.changes = {"3s," + change};
     const auto scenario = scenario_of(flags);
     REQUIRE(scenario.ok());
-    const FlowsResult result = run_flows(*scenario);
+    return run_flows(*scenario);
+}
+
+}  // namespace
+
+TEST_CASE("What a sender sends too much is seen, though no more can arrive") {
+    const FlowsResult result =
+        over_a_change("law=fixed,rtt=10ms,initial=18.5Mbit/s", "capacity=10Mbit/s");
     CHECK(result.settled_ms >= 0);
     CHECK(result.sent_settled_ms == -1);
 }
 
 TEST_CASE("A round trip is followed from its change on") {
-    Flags flags;
-    flags.capacity = "20Mbit/s";
-    flags.duration = "6s";
-    flags.flows = {"law=fixed,rtt=20ms,initial=10Mbit/s"};
-    flags.changes = {"3s,rtt=120ms"};
-    const auto scenario = scenario_of(flags);
-    REQUIRE(scenario.ok());
-    const FlowResult flow = run_flows(*scenario).flows.front();
-    CHECK(flow.rtt_settled_ms > 120);
-    CHECK(flow.rtt_settled_ms <= 8 * 120);
+    const FlowsResult result = over_a_change("law=fixed,rtt=20ms,initial=10Mbit/s", "rtt=120ms");
+    CHECK(result.flows.front().rtt_settled_ms > 120);
+    CHECK(result.flows.front().rtt_settled_ms <= 8 * 120);
 }
 
 TEST_CASE("A rate has settled where no later second is off its level") {
