@@ -203,11 +203,14 @@ std::size_t SendSide::room(const SendStripe& stripe) const {
 // processor's cache before it is read. A silent stripe has no part in it.
 std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     if (!stripe.short_path(setup_.terms.syn)) return SIZE_MAX;
-    const std::size_t open = stripe.flow.open_bytes(), limit = stripe.buffer_limit();
+    // What the path itself holds is in no socket.
+    const Duration travels = stripe.flow.rtt().known() ? stripe.flow.rtt().minimum() : Duration{};
+    const auto under_way =
+        static_cast<std::size_t>(rate_.rate(stripe.index).bytes_per_second() * seconds(travels));
+    const std::size_t open = stripe.flow.open_bytes();
+    const std::size_t limit = stripe.buffer_limit() + under_way;
     if (open >= limit) return 0;
     if (!rate_.shared_window() || !short_paths_) return limit - open;
-    const auto under_way = static_cast<std::size_t>(rate_.rate().bytes_per_second() *
-                                                    seconds(stripe.flow.rtt().minimum()));
     const std::size_t most =
         std::max(stripe.peer_buffer * 3 / 4 + under_way, 2 * stripe.probe.size());
     return open_heard_ >= most ? 0 : std::min(limit - open, most - open_heard_);

@@ -39,6 +39,18 @@ TEST_CASE("a short path: no stripe of many waits for its SYN") {
     CHECK(many.dropped == 0);
 }
 
+TEST_CASE("a path of less than a SYN carries what it holds beside one socket's worth") {
+    Options given = options();
+    given.terms.initial_rate = BitRate{4e9};
+    given.terms.highest_rate = BitRate{4e9};
+    given.forward.delay = given.backward.delay = given.feedback_delay = 4ms;
+    given.buffer_bytes = kMiB / 2;
+    One one(given, 256 * kMiB);
+    one.expect_identical();
+    // At 4 Gbit/s 0.54 s; 1.29 s where what travels counts as in the socket.
+    CHECK(one.run.receiver->outcome().transfer_seconds < 0.7);
+}
+
 TEST_CASE("a short path: a burst that a full socket left behind holds up no other") {
     CHECK(move(8, 0.3).seconds < 2 * move(1, 0.3).seconds);
 }
