@@ -1,5 +1,6 @@
 // Named scenarios: what their files may say, how an expectation is judged. That they hold, the
 // tests scenario_* run them for.
+#include <cmath>
 #include <filesystem>
 
 #include "tests/support/catch.h"
@@ -85,6 +86,8 @@ TEST_CASE("A named scenario says where it is wrong") {
         {kHead + kFlow + "expect: [max.speed >= 1]\n", "\"max.speed\" is no metric of a flow"},
         {kHead + kFlow + "expect: [jain jain >= 1]\n", "is no expectation"},
         {kHead + kFlow + "expect: [rank jain >= 1]\n", "ranks fewer than two runs"},
+        {kHead + kFlow + "runs: [a, b]\nexpect: [rank jain a=b >= 1]\n",
+         "ranks fewer than two runs"},
         {kHead + kFlow + "expect: [\"b*:jain >= 1\"]\n", "names a run that there is not"},
         {kHead + kFlow + "expect: [mean >= 1]\n", "is no expectation"},
         {kHead + kFlow + "expect: [mean mean jain >= 1]\n", "is no expectation"},
@@ -370,6 +373,7 @@ TEST_CASE("A rank is Spearman's correlation with the order given") {
     CHECK(only("rank sum_mbit a b c >= 0", runs).figure == Approx(1));
     CHECK(only("rank sum_mbit c b a >= 0", runs).figure == Approx(-1));
     CHECK(only("rank sum_mbit b a c >= 0", runs).figure == Approx(0.5));
+    CHECK(only("rank sum_mbit a b=c >= 0", runs).figure == Approx(std::sqrt(0.75)));
 }
 
 TEST_CASE("Every scenario that is shipped can be read") {

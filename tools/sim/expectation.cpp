@@ -174,17 +174,17 @@ std::vector<double> ranks_of(const std::vector<double>& figures) {
     return ranks;
 }
 
-double rank_correlation(const std::vector<double>& figures) {
-    const std::vector<double> ranks = ranks_of(figures);
-    const double mean = (static_cast<double>(figures.size()) - 1) / 2;
-    double product = 0, own = 0, ideal = 0;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        const double expected = static_cast<double>(i) - mean;
-        product += (ranks[i] - mean) * expected;
-        own += (ranks[i] - mean) * (ranks[i] - mean);
-        ideal += expected * expected;
+// Spearman's: Pearson's of the ranks.
+double rank_correlation(const std::vector<double>& figures, const std::vector<double>& others) {
+    const std::vector<double> a = ranks_of(figures), b = ranks_of(others);
+    const double mean = (static_cast<double>(a.size()) - 1) / 2;
+    double product = 0, of_a = 0, of_b = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        product += (a[i] - mean) * (b[i] - mean);
+        of_a += (a[i] - mean) * (a[i] - mean);
+        of_b += (b[i] - mean) * (b[i] - mean);
     }
-    return own > 0 ? product / std::sqrt(own * ideal) : 0;
+    return of_a > 0 && of_b > 0 ? product / std::sqrt(of_a * of_b) : 0;
 }
 
 double deviation_of(const FlowsResult& one, const FlowsResult& other) {
@@ -249,7 +249,13 @@ Result<Expectation> parse_expectation(const std::string& text,
     if (words[0] == "rank") {
         if (words.size() < 4) return wrong(text, "ranks fewer than two runs");
         made.kind = Kind::rank;
-        for (std::size_t i = 2; i < words.size(); ++i) values.push_back(words[i] + ":" + words[1]);
+        for (std::size_t i = 2; i < words.size(); ++i) {
+            std::istringstream alike(words[i]);
+            for (std::string run; std::getline(alike, run, '=');) {
+                values.push_back(run + ":" + words[1]);
+                made.order.push_back(-static_cast<double>(i));
+            }
+        }
     } else if (words[0] == "deviation") {
         if (words.size() != 3) return wrong(text, "does not set one run against another");
         made.kind = Kind::deviation;
@@ -292,7 +298,7 @@ std::vector<Finding> judge(const Expectation& expectation, std::span<const RunRe
         std::vector<double> figures;
         for (const Value& value : expectation.values)
             figures.push_back(figure_of(value, result_of(value.run, runs)));
-        return {finding("", rank_correlation(figures))};
+        return {finding("", rank_correlation(figures, expectation.order))};
     }
     if (expectation.kind == Kind::deviation) {
         const auto& values = expectation.values;

@@ -5,7 +5,8 @@
 //   mean VALUE in ...                               over the runs that it is of
 //   ... where VALUE >= X                            asked only of runs of which this holds
 //   rank METRIC RUN RUN RUN ... >= X                Spearman's correlation of the metric over these
-//                                                   runs with their order here, the highest first
+//                                                   runs with their order here, the highest first;
+//                                                   RUN=RUN=RUN are one as high as the other there
 //   deviation RUN RUN <= X                          how far what leaves all senders in the first is
 //                                                   off that of the second: the differences of
 //                                                   each second that is measured, by the second's
@@ -39,8 +40,9 @@ struct Value {
 struct Expectation {
     std::string text;  // as written
     enum class Kind { each, mean, rank, deviation } kind = Kind::each;
-    // One; two for a ratio; for a rank, one for each run, best first; for a deviation its two runs.
+    // One; two for a ratio; for a rank, one for each run; for a deviation its two runs.
     std::vector<Value> values;
+    std::vector<double> order;  // of a rank: what would have the ranks that are expected
     double low, high;
     std::vector<Expectation> condition;  // of a run; at most one
 };
