@@ -97,6 +97,8 @@ TlsStream TlsStream::client(const TlsContext& context, int fd, const std::string
     if (is_ip_address(host)) {
         X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str());
     } else {
+        // A common name is any text that the authority let pass (RFC 9525 §2).
+        X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
         X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size());
         SSL_ctrl(state.ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                  const_cast<char*>(host.c_str()));

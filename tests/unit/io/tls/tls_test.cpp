@@ -1,8 +1,11 @@
 #include <sys/stat.h>
 
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <csignal>
+#include <memory>
 
 #include "common/io/tls/tls.h"
 #include "tests/support/catch.h"
@@ -29,6 +32,27 @@ struct Certificate {
         fingerprint = certificate_fingerprint(file).value();
     }
 };
+
+// As old tools make them: with a name in the subject alone.
+void leave_out_alternative_names(const Certificate& certificate) {
+    const std::unique_ptr<BIO, decltype(&BIO_free)> key_file(
+        BIO_new_file(certificate.key.c_str(), "r"), BIO_free);
+    const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+        PEM_read_bio_PrivateKey(key_file.get(), nullptr, nullptr, nullptr), EVP_PKEY_free);
+    const std::unique_ptr<BIO, decltype(&BIO_free)> file(
+        BIO_new_file(certificate.file.c_str(), "r+"), BIO_free);
+    const std::unique_ptr<X509, decltype(&X509_free)> made(
+        PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr), X509_free);
+    REQUIRE((key != nullptr && made != nullptr));
+    const int names = X509_get_ext_by_NID(made.get(), NID_subject_alt_name, -1);
+    REQUIRE(names >= 0);
+    X509_EXTENSION_free(X509_delete_ext(made.get(), names));
+    REQUIRE(X509_sign(made.get(), key.get(), nullptr) > 0);
+    REQUIRE(BIO_seek(file.get(), 0) == 0);
+    REQUIRE(PEM_write_bio_X509(file.get(), made.get()) == 1);
+    // It is shorter now; what is left of the old one would follow it.
+    REQUIRE(::truncate(certificate.file.c_str(), BIO_tell(file.get())) == 0);
+}
 
 struct Pair {
     TlsStream client;
@@ -144,6 +168,20 @@ TEST_CASE("TLS: an authority accepts its own certificate for its own name alone"
     Pair accepted(trusting, stranger_context, name);
     CHECK(accepted.client_status == IoStatus::ok);
     CHECK(accepted.client.peer_fingerprint() == stranger.fingerprint);
+}
+
+TEST_CASE("TLS: a name in the subject alone is none, whoever vouches for it") {
+    const Certificate certificate;
+    leave_out_alternative_names(certificate);
+    const TlsContext server = server_context(certificate);
+    ClientTrust trust;
+    trust.ca_file = certificate.file;
+    const TlsContext client = TlsContext::client(trust).value();
+    Pair pair(client, server, "localhost");
+    CHECK(pair.client_status == IoStatus::failed);
+    CHECK(pair.client.refused_peer());
+    const Fingerprint fingerprint = certificate_fingerprint(certificate.file).value();
+    CHECK(Pair(pinned_client(fingerprint), server, "localhost").client_status == IoStatus::ok);
 }
 
 TEST_CASE("TLS: a client certificate gives the account's name, if it verifies") {
