@@ -147,7 +147,14 @@ Result<Joins::Step> Joins::step(Attempt& attempt) {
                 return cannot_join(Fault::cut, "the server hung up");
             if (status != io::IoStatus::failed) return Step::waits;
             const bool other_key = !attempt.stream->peer_fingerprint().empty();
-            return cannot_join(other_key ? Fault::session : Fault::cut, attempt.stream->error());
+            Error error =
+                cannot_join(other_key ? Fault::session : Fault::cut, attempt.stream->error());
+            if (!other_key) {
+                error.remedy =
+                    "see the server's log: it may have too many sessions (its sessions_max, "
+                    "sessions_per_address)";
+            }
+            return error;
         }
         case Phase::asking:
             return attempt.claimed ? ask(attempt) : rest(attempt);

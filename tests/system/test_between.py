@@ -2,12 +2,11 @@
 
 import json
 import os
-import socket
 import subprocess
-import threading
 
 from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Result, need_isolation,
                      need_program, parts_below, wait_for)
+from line import Line
 from test_copy import TERMS, CopyCase, Impostor, Session, fingerprint
 from test_replicate import names_below, tree_of
 from test_sync import outdated, snapshot
@@ -19,64 +18,6 @@ WHOLE, ERASE, DRY_RUN = 1, 2, 4
 def record_sync(flags, most=2**64 - 1):
     """SYNC of docs/protocol.md §7, without rules, in hex."""
     return "2a00000b" + f"{flags:02x}{most:016x}0000"
-
-
-class Line:
-    """Carries the TCP connections to a server, until they are cut."""
-
-    def __init__(self, case, server):
-        self.to = (server.host, server.port)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.whole, self.sockets, self.lost = True, [], set()
-        case.addCleanup(self.listener.close)
-        case.addCleanup(self.cut)
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            try:
-                near = self.listener.accept()[0]
-                far = socket.create_connection(self.to)
-            except OSError:
-                return
-            self.sockets += [near, far]
-            if not self.whole:
-                self._shut(near, far)
-            for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
-
-    def _pump(self, one, other):
-        try:
-            while piece := one.recv(65536):
-                other.sendall(piece)
-        except OSError:
-            pass
-        if self.lost.isdisjoint((one, other)):
-            for end in (one, other):
-                end.close()
-
-    @staticmethod
-    def _shut(*ends):
-        for end in ends:
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def cut(self):
-        self.whole = False
-        self._shut(*self.sockets)
-
-    def mend(self):
-        self.whole = True
-
-    def lose(self):
-        """The client's ends of what stands are cut, and the server hears nothing of it."""
-        ends = self.sockets[::2]
-        self.lost.update(ends)
-        for end in ends:
-            end.shutdown(socket.SHUT_RDWR)
 
 
 class BetweenCase(CopyCase):

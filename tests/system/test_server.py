@@ -5,7 +5,8 @@ import re
 import signal
 import subprocess
 
-from harness import DONE, MIB, NO_SESSION, USAGE, USER, Case, Process, Settings, need_isolation, need_program, wait_for
+from harness import CUT, DONE, MIB, NO_SESSION, USAGE, USER, Case, Process, Settings, need_isolation, need_program, wait_for
+from line import Line
 
 
 class Life(Case):
@@ -104,6 +105,22 @@ class Life(Case):
         self.transfer("put", source, server.url("file"), "--stripes", "4")
         self.assert_same(source, server.path("file"))
         self.assertIn("too many sessions", server.stderr)
+
+    def test_no_room_for_any_stripe_is_told(self):
+        server = self.server(settings={"sessions_per_address": 1})
+        result = self.client("put", self.random_file("source", MIB), server.url("file"), "--stripes", "16")
+        self.assert_failed(result, CUT)
+        self.assertRegex(result.said(), "cannot join a stripe: .*sessions_per_address")
+        self.assertEqual(os.listdir(server.root), [])
+
+    def test_a_moment_of_trouble_for_all_stripes_is_none_for_the_transfer(self):
+        """They dial at once, and are refused at once: first those that were made ahead, then others in their place."""
+        server = self.server()
+        line = Line(self, server, refused=range(1, 16 + 20))
+        source = self.random_file("source", MIB)
+        url = server.url("file").replace(f":{server.port}", f":{line.port}")
+        self.transfer("put", source, url, "--stripes", "16")
+        self.assert_same(source, server.path("file"))
 
     def check_config(self, content):
         path = os.path.join(self.scratch, "server.yaml")

@@ -79,10 +79,14 @@ IoStatus TlsStream::State::status_of(int outcome, int error_number) {
             break;
     }
     const unsigned long code = ERR_peek_last_error();
-    if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
-        ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
+    const int reason = ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
+    const char* known = nullptr;
+    if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+        known = "the connection ended without close_notify";
+    if (reason == SSL_R_WRONG_VERSION_NUMBER) known = "the answer is not TLS";
+    if (known != nullptr) {
         ERR_clear_error();
-        return fail("the connection ended without close_notify");
+        return fail(known);
     }
     return fail("TLS: " + openssl_reason());
 }
