@@ -158,12 +158,12 @@ bool SendSide::send_some() {
 // would see stripes that stand still.
 void SendSide::look_at_stripes() {
     const Duration syn = setup_.terms.syn;
-    open_all_ = open_heard_ = 0;
+    open_all_ = untold_ = 0;
     short_paths_ = true;
     for (const auto& stripe : stripes_) {
         open_all_ += stripe->flow.open_bytes();
         if (!may_send(*stripe) || !heard(*stripe)) continue;
-        open_heard_ += stripe->flow.open_bytes();
+        untold_ += stripe->flow.untold_bytes();
         short_paths_ = short_paths_ && stripe->flow.rtt().known() && stripe->short_path(syn);
     }
     const BitRate rate = rate_.rate();
@@ -174,7 +174,7 @@ void SendSide::look_at_stripes() {
 
 bool SendSide::keeps_turn(const SendStripe& stripe) {
     return block_by_block_ && !resends_.any_lost() && may_send(stripe) && stripe.burst.empty() &&
-           heard(stripe) && stripe.flow.open_bytes() < stripe.buffer_limit() &&
+           heard(stripe) && stripe.flow.untold_bytes() < stripe.buffer_limit() &&
            begun(stripe.block) != nullptr;
 }
 
@@ -207,13 +207,13 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     const Duration travels = stripe.flow.rtt().known() ? stripe.flow.rtt().minimum() : Duration{};
     const auto under_way =
         static_cast<std::size_t>(rate_.rate(stripe.index).bytes_per_second() * seconds(travels));
-    const std::size_t open = stripe.flow.open_bytes();
+    const std::size_t untold = stripe.flow.untold_bytes();
     const std::size_t limit = stripe.buffer_limit() + under_way;
-    if (open >= limit) return 0;
-    if (!rate_.shared_window() || !short_paths_) return limit - open;
+    if (untold >= limit) return 0;
+    if (!rate_.shared_window() || !short_paths_) return limit - untold;
     const std::size_t most =
         std::max(stripe.peer_buffer * 3 / 4 + under_way, 2 * stripe.probe.size());
-    return open_heard_ >= most ? 0 : std::min(limit - open, most - open_heard_);
+    return untold_ >= most ? 0 : std::min(limit - untold, most - untold_);
 }
 
 bool SendSide::send_on(SendStripe& stripe) {

@@ -113,8 +113,8 @@ class SendSide final : public End, private Links::Handler {
     std::uint64_t credit_ = 0;
     bool credit_limited_ = false;
     std::size_t next_stripe_ = 0;
-    std::size_t open_all_ = 0, open_heard_ = 0;  // bytes, of all stripes; of those that were heard
-    bool short_paths_ = false;                   // of all that were heard
+    std::size_t open_all_ = 0, untold_ = 0;  // bytes, of all stripes; of those that were heard
+    bool short_paths_ = false;               // of all that were heard
     bool block_by_block_ = false;
     std::deque<transfer::SourceName> names_left_;
     std::size_t names_left_bytes_ = 0;

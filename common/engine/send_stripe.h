@@ -116,7 +116,8 @@ struct SendStripe {
     // No SYN fits into a round trip, as far as is known: the receiver's socket holds more than the
     // path.
     bool short_path(Duration syn) const;
-    // Bytes that may be open then, so that the receiver's socket never overflows.
+    // Bytes of which nothing is told that there may be then, so that the receiver's socket never
+    // overflows.
     std::size_t buffer_limit() const;
 };
 

@@ -30,13 +30,14 @@ std::uint64_t rise(std::uint64_t& count, std::uint64_t told) {
 
 }  // namespace
 
-SendFlow::SendFlow(PacketNumber first) : ring_(1024), first_(first), next_(first) {}
+SendFlow::SendFlow(PacketNumber first) : ring_(1024), first_(first), next_(first), told_(first) {}
 
 PacketNumber SendFlow::record(const SentPacket& packet) {
     if (next_ - first_ == ring_.size()) grow();
     entry(next_) = Entry{packet, true};
     ++open_packets_;
     open_bytes_ += packet.wire_bytes;
+    untold_bytes_ += packet.wire_bytes;
     return next_++;
 }
 
@@ -83,12 +84,12 @@ const FlowNews* SendFlow::handle_ack(const Ack& ack, Time now) {
                                   std::chrono::microseconds(ack.samples[i].time_us)};
             news_.passages[news_.passage_count++] = passage;
         }
-        if (ack.largest > largest_acked_ && last >= first_) {
+        if (ack.largest > told_) {
             const Duration round = now - entry(last).packet.sent;
             news_.latest_rtt = std::max(round - std::chrono::microseconds(ack.hold_us), kLeastRtt);
             rtt_.add(now, news_.latest_rtt);
         }
-        largest_acked_ = std::max(largest_acked_, ack.largest);
+        tell(ack.largest);
     }
     for (PacketNumber number = first_; number < ack.cumulative; ++number) receive(entry(number));
     close_prefix();
@@ -173,7 +174,14 @@ void SendFlow::lose(PacketNumber number, Entry& sent) {
 }
 
 void SendFlow::close_prefix() {
-    while (first_ < next_ && !entry(first_).open) ++first_;
+    PacketNumber first = first_;
+    while (first < next_ && !entry(first).open) ++first;
+    tell(first);
+    first_ = first;
+}
+
+void SendFlow::tell(PacketNumber next) {
+    for (; told_ < next; ++told_) untold_bytes_ -= entry(told_).packet.wire_bytes;
 }
 
 }  // namespace lambda::sabul

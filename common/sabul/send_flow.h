@@ -74,6 +74,9 @@ class SendFlow {
 
     std::uint64_t open_packets() const { return open_packets_; }
     std::uint64_t open_bytes() const { return open_bytes_; }  // of UDP payload
+    // Of those, what left after all that an ACK has told of, and so may still be on the path or in
+    // the receiver's socket. What lies above a gap is open, and neither.
+    std::uint64_t untold_bytes() const { return untold_bytes_; }
     const RttEstimator& rtt() const { return rtt_; }
 
   private:
@@ -87,6 +90,7 @@ class SendFlow {
     void receive(Entry& entry);
     void lose(PacketNumber number, Entry& entry);
     void close_prefix();
+    void tell(PacketNumber next);
     std::uint64_t settled_above() const { return next_ - first_ - open_packets_; }
 
     std::vector<Entry> ring_;  // by number; a power of two
@@ -94,7 +98,8 @@ class SendFlow {
     PacketNumber next_;
     std::uint64_t open_packets_ = 0;
     std::uint64_t open_bytes_ = 0;
-    PacketNumber largest_acked_ = 0;  // plus one
+    PacketNumber told_;  // all below are told of, or closed; first_ at least
+    std::uint64_t untold_bytes_ = 0;
     std::uint64_t late_ = 0;
     std::uint64_t arrived_packets_ = 0, arrived_bytes_ = 0;  // of the ACK that told the most
     RttEstimator rtt_;

@@ -56,6 +56,29 @@ TEST_CASE("a sender hears of each packet once, received or lost") {
     CHECK(flow.handle_nak({{9, 12}}) == nullptr);
 }
 
+TEST_CASE("what an ACK tells of above a gap is open, and under way no more") {
+    SendFlow flow;
+    for (std::uint64_t i = 0; i < 10; ++i) send(flow, i * 1000);
+    CHECK(flow.untold_bytes() == 10 * 1032);
+    REQUIRE(flow.handle_ack(ack_of(2, 8), kStart + 10ms) != nullptr);
+    CHECK(flow.open_bytes() == 8 * 1032);
+    CHECK(flow.untold_bytes() == 2 * 1032);
+    // A record that comes late tells nothing more; nor does a NAK of what was told of.
+    REQUIRE(flow.handle_ack(ack_of(2, 5), kStart + 11ms) != nullptr);
+    REQUIRE(flow.handle_nak({{2, 3}}) != nullptr);
+    CHECK(flow.untold_bytes() == 2 * 1032);
+    send(flow, 10000);
+    CHECK(flow.untold_bytes() == 3 * 1032);
+    flow.burn_from(10);
+    REQUIRE(flow.handle_ack(ack_of(10, 10), kStart + 12ms) != nullptr);
+    CHECK(flow.untold_bytes() == 0);
+    send(flow, 11000);
+    REQUIRE(flow.handle_snapshot({11, {}}) != nullptr);
+    CHECK(flow.untold_bytes() == 1032);
+    flow.abandon();
+    CHECK(flow.untold_bytes() == 0);
+}
+
 TEST_CASE("what becomes of a copy is counted, and says nothing of its places") {
     SendFlow flow;
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -328,6 +351,9 @@ TEST_CASE("sender and receiver agree on every number over a bad path") {
     }
     CHECK(resolved.size() + sender.open_packets() == 20000);
     CHECK(sender.open_packets() < 200);
+    CHECK(sender.untold_bytes() <= sender.open_bytes());
+    sender.abandon();
+    CHECK(sender.untold_bytes() == 0);
 }
 
 TEST_CASE("an ACK's samples come back as they were, in few bytes; malformed ones are refused") {
