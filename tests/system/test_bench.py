@@ -94,6 +94,18 @@ class Bench(Case):
             self.assertGreater(records[way]["gbit_per_s"], 0)
         self.assertIn("put, by raw UDP (single)", records)
 
+    def test_micro(self):
+        records = self.bench("micro", "--rounds", "1", "--seconds", "0.001")
+        for step in ("seal_burst/aes-128-gcm/payload:1440", "open_burst/clear/payload:65475", "pacer_burst"):
+            self.assertGreater(records[step]["ns"], 0)
+
+    def test_micro_of_nothing(self):
+        process = self.start("micro", "--filter", "no such step")
+        code = process.wait()
+        need("SKIPPED micro" not in process.stdout, "no libbenchmark-dev when this was built")
+        self.assertEqual(code, MISSED, process.stderr)
+        self.assertIn("FAIL micro: nothing is named no such step", process.stdout)
+
     def curl(self, script):
         """A folder with a curl that does this."""
         need_program("nginx")

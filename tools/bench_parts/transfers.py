@@ -39,8 +39,9 @@ def main(words):
     parser.add_argument("--stripes", type=positive, default=4)
     parser.add_argument("--memory", type=size, default="1GiB", help="the server's setting (1GiB, its default)")
     arguments = parser.parse_args(words)
-    if arguments.size % max(arguments.counts):
-        parser.error("--size must be a multiple of the largest of --counts")
+    most = max(arguments.counts)
+    if arguments.size % most or any(most % count for count in arguments.counts):
+        parser.error("the largest of --counts must be a multiple of all others, and --size one of it")
     verdicts = Verdicts(arguments.json)
     print(f"{arguments.size / 1e9:.3f} GB together, {arguments.stripes} stripes each, {arguments.rounds} rounds, "
           f"{load()}")
@@ -114,7 +115,8 @@ class Client:
     def wait(self, seconds):
         if not ends(self.process.pid, seconds):
             raise Failed(f"not within {seconds:g} s: {self.process.args}")
-        self.process.wait()
+        if code := self.process.wait():
+            raise Failed(f"ended with {code}: {self.process.args}\n{self.said()[-2000:]}")
 
     def said(self):
         self.out.seek(0)
