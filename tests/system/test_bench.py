@@ -106,6 +106,15 @@ class Bench(Case):
         self.assertEqual(code, MISSED, process.stderr)
         self.assertIn("FAIL micro: nothing is named no such step", process.stdout)
 
+    def test_speed(self):
+        process = self.start("speed", "buffers", "--rounds", "1", "--size", "4MiB", "--folder", self.scratch)
+        self.assertIn(process.wait(), (MET, MISSED), process.stderr)
+        with open(self.records_file) as file:
+            records = json.load(file)
+        self.assertEqual({record["part"] for record in records}, {"buffers"})
+        self.assertRegex(process.stdout, r"\| buffers \| .* \| ≥ 0\.7 \|")
+        self.assertFalse([record for record in records if "error" in record])
+
     def curl(self, script):
         """A folder with a curl that does this."""
         need_program("nginx")

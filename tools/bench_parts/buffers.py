@@ -17,7 +17,7 @@ def main(words):
     parser = small_bench("buffers", __doc__)
     parser.add_argument("--buffers", type=several(size), default="208KiB,4MiB")
     parser.add_argument("--size", type=size, default="2GiB")
-    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--stripes", type=positive, default=4)
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)

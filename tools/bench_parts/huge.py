@@ -29,7 +29,7 @@ def main(words):
     parser.add_argument("--sparse", type=size, default="1024GiB")
     parser.add_argument("--size", type=size, default="100GB", help="the large one (100GB)")
     parser.add_argument("--small", type=size, default="4GB")
-    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--stripes", type=positive, default=4)
     parser.add_argument("--verbs", type=several(one_of(VERBS)), default="put,get")
     arguments = parser.parse_args(words)

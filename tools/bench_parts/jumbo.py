@@ -34,7 +34,7 @@ def main(words):
     parser.add_argument("--rtt", type=milliseconds, default="1ms")
     parser.add_argument("--mtu", type=positive, default=9000)
     parser.add_argument("--size", type=size, default="4GiB")
-    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--stripes", type=positive, default=4)
     parser.add_argument("--seconds", type=seconds, default=3, help="of raw UDP (3)")
     parser.add_argument("--rate", help="of the link, where the highest one is known, as 8Gbit/s")

@@ -27,7 +27,7 @@ def main(words):
     parser.add_argument("--seconds", type=seconds, default=40)
     parser.add_argument("--counts", "--stripes", type=several(positive), default="1,2,4,8,16,32", help="of count")
     parser.add_argument("--size", type=size, default="8GiB", help="of count's file (8GiB): set-up is no part of what is asked")
-    parser.add_argument("--rounds", type=positive, default=3, help="of count (3)")
+    parser.add_argument("--rounds", type=positive, default=5, help="of count (5)")
     arguments = parser.parse_args(words)
     verdicts = Verdicts(arguments.json)
     for name in arguments.names or NAMES:

@@ -35,7 +35,7 @@ def main(words):
     parser.add_argument("--counts", type=several(positive), default="1,8,64", help="of transfers at once")
     parser.add_argument("--size", type=size, default="8GiB", help="of what all transfers move together")
     parser.add_argument("--verbs", type=several(one_of(VERBS)), default="put,get")
-    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--stripes", type=positive, default=4)
     parser.add_argument("--memory", type=size, default="1GiB", help="the server's setting (1GiB, its default)")
     arguments = parser.parse_args(words)
