@@ -36,39 +36,32 @@ void ways(benchmark::internal::Benchmark* made) {
 }
 
 // A burst of packets from a block of 1 MiB, the next part of it each time, sealed.
-class Sealed {
-  public:
+struct Sealed {
     explicit Sealed(const benchmark::State& state)
         : cipher(cipher_of(state.range(0))),
-          payload_(static_cast<std::size_t>(state.range(1))),
-          wire_(payload_ + ports::kHeaderBytes + cipher->tag_bytes()),
-          burst(cipher->leaves_text(), room_.data()) {}
+          payload(static_cast<std::size_t>(state.range(1))),
+          wire(payload + ports::kHeaderBytes + cipher->tag_bytes()),
+          burst(cipher->leaves_text(), room.data()) {}
 
     void seal() {
         burst.clear();
-        while (burst.packets() < Burst::kMaxPackets && burst.takes(wire_)) {
-            if (at_ + payload_ > block_.size()) at_ = 0;
-            burst.add({.number = number_++,
-                       .text = ByteView(block_).subspan(at_, payload_),
-                       .trailer = {}},
-                      wire_, payload_);
-            at_ += payload_;
+        while (burst.packets() < Burst::kMaxPackets && burst.takes(wire)) {
+            if (at + payload > block.size()) at = 0;
+            burst.add(
+                {.number = number++, .text = ByteView(block).subspan(at, payload), .trailer = {}},
+                wire, payload);
+            at += payload;
         }
         burst.seal(*cipher);
     }
-    std::size_t payload() const { return payload_; }
-    std::size_t wire() const { return wire_; }
 
     std::unique_ptr<ports::PacketCipher> cipher;
-
-  private:
-    std::size_t payload_, wire_, at_ = 0;
-    std::uint64_t number_ = 0;
-    std::vector<std::byte> block_ = std::vector<std::byte>(1u << 20);
-    std::vector<std::byte> room_ = std::vector<std::byte>(Burst::kMaxBytes);
-
-  public:
+    const std::size_t payload, wire;
+    std::vector<std::byte> block = std::vector<std::byte>(1u << 20);
+    std::vector<std::byte> room = std::vector<std::byte>(Burst::kMaxBytes);
     Burst burst;
+    std::size_t at = 0;
+    std::uint64_t number = 0;
 };
 
 void name(benchmark::State& state) {
@@ -85,7 +78,7 @@ void seal_burst(benchmark::State& state) {
     Sealed sealed(state);
     for (auto _ : state) sealed.seal();
     name(state);
-    count(state, sealed.burst.packets(), sealed.payload());
+    count(state, sealed.burst.packets(), sealed.payload);
 }
 BENCHMARK(seal_burst)->Apply(ways);
 
@@ -102,18 +95,18 @@ void open_burst(benchmark::State& state) {
     bool ok = true;
     for (auto _ : state) {
         for (std::size_t i = 0; i < jobs.size(); ++i) {
-            if (at + sealed.payload() > block.size()) at = 0;
+            if (at + sealed.payload > block.size()) at = 0;
             jobs[i] = {.number = i,
-                       .packet = ByteView(packets).subspan(i * sealed.wire(), sealed.wire()),
+                       .packet = ByteView(packets).subspan(i * sealed.wire, sealed.wire),
                        .text = block.data() + at};
-            at += sealed.payload();
+            at += sealed.payload;
         }
         opener->open(jobs);
         ok = ok && jobs.front().ok && jobs.back().ok;
     }
     if (!ok) state.SkipWithError("a packet did not open");
     name(state);
-    count(state, jobs.size(), sealed.payload());
+    count(state, jobs.size(), sealed.payload);
 }
 BENCHMARK(open_burst)->Apply(ways);
 
