@@ -5,11 +5,14 @@ each of --buffers. What was lost was lost by ourselves: there is nobody else on 
 compared by cmp once, before the rounds that count.
 """
 
+import contextlib
+import functools
 import os
 
 from bench_parts.lab import Failed
 from bench_parts.measured import Mover, figures, load, memory_folder, print_figures
 from bench_parts.path import several, size
+from bench_parts.rounds import in_turn
 from bench_parts.verdict import Verdicts, positive, small_bench
 
 
@@ -24,36 +27,35 @@ def main(words):
     print(f"{arguments.size / 1e9:.3f} GB, {arguments.stripes} stripes, {arguments.rounds} rounds, {load()}")
     try:
         with memory_folder() as folder:
-            judge(arguments, {buffer: of_buffer(arguments, folder, buffer) for buffer in arguments.buffers}, verdicts)
+            judge(arguments, all_runs(arguments, folder, verdicts), verdicts)
     except Failed as problem:
         verdicts.failed("buffers", problem)
     verdicts.end()
 
 
-def of_buffer(arguments, folder, buffer):
-    """By verb: the runs."""
-    within = os.path.join(folder, str(buffer))
-    os.mkdir(within)
-    options = ("--stripes", str(arguments.stripes), "--socket-buffer", str(buffer))
-    with Mover(arguments, within, arguments.size, {"socket_buffer": buffer}) as mover:
-        mover.check_identity(*options)
-        runs = {"put": [], "get": []}
-        for _ in range(arguments.rounds):
-            for verb, done in runs.items():
-                done.append(getattr(mover, verb)(*options))
-        os.unlink(mover.source)
-    return runs
+def all_runs(arguments, folder, verdicts):
+    """By (verb, buffer): the runs."""
+    ways = {}
+    with contextlib.ExitStack() as stack:
+        for buffer in arguments.buffers:
+            within = os.path.join(folder, str(buffer))
+            os.mkdir(within)
+            options = ("--stripes", str(arguments.stripes), "--socket-buffer", str(buffer))
+            mover = stack.enter_context(Mover(arguments, within, arguments.size, {"socket_buffer": buffer}))
+            mover.check_identity(*options)
+            ways |= {(verb, buffer): functools.partial(getattr(mover, verb), *options) for verb in ("put", "get")}
+        return in_turn("buffers", ways, arguments.rounds, verdicts)
 
 
-def judge(arguments, found, verdicts):
-    print_figures("", {f"{verb}, {buffer >> 10} KiB": figures(done) for buffer, runs in found.items()
-                       for verb, done in runs.items()})
+def judge(arguments, runs, verdicts):
+    found = {case: figures(done) for case, done in runs.items()}
+    print_figures("", {f"{verb}, {buffer >> 10} KiB": one for (verb, buffer), one in found.items()})
+    for (verb, buffer), done in runs.items():
+        verdicts.add(f"{verb}, {buffer >> 10} KiB: packets lost",
+                     float(sum(run["summary"]["lost_packets"] for run in done)), most=0,
+                     sent=sum(run["summary"]["sent_packets"] for run in done),
+                     gbit_per_s=found[verb, buffer]["gbit_per_s"])
     for verb in ("put", "get"):
-        rates = {}
-        for buffer, runs in found.items():
-            rates[buffer] = figures(runs[verb])["gbit_per_s"]
-            lost = sum(run["summary"]["lost_packets"] for run in runs[verb])
-            sent = sum(run["summary"]["sent_packets"] for run in runs[verb])
-            verdicts.add(f"{verb}, {buffer >> 10} KiB: packets lost", float(lost), most=0, sent=sent,
-                         gbit_per_s=rates[buffer])
-        verdicts.add(f"{verb}: the slower by the faster", min(rates.values()) / max(rates.values()), least=0.7)
+        rates = [found[verb, buffer]["gbit_per_s"] for buffer in arguments.buffers if (verb, buffer) in found]
+        if len(rates) > 1:
+            verdicts.add(f"{verb}: the slower by the faster", min(rates) / max(rates), least=0.7)

@@ -10,12 +10,14 @@ Each client says how much it moved and that the digests of both ends agreed. At 
 way and in each round.
 """
 
+import functools
 import os
 import statistics
 
 from bench_parts.lab import Failed
 from bench_parts.measured import Mover, figures, load, memory_folder, print_figures
 from bench_parts.path import VERBS, one_of, several, size
+from bench_parts.rounds import in_turn
 from bench_parts.verdict import Verdicts, positive, small_bench
 
 NAMES = ("sparse", "bytes")
@@ -72,15 +74,16 @@ def of_bytes(arguments, folder, verdicts):
     piece = min(PIECE, arguments.small)
     with Mover(arguments, folder, piece) as mover:
         mover.check_identity("--stripes", str(arguments.stripes))
-        runs = {(verb, of): [] for verb in arguments.verbs for of in (arguments.small, arguments.size)}
-        for _ in range(arguments.rounds):
-            for verb, of in runs:
-                runs[verb, of].append(run_of(mover, verb, of, piece, arguments.stripes))
+        ways = {(verb, of): functools.partial(run_of, mover, verb, of, piece, arguments.stripes)
+                for verb in arguments.verbs for of in (arguments.small, arguments.size)}
+        runs = in_turn("huge", ways, arguments.rounds, verdicts)
     found = {case: figures(done) for case, done in runs.items()}
     print_figures("", {f"{verb}, {of / 1e9:g} GB": one for (verb, of), one in found.items()})
     for (verb, of), one in found.items():
         verdicts.note(f"{verb}, {of} bytes", **one)
     for verb in arguments.verbs:
+        if any((verb, of) not in runs for of in (arguments.small, arguments.size)):
+            continue
         small, large = (statistics.median((run["cpu"] + run["server_cpu"]) / (run["bytes"] / 1e9)
                                           for run in runs[verb, of]) for of in (arguments.small, arguments.size))
         verdicts.add(f"{verb}: CPU s/GB of {arguments.size / 1e9:g} GB by that of {arguments.small / 1e9:g} GB",

@@ -21,7 +21,7 @@ from bench_parts.path import one_of, several
 from bench_parts.place import Folder, make_random, own
 from bench_parts.processes import run_to_end, stop
 from bench_parts.server import port_of
-from bench_parts.side_by_side import in_turn
+from bench_parts.rounds import in_turn
 from bench_parts.table import table
 from bench_parts.verdict import Verdicts, positive, small_bench
 

@@ -19,7 +19,7 @@ from bench_parts.ours import Ours
 from bench_parts.path import milliseconds, size
 from bench_parts.place import make_random
 from bench_parts.raw import WAYS, RawUdp, arrived
-from bench_parts.side_by_side import in_turn
+from bench_parts.rounds import in_turn
 from bench_parts.verdict import Verdicts, positive, seconds, small_bench
 
 OVERHEAD = 28  # IPv4 and UDP
@@ -114,10 +114,11 @@ class Jumbo:
         return in_turn("jumbo", ways, self.arguments.rounds, self.verdicts)
 
     def compare(self, move, target):
-        move(target)
+        run = move(target)
         arrived_at = os.path.join(self.ours.root, target)
         same(self.source, arrived_at)
         os.unlink(arrived_at)
+        return run
 
     def judge(self, runs):
         ways = {name: figures(done) for name, done in runs.items()}

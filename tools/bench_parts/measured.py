@@ -16,7 +16,7 @@ from bench_parts.table import shown, table
 MEMORY = "/dev/shm"
 COLUMNS = (("Gbit/s", "gbit_per_s", ".2f"), ("min", "least", ".2f"), ("max", "most", ".2f"),
            ("CPU s/GB of client", "cpu", ".3f"), ("of server", "server_cpu", ".3f"), ("peak MiB", "peak", ".0f"),
-           ("of server", "server_peak", ".0f"))
+           ("of server", "server_peak", ".0f"), ("apart", "apart", "d"))
 
 
 def memory_folder():
@@ -103,6 +103,8 @@ def figures(runs):
     for name in ("peak", "server_peak"):
         if name in runs[0]:
             one[name] = max(run[name] for run in runs)
+    if apart := sum(run.get("apart", False) for run in runs):
+        one["apart"] = apart
     return one
 
 

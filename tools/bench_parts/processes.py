@@ -55,14 +55,15 @@ def run_to_end(command, environment, seconds, host=LOOPBACK):
 
 
 @functools.cache
-def launcher():
-    """launch.c, built when it is first wanted, in a file without a name: nothing is left, however the bench ends."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.c")
+def program(name):
+    """One of those that stand beside this (NAME.c), built when it is first wanted, in a file without a name: nothing is left,
+    however the bench ends."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.c")
     with tempfile.TemporaryDirectory() as folder:
-        program = os.path.join(folder, "launch")
-        LOOPBACK.run("cc", "-O2", "-Wall", "-Werror", "-o", program, source)
-        descriptor = os.memfd_create("launch")
-        with open(program, "rb") as built, open(descriptor, "wb", closefd=False) as memory:
+        made = os.path.join(folder, name)
+        LOOPBACK.run("cc", "-O2", "-pthread", "-Wall", "-Werror", "-o", made, source)
+        descriptor = os.memfd_create(name)
+        with open(made, "rb") as built, open(descriptor, "wb", closefd=False) as memory:
             memory.write(built.read())
     return f"/proc/{os.getpid()}/fd/{descriptor}"
 
@@ -72,7 +73,7 @@ def launch(command, host=LOOPBACK, **how):
     descriptor, written = os.pipe()
     with open(descriptor) as told:
         try:
-            starter = host.start([launcher(), str(written), *command], pass_fds=[written], **how)
+            starter = host.start([program("launch"), str(written), *command], pass_fds=[written], **how)
         finally:
             os.close(written)
         starter.wait()

@@ -21,7 +21,7 @@ from bench_parts.nginx import RunningNginx
 from bench_parts.path import size
 from bench_parts.processes import Served, longest, timed
 from bench_parts.raw import WAYS, RawUdp
-from bench_parts.side_by_side import in_turn
+from bench_parts.rounds import in_turn
 from bench_parts.verdict import Verdicts, positive, seconds, small_bench
 
 OVERHEAD = 28  # IPv4 and UDP
@@ -96,9 +96,10 @@ def curl(arguments, https, pair, target):
 
 
 def check_curl(arguments, https, pair, source, target):
-    curl(arguments, https, pair, target)
+    run = curl(arguments, https, pair, target)
     same(source, target)
     os.unlink(target)
+    return run
 
 
 def judge(arguments, ways, verdicts):

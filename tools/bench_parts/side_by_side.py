@@ -8,22 +8,9 @@ import statistics
 from bench_parts.lab import Failed
 from bench_parts.loopback_peers import NOTHING
 from bench_parts.measured import figures, print_figures, same
+from bench_parts.rounds import in_turn
 
 MOST_PEAK_MIB = 320
-
-
-def in_turn(part, ways, rounds, verdicts):
-    """By name: its runs. ways: name to what is run; all of a round follow each other. One that fails is named, and left
-    out from then on."""
-    runs = {name: [] for name in ways}
-    for name in list(ways) * rounds:
-        if name in runs:
-            try:
-                runs[name].append(ways[name]())
-            except Failed as problem:
-                verdicts.failed(f"{part}: {name}", problem)
-                del runs[name]
-    return runs
 
 
 class SideBySide:

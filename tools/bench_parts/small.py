@@ -30,7 +30,7 @@ from bench_parts.place import Folder
 from bench_parts.processes import Served, longest, timed
 from bench_parts.rsync import Rsync
 from bench_parts.server import Lambda
-from bench_parts.side_by_side import in_turn
+from bench_parts.rounds import in_turn
 from bench_parts.table import shown, table
 from bench_parts.verdict import Verdicts, natural, positive, small_bench
 

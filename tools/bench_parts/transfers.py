@@ -9,6 +9,7 @@ and its connections take besides is in the peak, too. The first round does not c
 and that the digests of both ends agreed; before all, put and get of a file are compared by cmp.
 """
 
+import functools
 import os
 import statistics
 import subprocess
@@ -20,6 +21,7 @@ from bench_parts.lab import Failed
 from bench_parts.measured import Mover, figures, load, memory_folder, moved
 from bench_parts.path import VERBS, one_of, several, size
 from bench_parts.processes import Served, ends, longest, stop
+from bench_parts.rounds import in_turn
 from bench_parts.table import table
 from bench_parts.together import jain
 from bench_parts.verdict import Verdicts, positive, small_bench
@@ -47,7 +49,7 @@ def main(words):
           f"{load()}")
     try:
         with memory_folder() as folder:
-            judge(arguments, Bench(arguments, folder).all_runs(), verdicts)
+            judge(arguments, Bench(arguments, folder).all_runs(verdicts), verdicts)
     except Failed as problem:
         verdicts.failed("transfers", problem)
     verdicts.end()
@@ -68,19 +70,15 @@ class Bench:
         os.link(self.mover.source, name)
         return name
 
-    def all_runs(self):
+    def all_runs(self, verdicts):
         """By (verb, count): the runs of each round but the first."""
         arguments = self.arguments
-        cases = [(verb, count) for verb in arguments.verbs for count in arguments.counts]
-        runs = {case: [] for case in cases}
+        ways = {(verb, count): functools.partial(self.at_once, verb, count)
+                for verb in arguments.verbs for count in arguments.counts}
         with self.mover:
             self.mover.check_identity("--stripes", str(arguments.stripes))
-            for number in range(arguments.rounds + 1):
-                for verb, count in cases:
-                    run = self.at_once(verb, count)
-                    if number > 0:
-                        runs[verb, count].append(run)
-        return runs
+            runs = in_turn("transfers", ways, arguments.rounds + 1, verdicts)
+        return {case: done[1:] for case, done in runs.items()}
 
     def at_once(self, verb, count):
         """`count` clients: the time of all, the seconds of each, CPU of all and of the server, its peak."""
