@@ -35,6 +35,11 @@ bool files_are_short();
 // starts have slices as usual.
 void take_short_slices();
 
+// The calling thread, when it wakes, waits until a processor is free or who runs there has had its
+// slice (SCHED_BATCH): for one that relieves another, which it would stop otherwise. Its share
+// stays what it was. Takes no right; one that somebody gave another policy keeps that.
+void preempt_nobody();
+
 // Of want of memory, which may pass (Fault::cut): "WHAT: Cannot allocate memory".
 Error no_memory(std::string what);
 

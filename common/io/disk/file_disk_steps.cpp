@@ -9,6 +9,7 @@
 
 #include "common/base/assert.h"
 #include "common/io/disk/file_disk.h"
+#include "common/io/process.h"
 
 namespace lambda::io {
 namespace {
@@ -66,10 +67,12 @@ bool FileDisk::reads_here(const Request& request) {
 
 bool FileDisk::has_reader() {
     if (reader_ != nullptr || reader_refused_) return reader_ != nullptr;
-    auto made = Workers::make(1, requests_.size());
-    if (made) reader_ = *std::move(made);
+    auto made = Workers::make(1, requests_.size() + 1);
     reader_refused_ = !made.ok();  // this thread reads, then
-    return made.ok();
+    if (reader_refused_) return false;
+    reader_ = *std::move(made);
+    reader_->post(preempt_nobody);
+    return true;
 }
 
 void FileDisk::post_step(Workers& workers, std::uint32_t index) {

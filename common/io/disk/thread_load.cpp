@@ -17,10 +17,9 @@ namespace {
 constexpr double kBusy = 0.75;
 // ... and where it waited for it no longer than that, another was free.
 constexpr double kFree = 0.1;
-// With a part of the work given away less is left; below this the rest of it had a place here too.
-constexpr double kIdle = 0.35;
-// Who waits for so much of what it runs is one of many, and a further thread makes that worse.
-constexpr double kCrowded = 0.5;
+// Who neither runs nor waits to sleeps: here for something else than a processor, be it the one
+// that took the work over, which is slower at it where the two share no cache.
+constexpr double kAwake = 0.75;
 // By so many readings one after the other: a single one may have met anything.
 constexpr unsigned kAgainst = 4;
 // Twice as long each time: a quota of processor time looks like this for ever.
@@ -39,8 +38,8 @@ bool Overload::look(const Reading& reading) {
         against_ = 0;
         return overloaded_;
     }
-    const bool crowded = waited > kCrowded * ran;
-    against_ = crowded || ran < kIdle ? against_ + 1 : 0;
+    // Who waits longer than it runs is one of many, and a further thread makes that worse.
+    against_ = waited > ran || ran + waited < kAwake ? against_ + 1 : 0;
     if (against_ == kAgainst) {
         overloaded_ = false;
         not_before_ = reading.at + pause_;

@@ -1,6 +1,7 @@
 #include "common/io/process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +54,22 @@ TEST_CASE("process: a thread takes short slices, and those that it starts have t
     CHECK(own == 250'000);
     CHECK(own < usual);
     CHECK(inherited == usual);
+}
+
+TEST_CASE("process: a thread preempts nobody, and keeps a policy that it was given") {
+    int of_usual = -1, of_idle = -1;
+    std::thread([&] {
+        preempt_nobody();
+        of_usual = ::sched_getscheduler(0);
+    }).join();
+    std::thread([&] {
+        const sched_param none{};
+        ::sched_setscheduler(0, SCHED_IDLE, &none);
+        preempt_nobody();
+        of_idle = ::sched_getscheduler(0);
+    }).join();
+    CHECK(of_usual == SCHED_BATCH);
+    CHECK(of_idle == SCHED_IDLE);
 }
 
 }  // namespace lambda::io

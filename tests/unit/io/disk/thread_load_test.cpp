@@ -54,11 +54,19 @@ TEST_CASE("a thread takes its work back once processors are fought over, not at 
     CHECK(overloaded);
 }
 
-TEST_CASE("a thread that has little to do takes its work back") {
+TEST_CASE("a thread goes on giving its work away where three threads share two processors") {
+    Thread thread;
+    thread.rule.look(thread.now);
+    REQUIRE(thread.spend(1, 0));
+    for (int i = 0; i < 20; ++i) CHECK(thread.spend(0.55, 0.4));
+}
+
+TEST_CASE("a thread that sleeps takes its work back") {
+    const double ran = GENERATE(0.2, 0.45);  // little to do; or who took it over is slow at it
     Thread thread;
     thread.rule.look(thread.now);
     REQUIRE(thread.spend(1, 0));
     bool overloaded = true;
-    for (int i = 0; i < 4; ++i) overloaded = thread.spend(0.2, 0);
+    for (int i = 0; i < 4; ++i) overloaded = thread.spend(ran, 0.25);
     CHECK_FALSE(overloaded);
 }
