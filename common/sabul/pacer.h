@@ -21,6 +21,8 @@ class Pacer {
     static constexpr Duration kCatchUp = std::chrono::milliseconds(1);
     // ... or to a few packets of those that are sent, where a timer's lateness is longer than that.
     static constexpr double kCatchUpPackets = 8;
+    // No burst is as long; a rate may be any.
+    static constexpr double kMostBurst = 1 << 30;
 
     void set_rate(Time now, BitRate rate) {
         refill(now);
@@ -34,7 +36,7 @@ class Pacer {
         packet_bytes_ = static_cast<double>(packet_bytes);
         refill(now);
         if (tokens_ <= 0) return 0;
-        const double burst = rate_.bytes_per_second() * seconds(kBurst);
+        const double burst = std::min(rate_.bytes_per_second() * seconds(kBurst), kMostBurst);
         return static_cast<std::size_t>(
             std::max(std::min(burst, tokens_), static_cast<double>(packet_bytes)));
     }

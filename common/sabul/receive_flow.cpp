@@ -9,6 +9,9 @@ namespace {
 
 constexpr Duration kMinTolerance = std::chrono::milliseconds(1);
 constexpr Duration kHeartbeat = std::chrono::milliseconds(250);
+// A start grows at each ACK: on a path that is shorter than the SYN it would wait for that alone.
+constexpr unsigned kEarlyAcks = 64;
+constexpr int kLeastPartOfSyn = 8;
 
 std::uint64_t microseconds(Time time) {
     return static_cast<std::uint64_t>(time.time_since_epoch().count()) / 1000;
@@ -140,7 +143,9 @@ Time ReceiveFlow::ack_time() const {
     if (!news_) return last_ack_ + kHeartbeat;
     if (settings_.buffer_bytes > 0 && bytes_since_ack_ >= settings_.buffer_bytes / 4)
         return last_ack_;
-    return last_ack_ + settings_.syn;
+    if (acks_of_arrivals_ == 0) return last_ack_;
+    if (acks_of_arrivals_ > kEarlyAcks) return last_ack_ + settings_.syn;
+    return last_ack_ + std::clamp(rtt_, settings_.syn / kLeastPartOfSyn, settings_.syn);
 }
 
 Ack ReceiveFlow::take_ack(Time now, std::uint64_t credit) {
@@ -164,6 +169,7 @@ Ack ReceiveFlow::take_ack(Time now, std::uint64_t credit) {
     ack.credit = credit;
     ack.buffer = settings_.buffer_bytes;
     last_ack_ = now;
+    if (any_) ++acks_of_arrivals_;
     bytes_since_ack_ = 0;
     news_ = false;
     sample_count_ = 0;

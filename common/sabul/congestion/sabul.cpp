@@ -182,13 +182,13 @@ double Sabul::ambient_part(const LossSample& sample) const {
     return std::min(static_cast<double>(sample.packets), kAmbientSpread * ambient_ * sent);
 }
 
-Sabul::Span Sabul::lately(Time now, Duration width) const {
+Sabul::Span Sabul::lately(Time now, Duration width, Duration least) const {
     Span span{.sent_from = Time::max(), .sent_to = Time::min()};
     double sent = 0, arrived = 0;
     for (const Stripe& stripe : stripes_) {
         const bool fresh = now - stripe.heard <= std::max<Duration>(width, 4 * settings_.syn);
         if (!fresh && !held_up(stripe, now)) continue;
-        const auto passed = stripe.passages.lately(width, least_span());
+        const auto passed = stripe.passages.lately(width, least);
         if (!passed) continue;
         span.delivered += passed->delivered;
         if (!fresh) continue;
@@ -203,7 +203,9 @@ Sabul::Span Sabul::lately(Time now, Duration width) const {
 }
 
 void Sabul::start_up(Time now, const AckSample& sample) {
-    const Span span = lately(now, usual_width());
+    // On a short path the first ACKs come once a round trip.
+    const Duration least = std::clamp(2 * rtt_, settings_.syn / 4, least_span());
+    const Span span = lately(now, usual_width(), least);
     const bool passed = span.known && span.delivered > 0;
     Start::Sight sight{
         .now = now,
@@ -217,7 +219,7 @@ void Sabul::start_up(Time now, const AckSample& sample) {
     if (passed) {
         sight.passed = {.left = rates_.mean(span.sent_from, span.sent_to),
                         .delivered = span.delivered,
-                        .latest = lately(now, least_span()).delivered,
+                        .latest = lately(now, least, least).delivered,
                         .limited = was_limited(span.sent_from, span.sent_to)};
         if (const auto share = losses_.share(now, round(), 2 * kLossPackets)) {
             ambient_ = ambient_packets_ == 0 ? *share : std::min(ambient_, *share);

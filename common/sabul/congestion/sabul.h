@@ -58,7 +58,9 @@ class Sabul final : public Law {
     void restart(Time now);
     bool is_step(Duration arrived);
     void take_passages(Stripe& stripe, const AckSample& sample);
-    Span lately(Time now, Duration width) const;
+    // Of stripes whose arrivals span `least` at least.
+    Span lately(Time now, Duration width, Duration least) const;
+    Span lately(Time now, Duration width) const { return lately(now, width, least_span()); }
     void start_up(Time now, const AckSample& sample);
     void leave_start(Time now, double delivered);
     void judge_start(const Span& span);

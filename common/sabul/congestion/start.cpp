@@ -12,6 +12,9 @@ constexpr double kGain = 2.4;  // of what is delivered
 // Who yields wholly lets TCP, which doubles, through its own start first: one that meets a queue
 // there takes half a minute to fill a long path.
 constexpr double kYieldingGain = 1.5;
+// Times the rate of which the last was seen that got through: who leaves little, or sees ACKs in
+// close succession, would grow by himself.
+constexpr double kUnseen = 32;
 // Once a queue is seen.
 constexpr double kQueued = 4;  // target delays
 constexpr double kQueuedGain = 1.05;
@@ -45,7 +48,7 @@ Start::Start(const LawSettings& settings)
 void Start::begin() {
     familiar_ = kFamiliar * known_;
     beyond_ = kBeyond;
-    proven_ = best_round_ = 0;
+    seen_ = proven_ = best_round_ = 0;
     flat_rounds_ = full_acks_ = 0;
     round_end_ = Time{};
     queued_since_ = calm_since_ = kNever;
@@ -70,7 +73,9 @@ bool Start::take_up(Time now, Duration round, double rate, bool calm) {
 }
 
 double Start::next(const Sight& sight) {
-    const double rate = std::max(sight.rate, std::min(gain_ * sight.left, bound()));
+    if (sight.passed || seen_ == 0) seen_ = sight.rate;
+    const double grown = std::min({gain_ * sight.left, bound(), kUnseen * seen_});
+    const double rate = std::max(sight.rate, grown);
     if (!sight.passed) return rate;
     const Passed& passed = *sight.passed;
     const double delivered = std::max({passed.delivered, passed.latest, proven_});

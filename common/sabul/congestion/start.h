@@ -51,6 +51,7 @@ class Start {
     double known_;         // bytes a second that the path carried lately; 0: not known
     double familiar_ = 0;  // bytes a second that may be tried; 0: any
     double beyond_ = 0;    // the next step beyond that
+    double seen_ = 0;      // in force when it was last seen what got through
     double proven_ = 0;    // that got through on a known path, at best
     double best_round_ = 0;
     int flat_rounds_ = 0;

@@ -269,16 +269,39 @@ TEST_CASE("a NAK's ranges come back as they were, in few bytes; a malformed one 
     CHECK_FALSE(parse_nak(ByteView(body).first(7)));
 }
 
-TEST_CASE("an ACK comes a SYN after the first packet, and at once after a quarter of the buffer") {
+TEST_CASE("an ACK comes a SYN after the last, and at once after a quarter of the buffer") {
     ReceiveFlow flow({.syn = 10ms, .buffer_bytes = 40000});
     flow.accept(0, 1000, 900, kStart);
-    CHECK(flow.ack_due(kStart));  // nothing was said for long
+    CHECK(flow.ack_due(kStart));  // the first
     flow.take_ack(kStart, 1);
     flow.accept(1, 1000, 900, kStart + 1ms);
     CHECK_FALSE(flow.ack_due(kStart + 9ms));
     CHECK(flow.ack_due(kStart + 11ms));
     for (PacketNumber n = 2; n < 11; ++n) flow.accept(n, 1000, 900, kStart + 2ms);
     CHECK(flow.ack_due(kStart + 2ms));
+}
+
+TEST_CASE("the first ACKs come at once, and once a round trip where that is short") {
+    const auto [rtt, apart] = GENERATE(std::pair<Duration, Duration>{100ms, 10ms},
+                                       std::pair{3ms, 3ms}, std::pair{50us, 1250us});
+    CAPTURE(rtt.count());
+    ReceiveFlow flow({.syn = 10ms});
+    flow.take_ack(kStart, 0);  // of the connection
+    flow.accept(0, 1000, 900, kStart + 1ms);
+    REQUIRE(flow.ack_due(kStart + 1ms));
+    Time last = kStart + 1ms;
+    flow.take_ack(last, 0);
+    flow.handle_state({static_cast<std::uint32_t>(rtt / 1us), 1});
+    PacketNumber next = 1;
+    const auto wait = [&] {
+        flow.accept(next++, 1000, 900, last);
+        const Duration waited = flow.next_time() - last;
+        last += waited;
+        flow.take_ack(last, 0);
+        return waited;
+    };
+    for (int i = 0; i < 64; ++i) CHECK(wait() == apart);
+    for (int i = 0; i < 5; ++i) CHECK(wait() == 10ms);
 }
 
 TEST_CASE("an ACK tells arrivals that are spread over its interval, the first and the latest") {

@@ -100,6 +100,12 @@ TEST_CASE("the pacer wakes for half a burst, or for a packet where that is more"
     CHECK(wake_ups_a_second(11.52e6) == Approx(1000).epsilon(0.02));
 }
 
+TEST_CASE("the pacer lets packets leave at any rate") {
+    Pacer pacer;
+    pacer.set_rate(kStart, BitRate{1e25});
+    CHECK(pacer.budget(kStart + 1ms, 1440) == std::size_t{1} << 30);
+}
+
 TEST_CASE("the pacer catches up a few packets where they are longer than a millisecond") {
     Pacer pacer;
     pacer.set_rate(kStart, BitRate{80e6});

@@ -125,3 +125,22 @@ TEST_CASE("start: it is not taken up on other paths, in a queue, later, or by wh
     CHECK_FALSE(later.takes_up_within(11, false));
     CHECK_FALSE(later.takes_up_within(20));
 }
+
+TEST_CASE(
+    "a start of which nothing is seen to get through grows no further than a few round trips "
+    "would") {
+    Start start({.initial = {}, .highest = {}, .known = {}, .competes = true});
+    double rate = 1e5;
+    for (int ack = 0; ack < 100; ++ack) {
+        rate = start.next({.now = Time(1s) + ack * 1250us,
+                           .rtt = 50us,
+                           .round = 10ms,
+                           .rate = rate,
+                           .left = rate,
+                           .queue = 0,
+                           .loss = 0,
+                           .passed = {}});
+    }
+    CHECK(rate > 5e5);
+    CHECK(rate < 5e6);
+}
