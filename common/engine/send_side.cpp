@@ -17,6 +17,8 @@ constexpr Duration kLongestPing = std::chrono::seconds(1);
 constexpr Duration kDeadPath = std::chrono::seconds(5);
 // Of a least round trip, what two hosts take of it where there is no path at all.
 constexpr Duration kHosts = std::chrono::microseconds(250);
+// Of fewer round trips all may be theirs.
+constexpr std::uint64_t kFewRounds = 4;
 
 // Of a path whose first hop refuses even packets that any path may be taken to carry.
 Error narrow_hop(std::size_t datagram_bytes) {
@@ -207,14 +209,15 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     if (!stripe.short_path(setup_.terms.syn)) return SIZE_MAX;
     // What the path itself holds is in no socket. Of a round trip within one machine all may be: no
     // more of that than half of what the limit leaves of the socket.
-    const Duration round = stripe.flow.rtt().known() ? stripe.flow.rtt().minimum() : Duration{};
+    const sabul::RttEstimator& rtt = stripe.flow.rtt();
+    const Duration round = rtt.known() ? rtt.minimum() : Duration{};
+    const Duration hosts = rtt.rounds() < kFewRounds ? round : std::min(round, kHosts);
     const auto carried = [&](Duration time) {
         return static_cast<std::size_t>(rate_.rate(stripe.index).bytes_per_second() *
                                         seconds(time));
     };
     const std::size_t under_way =
-        std::min(carried(std::min(round, kHosts)), stripe.peer_buffer / 8) +
-        carried(std::max(round - kHosts, Duration{}));
+        std::min(carried(hosts), stripe.peer_buffer / 8) + carried(round - hosts);
     const std::size_t untold = stripe.flow.untold_bytes();
     const std::size_t limit = stripe.buffer_limit() + under_way;
     if (untold >= limit) return 0;

@@ -40,25 +40,30 @@ class RttEstimator {
     // `sample`: from a packet's departure to the ACK's arrival, less the time that the receiver
     // held it; at least kLeastRtt.
     void add(Time now, Duration sample) {
-        if (!known_) {
+        if (rounds_ == 0) {
             smoothed_ = sample;
             variation_ = sample / 2;
-            known_ = true;
         } else {
             const Duration error = sample > smoothed_ ? sample - smoothed_ : smoothed_ - sample;
             variation_ = (3 * variation_ + error) / 4;
             smoothed_ = (7 * smoothed_ + sample) / 8;
         }
         minimum_.add(now, sample.count());
+        if (rounds_ > 0 && now - sample < round_end_) return;
+        ++rounds_;
+        round_end_ = now;
     }
 
-    bool known() const { return known_; }
+    bool known() const { return rounds_ > 0; }
+    // Samples of packets that left after the one before had arrived.
+    std::uint64_t rounds() const { return rounds_; }
     Duration smoothed() const { return smoothed_; }
     Duration variation() const { return variation_; }
-    Duration minimum() const { return known_ ? Duration(minimum_.get()) : smoothed_; }
+    Duration minimum() const { return known() ? Duration(minimum_.get()) : smoothed_; }
 
   private:
-    bool known_ = false;
+    std::uint64_t rounds_ = 0;
+    Time round_end_{};
     // Before the first sample: RFC 6298 says one second; a tenth finds a silent path sooner.
     Duration smoothed_ = std::chrono::milliseconds(100);
     Duration variation_ = std::chrono::milliseconds(50);

@@ -78,3 +78,20 @@ TEST_CASE(
     // A block for each stripe, and some that are read ahead.
     CHECK(touched <= 40);
 }
+
+TEST_CASE("a machine whose first round trip is slow is not taken for a path: no socket overflows") {
+    Options given = options();
+    given.terms.initial_rate = BitRate{12e9};
+    given.terms.highest_rate = BitRate{12e9};
+    given.forward.delay = given.backward.delay = 20us;
+    given.feedback_delay = 2ms;
+    given.buffer_bytes = 208 * 1024;
+    const Pauses pauses(Time(3600s), 20ms, 300us, 1ms, seed());
+    given.forward.pauses = &pauses;
+    One one(given, 64 * kMiB);
+    for (auto& socket : one.run.server_sockets) socket->overflows = true;
+    // The first data leave after 8 ms.
+    one.run.world.after(10ms, [&] { one.run.feedback.set_delay(20us); });
+    one.expect_identical();
+    for (const auto& socket : one.run.server_sockets) CHECK(socket->dropped() == 0);
+}

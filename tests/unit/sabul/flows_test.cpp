@@ -142,6 +142,17 @@ TEST_CASE("a step of the round trip is followed within eight of them") {
     CHECK(rounds <= 8 * 4);
 }
 
+TEST_CASE("a round is a sample of a packet that left after the round before was known") {
+    RttEstimator rtt;
+    CHECK(rtt.rounds() == 0);
+    rtt.add(kStart + 20ms, 20ms);
+    rtt.add(kStart + 30ms, 20ms);
+    CHECK(rtt.rounds() == 1);
+    rtt.add(kStart + 40ms, 20ms);
+    CHECK(rtt.rounds() == 2);
+    CHECK(rtt.known());
+}
+
 TEST_CASE("a gap is said once, after its tolerance, and a late packet widens it") {
     ReceiveFlow flow({.syn = 10ms, .buffer_bytes = 1u << 20});
     CHECK(flow.told_rtt() == 0ms);
