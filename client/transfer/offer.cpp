@@ -41,7 +41,8 @@ session::Terms make_terms(const config::ClientSettings& settings, std::uint16_t 
     terms.block = settings.block_size;
     terms.memory = ring_bytes(settings.memory, lanes);
     terms.protection = settings.protection;
-    terms.cipher = settings.cipher.value_or(static_cast<session::Cipher>(io::fastest_cipher()));
+    terms.cipher =
+        settings.cipher ? *settings.cipher : static_cast<session::Cipher>(io::fastest_cipher());
     terms.congestion = settings.congestion;
     terms.read_back = settings.read_back;
     return terms;

@@ -43,6 +43,8 @@ class Reactor final : public ports::Waiter {
     ~Reactor() override;
     void wait(Time until) override;  // epoll_pwait2: nanoseconds
     void wake() override;            // an eventfd
+    // The thread that waits: its next wait() does not. No system call.
+    void stay_awake() { awake_ = true; }
     // Any thread that works for this one: for want of memory it ended a piece of work unsaid.
     void lose_work();
     bool work_lost() const { return work_lost_; }
@@ -55,6 +57,7 @@ class Reactor final : public ports::Waiter {
     Reactor(Descriptor epoll, Descriptor event);
     Descriptor epoll_;
     Descriptor event_;
+    bool awake_ = false;
     std::atomic<bool> work_lost_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "common/io/machine.h"
 
@@ -49,6 +50,7 @@ void Reactor::lose_work() {
 
 void Reactor::wait(Time until) {
     timespec timeout{};
+    if (std::exchange(awake_, false)) until = Time{};
     if (until != kNever) {
         timeout = timespec_of(std::max(until - Clock().now(), Duration::zero()));
     }

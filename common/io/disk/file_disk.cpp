@@ -297,7 +297,7 @@ void FileDisk::submit() {
     }
     if (ready_unsaid_) {
         ready_unsaid_ = false;
-        reactor_.wake();
+        reactor_.stay_awake();
     }
 }
 
@@ -361,7 +361,7 @@ void FileDisk::fail(DiskTag tag, const std::string& path, Error error) {
     event.error->fault = Fault::file;
     event.error->path = path;
     ready(std::move(event));
-    reactor_.wake();
+    reactor_.stay_awake();
 }
 
 // Worker threads.

@@ -25,6 +25,17 @@ TEST_CASE("reactor: waits until the time, and no longer than a wake from another
     reactor->wait(kNever);
 }
 
+TEST_CASE("reactor: who stays awake does not wait, once") {
+    auto reactor = Reactor::make();
+    REQUIRE(reactor);
+    Clock clock;
+    (*reactor)->stay_awake();
+    const Time begun = clock.now();
+    (*reactor)->wait(kNever);
+    (*reactor)->wait(begun + 20ms);
+    CHECK(clock.now() >= begun + 20ms);
+}
+
 TEST_CASE("reactor: readiness is said once, at the edge") {
     auto reactor = std::move(Reactor::make().value());
     const auto [first_fd, second_fd] = lambda::io::testing::tcp_pair();
