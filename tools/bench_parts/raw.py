@@ -32,10 +32,12 @@ class RawUdp:
     def run(self, client, server, payload, seconds, way):
         """Between two hosts: Gbit/s of payload that arrived."""
         receiver = server.start(self.receiver(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        started = [receiver]
         try:
             receiver.stdout.readline()
             sender = client.start(self.sender(server.address, payload, seconds, way), stdin=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True)
+            started.append(sender)
             _, errors = sender.communicate(timeout=seconds + AROUND_S)
             if sender.returncode != 0:
                 raise Failed(f"raw UDP, {way}: {errors.strip()}")
@@ -43,9 +45,9 @@ class RawUdp:
         except subprocess.TimeoutExpired as problem:
             raise Failed(f"raw UDP, {way}: {problem}") from None
         finally:
-            receiver.kill()
-            receiver.wait()
-            receiver.stdout.close()
+            for end in started:
+                end.kill()
+                end.communicate()
 
 
 def arrived(said):
