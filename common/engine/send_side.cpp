@@ -217,7 +217,8 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
                                         seconds(time));
     };
     const std::size_t under_way =
-        std::min(carried(hosts), stripe.peer_buffer / 8) + carried(round - hosts);
+        std::min(carried(hosts), stripe.peer_buffer / 8 / stripe.stripes_on_socket) +
+        carried(round - hosts);
     const std::size_t untold = stripe.flow.untold_bytes();
     const std::size_t limit = stripe.buffer_limit() + under_way;
     if (untold >= limit) return 0;
@@ -387,7 +388,9 @@ void SendSide::maintain(SendStripe& stripe) {
         const Duration silent = now_ - stripe.last_state;
         const bool first = rtt.known() && stripe.told_rtt_us == 0;
         const bool news = rtt.known() && moved > stripe.told_rtt_us / 8 + 100;
-        if (first || silent >= kHeartbeat || (news && silent >= kStatePause)) {
+        // The first round trip may be long for the hosts alone, and the receiver's ACKs go by it.
+        const bool shorter = rtt.known() && rtt_us < stripe.told_rtt_us / 2;
+        if (first || shorter || silent >= kHeartbeat || (news && silent >= kStatePause)) {
             frame_.clear();
             sabul::append_state(frame_, {rtt_us, stripe.flow.next_number()});
             links_.send(stripe.index, frame_);

@@ -143,8 +143,8 @@ Time ReceiveFlow::ack_time() const {
     if (!news_) return last_ack_ + kHeartbeat;
     if (settings_.buffer_bytes > 0 && bytes_since_ack_ >= settings_.buffer_bytes / 4)
         return last_ack_;
-    if (acks_of_arrivals_ == 0) return last_ack_;
-    if (acks_of_arrivals_ > kEarlyAcks) return last_ack_ + settings_.syn;
+    if (acks_told_ == 0) return last_ack_;
+    if (acks_told_ > kEarlyAcks) return last_ack_ + settings_.syn;
     return last_ack_ + std::clamp(rtt_, settings_.syn / kLeastPartOfSyn, settings_.syn);
 }
 
@@ -169,7 +169,7 @@ Ack ReceiveFlow::take_ack(Time now, std::uint64_t credit) {
     ack.credit = credit;
     ack.buffer = settings_.buffer_bytes;
     last_ack_ = now;
-    if (any_) ++acks_of_arrivals_;
+    if (any_) ++acks_told_;
     bytes_since_ack_ = 0;
     news_ = false;
     sample_count_ = 0;

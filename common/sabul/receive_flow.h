@@ -94,7 +94,7 @@ class ReceiveFlow {
     Time largest_arrival_{};
     Time last_sampled_{};
     std::size_t bytes_since_ack_ = 0;
-    std::uint64_t acks_of_arrivals_ = 0;
+    std::uint64_t acks_told_ = 0;  // since anything arrived
     bool news_ = false;
     std::array<std::pair<PacketNumber, Time>, kAckSamples> samples_{};
     std::size_t sample_count_ = 0;

@@ -38,8 +38,8 @@ constexpr Duration kLeastRtt = std::chrono::microseconds(1);
 class RttEstimator {
   public:
     // `sample`: from a packet's departure to the ACK's arrival, less the time that the receiver
-    // held it; at least kLeastRtt.
-    void add(Time now, Duration sample) {
+    // held it; at least kLeastRtt. The packet left at `sent`.
+    void add(Time now, Duration sample, Time sent) {
         if (rounds_ == 0) {
             smoothed_ = sample;
             variation_ = sample / 2;
@@ -49,13 +49,13 @@ class RttEstimator {
             smoothed_ = (7 * smoothed_ + sample) / 8;
         }
         minimum_.add(now, sample.count());
-        if (rounds_ > 0 && now - sample < round_end_) return;
+        if (rounds_ > 0 && sent < round_end_) return;
         ++rounds_;
         round_end_ = now;
     }
 
     bool known() const { return rounds_ > 0; }
-    // Samples of packets that left after the one before had arrived.
+    // Samples of packets that left after the round before was known.
     std::uint64_t rounds() const { return rounds_; }
     Duration smoothed() const { return smoothed_; }
     Duration variation() const { return variation_; }

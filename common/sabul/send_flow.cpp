@@ -87,7 +87,7 @@ const FlowNews* SendFlow::handle_ack(const Ack& ack, Time now) {
         if (ack.largest > told_) {
             const Duration round = now - entry(last).packet.sent;
             news_.latest_rtt = std::max(round - std::chrono::microseconds(ack.hold_us), kLeastRtt);
-            rtt_.add(now, news_.latest_rtt);
+            rtt_.add(now, news_.latest_rtt, entry(last).packet.sent);
         }
         tell(ack.largest);
     }

@@ -1,8 +1,8 @@
-"""What is run in turn, round after round, on processors that are as near to each other as they were.
+"""What is run in turn, round after round, on processors that are near to each other.
 
 The host of a virtual machine moves its processors about. For seconds two of them may share no cache: a word goes there
 and back in 330 ns in place of 55, and whoever hands bytes from one to the other is slower by a third and more, whatever the
-program. So each run waits for its processors to be near again, and is repeated once where they were not at its end.
+program. So each run waits for its processors to be near, and is repeated once where they were not at its end.
 """
 
 import subprocess
@@ -11,18 +11,20 @@ import time
 from bench_parts.lab import Failed
 from bench_parts.processes import program
 
-FAR = 2  # times the least distance that was seen
+# There and back. Within one die no more than half of this was seen, between two of them the double.
+FAR_NS = 160
 MOST_WAIT_S, PAUSE_S = 20, 0.2
 
 
-def in_turn(part, ways, rounds, verdicts):
+def in_turn(part, ways, rounds, verdicts, near=True):
     """By name, or names: its runs. ways: name to what is run, which returns a map; all of a round follow each other. One that fails
-    is named, and left out from then on. A run has "apart" where the processors were far from each other."""
+    is named, and left out from then on. A run has "apart" where the processors were far from each other before it or
+    after it. Not `near`: where they are does not matter."""
     runs, processors = {name: [] for name in ways}, Processors()
     for name in list(ways) * rounds:
         if name in runs:
             try:
-                runs[name].append(processors.run_near(ways[name]))
+                runs[name].append(processors.run_near(ways[name]) if near else ways[name]())
             except Failed as problem:
                 words = name if isinstance(name, tuple) else (name,)
                 verdicts.failed(f"{part}: {' '.join(map(str, words))}", problem)
@@ -31,19 +33,18 @@ def in_turn(part, ways, rounds, verdicts):
 
 
 class Processors:
-    """Two of those that the bench may run on. Where there is one alone, or no compiler, they are always near."""
+    """The first two that the bench may run on. Where there is one alone, or no compiler, they are always near."""
 
-    def __init__(self):
-        self.least, self.resigned = self.distance(), False
+    resigned = False
 
     def run_near(self, way):
         for _ in range(2):
             self.wait()
             run = way()
-            if not self.far():
-                return run
             if self.resigned:
                 break
+            if not self.far():
+                return run
         return run | {"apart": True}
 
     def wait(self):
@@ -56,18 +57,10 @@ class Processors:
             time.sleep(PAUSE_S)
         self.resigned = False
 
-    def far(self):
-        now = self.distance()
-        if now is None or self.least is None:
-            return False
-        self.least = min(self.least, now)
-        return now > FAR * self.least
-
     @staticmethod
-    def distance():
-        """ns, there and back."""
+    def far():
         try:
             done = subprocess.run([program("distance")], capture_output=True, text=True, timeout=MOST_WAIT_S)
-            return float(done.stdout) if done.returncode == 0 else None
         except (Failed, subprocess.TimeoutExpired):
-            return None
+            return False
+        return done.returncode == 0 and float(done.stdout) > FAR_NS

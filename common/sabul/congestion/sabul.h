@@ -82,7 +82,8 @@ class Sabul final : public Law {
     bool held_up(const Stripe& stripe, Time now) const;
     // Its loss was ours, and has been answered.
     bool left_in_start(Time sent) const { return emptied_ && !starting() && sent <= started_; }
-    // Between two steps, and what a rate is taken over: an ACK comes about every SYN.
+    // Between two steps, and what a rate is taken over, but in the start: an ACK comes about every
+    // SYN.
     Duration least_span() const { return 3 * settings_.syn / 4; }
     // Who yields wholly must not take a queue that stands for long for the path.
     Duration base_life() const { return std::chrono::seconds(settings_.competes ? 10 : 60); }

@@ -133,10 +133,10 @@ TEST_CASE("the round trip is what passed less what the receiver held") {
 TEST_CASE("a step of the round trip is followed within eight of them") {
     RttEstimator rtt;
     Time now = kStart;
-    for (int i = 0; i < 50; ++i) rtt.add(now += 20ms, 20ms);
+    for (int i = 0; i < 50; ++i) rtt.add(now += 20ms, 20ms, kStart);
     int rounds = 0;
     while (rtt.smoothed() < 108ms && rounds < 100) {
-        rtt.add(now += 30ms, 120ms);  // four samples a round trip
+        rtt.add(now += 30ms, 120ms, kStart);  // four samples a round trip
         ++rounds;
     }
     CHECK(rounds <= 8 * 4);
@@ -145,10 +145,11 @@ TEST_CASE("a step of the round trip is followed within eight of them") {
 TEST_CASE("a round is a sample of a packet that left after the round before was known") {
     RttEstimator rtt;
     CHECK(rtt.rounds() == 0);
-    rtt.add(kStart + 20ms, 20ms);
-    rtt.add(kStart + 30ms, 20ms);
+    rtt.add(kStart + 20ms, 20ms, kStart);
+    rtt.add(kStart + 30ms, 20ms, kStart + 10ms);
+    rtt.add(kStart + 31ms, 10ms, kStart + 11ms);  // the receiver held it
     CHECK(rtt.rounds() == 1);
-    rtt.add(kStart + 40ms, 20ms);
+    rtt.add(kStart + 40ms, 20ms, kStart + 20ms);
     CHECK(rtt.rounds() == 2);
     CHECK(rtt.known());
 }

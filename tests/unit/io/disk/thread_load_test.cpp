@@ -62,11 +62,12 @@ TEST_CASE("a thread goes on giving its work away where three threads share two p
 }
 
 TEST_CASE("a thread that sleeps takes its work back") {
-    const double ran = GENERATE(0.2, 0.45);  // little to do; or who took it over is slow at it
+    // It has little to do; or who took the work over is slow at it.
+    const auto [ran, waited] = GENERATE(std::pair{0.2, 0.0}, std::pair{0.45, 0.25});
     Thread thread;
     thread.rule.look(thread.now);
     REQUIRE(thread.spend(1, 0));
     bool overloaded = true;
-    for (int i = 0; i < 4; ++i) overloaded = thread.spend(ran, 0.25);
+    for (int i = 0; i < 4; ++i) overloaded = thread.spend(ran, waited);
     CHECK_FALSE(overloaded);
 }
