@@ -19,7 +19,7 @@ MOST_WAIT_S, PAUSE_S = 20, 0.2
 def in_turn(part, ways, rounds, verdicts, near=True):
     """By name, or names: its runs. ways: name to what is run, which returns a map; all of a round follow each other. One that fails
     is named, and left out from then on. A run has "apart" where the processors were far from each other before it or
-    after it. Not `near`: where they are does not matter."""
+    after it. Not `near`: where they are does not matter, as where nothing is measured, and nothing is repeated."""
     runs, processors = {name: [] for name in ways}, Processors()
     for name in list(ways) * rounds:
         if name in runs:

@@ -25,7 +25,7 @@ class SideBySide:
     def check(self):
         """Each brings `source` to `target` once, which warms up; what arrived is compared."""
         checks = {name: functools.partial(run, self.target, compared=True) for name, run in self.ways.items()}
-        good = in_turn(self.part, checks, 1, self.verdicts)
+        good = in_turn(self.part, checks, 1, self.verdicts, near=False)
         self.ways = {name: self.ways[name] for name in good}
 
     def rounds(self, count, target=None, besides=()):
