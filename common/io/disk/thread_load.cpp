@@ -22,8 +22,11 @@ constexpr double kFree = 0.1;
 constexpr double kAwake = 0.75;
 // By so many readings one after the other: a single one may have met anything.
 constexpr unsigned kAgainst = 4;
-// Twice as long each time: a quota of processor time looks like this for ever.
+// Twice as long each time, unless it went well for a while before: a quota of processor time looks
+// like this for ever, and what one meets by chance does not.
+constexpr Duration kFirstPause = std::chrono::milliseconds(500);
 constexpr Duration kLongestPause = std::chrono::seconds(8);
+constexpr int kWentWell = 2;  // pauses
 
 }  // namespace
 
@@ -35,6 +38,7 @@ bool Overload::look(const Reading& reading) {
     const double waited = seconds(reading.waited - last->waited) / wall;
     if (!overloaded_) {
         overloaded_ = ran >= kBusy && waited <= kFree && reading.at >= not_before_;
+        since_ = reading.at;
         against_ = 0;
         return overloaded_;
     }
@@ -42,8 +46,9 @@ bool Overload::look(const Reading& reading) {
     against_ = waited > ran || ran + waited < kAwake ? against_ + 1 : 0;
     if (against_ == kAgainst) {
         overloaded_ = false;
+        const bool by_chance = reading.at - since_ >= kWentWell * pause_;
+        pause_ = by_chance ? kFirstPause : std::min(2 * pause_, kLongestPause);
         not_before_ = reading.at + pause_;
-        pause_ = std::min(2 * pause_, kLongestPause);
     }
     return overloaded_;
 }

@@ -28,8 +28,9 @@ class Overload {
     std::optional<Reading> last_;
     Time not_before_{};
     bool overloaded_ = false;
-    unsigned against_ = 0;                             // readings, while overloaded_
-    Duration pause_ = std::chrono::milliseconds(500);  // before it is so again
+    Time since_{};          // it is so
+    unsigned against_ = 0;  // readings, while overloaded_
+    Duration pause_{0};     // before it was so again
 };
 
 // One thread's, whichever asks first.

@@ -71,3 +71,20 @@ TEST_CASE("a thread that sleeps takes its work back") {
     for (int i = 0; i < 4; ++i) overloaded = thread.spend(ran, waited);
     CHECK_FALSE(overloaded);
 }
+
+TEST_CASE("the pause grows where it goes wrong each time, and is short again where it went well") {
+    Thread thread;
+    thread.rule.look(thread.now);
+    const auto pause = [&] {  // until it gives its work away again
+        for (int i = 0; i < 4; ++i) thread.spend(0.4, 0.6);
+        const Time begun = thread.now.at;
+        while (!thread.spend(1, 0)) {
+        }
+        return thread.now.at - begun;
+    };
+    REQUIRE(thread.spend(1, 0));
+    for (const Duration expected : {500ms, 1000ms, 2000ms, 4000ms, 8000ms, 8000ms})
+        CHECK(pause() == expected);
+    for (int i = 0; i < 1000; ++i) thread.spend(0.7, 0.1);  // 20 s
+    CHECK(pause() == 500ms);
+}
