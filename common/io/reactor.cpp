@@ -50,7 +50,7 @@ void Reactor::lose_work() {
 
 void Reactor::wait(Time until) {
     timespec timeout{};
-    if (std::exchange(awake_, false)) until = Time{};
+    if (std::exchange(awake_, false)) until = Time{};  // long ago
     if (until != kNever) {
         timeout = timespec_of(std::max(until - Clock().now(), Duration::zero()));
     }
