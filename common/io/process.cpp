@@ -34,6 +34,8 @@ constexpr std::uint64_t kResetOnFork = 1;  // SCHED_FLAG_RESET_ON_FORK
 // many transfers share a processor, and all are alike for one by itself (docs/decisions/0014).
 constexpr std::uint64_t kSliceNs = 250'000;
 
+constexpr std::int32_t kLeastShare = 19;  // nice(2)
+
 std::atomic<std::size_t> spare_files = 0;
 
 }  // namespace
@@ -87,11 +89,14 @@ void take_short_slices() {
     static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
-void preempt_nobody() {
+void stand_back() {
     if (::sched_getscheduler(0) != SCHED_OTHER) return;
-    const sched_param none{};
+    SchedulingAttributes attributes;
+    attributes.policy = SCHED_BATCH;
+    attributes.nice = kLeastShare;
+    attributes.runtime_ns = kSliceNs;
     // Refused, by a sandbox perhaps: it runs as before.
-    static_cast<void>(::sched_setscheduler(0, SCHED_BATCH, &none));
+    static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
 Error no_memory(std::string what) {

@@ -35,10 +35,10 @@ bool files_are_short();
 // starts have slices as usual.
 void take_short_slices();
 
-// The calling thread, when it wakes, waits until a processor is free or who runs there has had its
-// slice (SCHED_BATCH): for one that relieves another, which it would stop otherwise. Its share
-// stays what it was. Takes no right; one that somebody gave another policy keeps that.
-void preempt_nobody();
+// The calling thread is one whose work others could do: it has the least share of a processor that
+// there is, in short slices, so that it gets what little it needs soon, and stops nobody when it
+// wakes (SCHED_BATCH). Takes no right; one that somebody gave another policy keeps that.
+void stand_back();
 
 // Of want of memory, which may pass (Fault::cut): "WHAT: Cannot allocate memory".
 Error no_memory(std::string what);

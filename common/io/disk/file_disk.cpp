@@ -52,6 +52,8 @@ FileDisk::FileDisk(const DiskOptions& options, Parts parts, Reactor& reactor)
 
 void FileDisk::stop() {
     stopping_ = true;
+    while (const auto copy = reader_ != nullptr ? reader_->take_back() : std::nullopt)
+        complete(copy->index, std::nullopt);
     reader_.reset();
     take_posted();
 }
@@ -295,6 +297,7 @@ void FileDisk::submit() {
         depth_sum_ += in_flight_;
         steps_ += handed;
     }
+    help_reader();
     if (ready_unsaid_) {
         ready_unsaid_ = false;
         reactor_.stay_awake();

@@ -10,6 +10,7 @@
 
 #include "common/io/completions.h"
 #include "common/io/disk/maker.h"
+#include "common/io/disk/memory_reader.h"
 #include "common/io/disk/slots.h"
 #include "common/io/disk/target_queue.h"
 #include "common/io/disk/thread_load.h"
@@ -136,6 +137,7 @@ class FileDisk : public ports::Disk {
     void aim(Request& request);
     bool reads_here(const Request& request);
     bool has_reader();
+    void help_reader();
     Entry& entry(ports::DiskFile file);
     void put_away(ports::DiskFile file);
     void complete(std::uint32_t index, std::optional<Error> error);
@@ -180,7 +182,7 @@ class FileDisk : public ports::Disk {
     ThreadLoad load_;
     Completions<StepDone> steps_done_;
     std::vector<StepDone> steps_taken_;
-    std::unique_ptr<Workers> reader_;  // once this thread was overloaded
+    std::unique_ptr<MemoryReader> reader_;  // once this thread was overloaded
     bool reader_refused_ = false;
 
     Completions<NameDone> names_done_;

@@ -9,7 +9,6 @@
 
 #include "common/base/assert.h"
 #include "common/io/disk/file_disk.h"
-#include "common/io/process.h"
 
 namespace lambda::io {
 namespace {
@@ -51,7 +50,13 @@ void FileDisk::step(std::uint32_t index) {
     aim(request);
     if (!reads_here(request)) {
         const bool copied = !request.writing && storage(request) == Storage::memory;
-        return copied ? post_step(*reader_, index) : start(index);
+        if (!copied) return start(index);
+        return reader_->post({.index = index,
+                              .slot = request.slot,
+                              .fd = request.fd,
+                              .memory = request.memory,
+                              .length = request.length,
+                              .position = request.position});
     }
     const ssize_t got =
         ::pread(request.fd, request.memory, request.length, static_cast<off_t>(request.position));
@@ -67,12 +72,22 @@ bool FileDisk::reads_here(const Request& request) {
 
 bool FileDisk::has_reader() {
     if (reader_ != nullptr || reader_refused_) return reader_ != nullptr;
-    auto made = Workers::make(1, requests_.size() + 1);
+    auto made = MemoryReader::start([this](std::uint32_t index, long result) {
+        if (steps_done_.put({index, result})) reactor_.wake();
+    });
     reader_refused_ = !made.ok();  // this thread reads, then
     if (reader_refused_) return false;
     reader_ = *std::move(made);
-    reader_->post(preempt_nobody);
     return true;
+}
+
+// The reader has what time others leave: what waits for it is as much this thread's.
+void FileDisk::help_reader() {
+    if (reader_ == nullptr) return;
+    const auto copy = reader_->take_back();
+    if (!copy) return;
+    ready_unsaid_ = true;
+    finish(copy->index, copy->run());
 }
 
 void FileDisk::post_step(Workers& workers, std::uint32_t index) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,8 +57,8 @@ TEST_CASE("process: a thread takes short slices, and those that it starts have t
     CHECK(inherited == usual);
 }
 
-TEST_CASE("process: a thread preempts nobody, and keeps a policy that it was given") {
-    int of_usual = -1, of_idle = -1;
+TEST_CASE("process: a thread stands back, and keeps a policy that it was given") {
+    int usual = -1, niceness = 0, given = -1;
     bool refused = false;
     const sched_param zero{};
     std::thread([&] { refused = ::sched_setscheduler(0, SCHED_BATCH, &zero) != 0; }).join();
@@ -66,16 +67,19 @@ TEST_CASE("process: a thread preempts nobody, and keeps a policy that it was giv
         return;
     }
     std::thread([&] {
-        preempt_nobody();
-        of_usual = ::sched_getscheduler(0);
+        stand_back();
+        usual = ::sched_getscheduler(0);
+        niceness = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()));
     }).join();
     std::thread([&] {
         ::sched_setscheduler(0, SCHED_IDLE, &zero);
-        preempt_nobody();
-        of_idle = ::sched_getscheduler(0);
+        stand_back();
+        given = ::sched_getscheduler(0);
     }).join();
-    CHECK(of_usual == SCHED_BATCH);
-    CHECK(of_idle == SCHED_IDLE);
+    CHECK(usual == SCHED_BATCH);
+    CHECK(niceness == 19);
+    CHECK(given == SCHED_IDLE);
+    CHECK(::getpriority(PRIO_PROCESS, 0) < 19);
 }
 
 }  // namespace lambda::io
