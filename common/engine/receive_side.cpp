@@ -358,7 +358,7 @@ void ReceiveSide::send_reverse(Stripe& stripe, sabul::PacketType type, ByteView 
         sabul::kHeaderBytes + text.size() + stripe.ciphers.reverse->tag_bytes();
     // A lost HELLO is repeated; one that the socket refuses is no different.
     const ByteView sealed = ByteView(packet).first(bytes);
-    static_cast<void>(stripe.socket.send({&sealed, 1}, bytes, stripe.peer));
+    static_cast<void>(stripe.socket.send({&sealed, 1}, bytes, ports::Text::passes, stripe.peer));
 }
 
 // ---- the end

@@ -334,7 +334,7 @@ bool SendSide::has_data(const SendStripe& stripe) {
 
 bool SendSide::flush(SendStripe& stripe) {
     Burst& burst = stripe.burst;
-    switch (stripe.socket.send(burst.parts(), burst.segment_bytes(), stripe.peer)) {
+    switch (stripe.socket.send(burst.parts(), burst.segment_bytes(), burst.text(), stripe.peer)) {
         case ports::SendOutcome::would_block:
             burst.keep();
             return false;

@@ -128,7 +128,8 @@ void SendStripe::send_alone(sabul::PacketType type, std::size_t padding, ByteVie
     if (!burst.empty()) return;
     add_packet(type, transfer::Cut{0, text, {}}, {.padding = padding}, now);
     burst.seal(*ciphers.data);
-    const ports::SendOutcome outcome = socket.send(burst.parts(), burst.segment_bytes(), to);
+    const ports::SendOutcome outcome =
+        socket.send(burst.parts(), burst.segment_bytes(), burst.text(), to);
     if (outcome == ports::SendOutcome::too_large || outcome == ports::SendOutcome::would_block) {
         flow.burn_from(burst.first_number());
     } else {
@@ -138,8 +139,9 @@ void SendStripe::send_alone(sabul::PacketType type, std::size_t padding, ByteVie
 }
 
 std::size_t SendStripe::payload(const session::Terms& terms, BitRate rate) const {
-    const std::size_t most =
+    std::size_t most =
         std::min<std::size_t>(probe.size() - sabul::kHeaderBytes - tag_bytes(), terms.payload);
+    if (burst.leaves(most)) most = std::min(most, ports::DatagramSocket::kLastingText);
     // A packet alone is a burst: one that takes long at this rate is cut shorter.
     const auto quick = static_cast<std::size_t>(rate.bytes_per_second() * seconds(kPacketTime));
     return std::min(most, std::max(quick, kLeastPayload));

@@ -29,13 +29,13 @@ Result<void> add(Sockets& sockets, const io::UdpOptions& options, io::Reactor& r
 }
 
 Result<Sockets> open_client(const Setup& setup, io::Reactor& reactor,
-                            const std::shared_ptr<io::Intake>& intake) {
+                            const std::shared_ptr<io::SocketShare>& share) {
     Sockets sockets;
     for (std::uint16_t stripe = 0; stripe < setup.terms.stripes; ++stripe) {
         io::UdpOptions options{.bind_to = setup.local,
                                .connect_to = setup.peer,
                                .buffer_bytes = setup.socket_buffer,
-                               .intake = intake};
+                               .share = share};
         options.bind_to.port = 0;
         options.connect_to.port = setup.ports[stripe % setup.ports.size()];
         if (const auto added = add(sockets, options, reactor); !added) return added.error();
@@ -44,7 +44,7 @@ Result<Sockets> open_client(const Setup& setup, io::Reactor& reactor,
 }
 
 Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor,
-                            const std::shared_ptr<io::Intake>& intake) {
+                            const std::shared_ptr<io::SocketShare>& share) {
     Sockets sockets;
     const std::uint32_t range = setup.last_port - setup.first_port + 1u;
     // Where transfers begin their search at different places, they do not all try the same ports.
@@ -56,7 +56,7 @@ Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor,
         io::UdpOptions options{.bind_to = setup.local,
                                .connect_to = {},
                                .buffer_bytes = setup.socket_buffer,
-                               .intake = intake};
+                               .share = share};
         options.bind_to.port = static_cast<std::uint16_t>(setup.first_port + (start + i) % range);
         if (const auto added = add(sockets, options, reactor); !added) last = added.error();
     }
@@ -72,10 +72,10 @@ Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor,
 }  // namespace
 
 Result<Sockets> open_sockets(const Setup& setup, io::Reactor& reactor) {
-    const auto intake = io::make_intake();
-    if (!intake) return intake.error();
-    return setup.is_client ? open_client(setup, reactor, *intake)
-                           : open_server(setup, reactor, *intake);
+    const auto share = io::make_socket_share();
+    if (!share) return share.error();
+    return setup.is_client ? open_client(setup, reactor, *share)
+                           : open_server(setup, reactor, *share);
 }
 
 }  // namespace lambda::mover

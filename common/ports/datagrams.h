@@ -20,6 +20,14 @@ enum class SendOutcome {
     refused,      // the route or the peer's host refuses (ICMP, unreachable); nothing left
 };
 
+// What becomes of the text of a packet that is a burst by itself, in three parts: header, text,
+// tag.
+enum class Text {
+    passes,  // like all other parts: its place is another's once send() has returned
+    lasts,   // it stays as it is until the receiver has told that it has it, and a datagram that
+             // leaves later than that may carry anything in its place
+};
+
 struct Arrival {
     ByteSpan bytes;  // one datagram, the receiver's to scribble on
     Address from;
@@ -33,9 +41,11 @@ class DatagramSocket {
     static constexpr std::size_t kMostParts = 129;
     // Sends the bytes of `parts`, one after the other, as datagrams of `segment_bytes` each, the
     // last one as long as what is left. At most max_segments() of them, 65,507 bytes in all and
-    // kMostParts. All of them go, or none.
-    virtual SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
+    // kMostParts. All of them go, or none. A text that lasts need not be copied.
+    virtual SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes, Text text,
                              const Address& to) = 0;
+    // So much of it, from the beginning of a page on, costs least.
+    static constexpr std::size_t kLastingText = 61440;
 
     // Takes some of what has arrived: nothing when there is nothing now. It is valid until the next
     // receive(), of this socket or of any other of the engine.

@@ -34,7 +34,7 @@ class PlainCipher final : public ports::PacketCipher {
 class CheckedSocket final : public ports::DatagramSocket {
   public:
     explicit CheckedSocket(const std::vector<std::byte>& content) : content_(content) {}
-    ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment,
+    ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment, ports::Text,
                             const Address&) override {
         REQUIRE(parts.size() == 1);
         const ByteView burst = parts[0];

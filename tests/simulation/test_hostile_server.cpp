@@ -18,7 +18,8 @@ constexpr std::size_t kMiB = 1u << 20;
 
 class SilentSocket final : public ports::DatagramSocket {
   public:
-    ports::SendOutcome send(std::span<const ByteView>, std::size_t, const Address&) override {
+    ports::SendOutcome send(std::span<const ByteView>, std::size_t, ports::Text,
+                            const Address&) override {
         return ports::SendOutcome::sent;
     }
     std::span<ports::Arrival> receive() override { return {}; }

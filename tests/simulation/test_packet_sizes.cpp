@@ -141,3 +141,18 @@ TEST_CASE("in clear a long text is left to its leaf's digest until one was wrong
     CHECK(got.refused_packets + got.leaves_again >= one.run.options.forward.counters.flipped / 2);
     CHECK(one.run.sender->outcome().leaves_again == got.leaves_again);
 }
+
+TEST_CASE("in clear a text may be read from its block when it arrives, however late") {
+    Options given = options(GENERATE(session::Direction::put, session::Direction::get));
+    given.terms.protection = session::Protection::clear;
+    given.forward.delay = given.backward.delay = 1ms;
+    given.forward.lends = true;
+    given.forward.loss = 0.01;
+    given.forward.reorder = 0.02;
+    given.forward.reorder_by = 100ms;
+    One one(given, 200 * kMiB);
+    one.expect_identical();
+    CHECK(one.run.options.backward.counters.changed > 10);
+    CHECK(one.run.receiver->outcome().leaves_again == 0);
+    CHECK(one.run.receiver->outcome().refused_packets == 0);
+}

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
+#include "common/ports/packet_cipher.h"
 #include "tools/sim/host.h"
 
 namespace lambda::simulation {
@@ -35,7 +36,7 @@ bool Path::loses(World& world) {
 }
 
 ports::SendOutcome VirtualSocket::send(std::span<const ByteView> parts, std::size_t segment_bytes,
-                                       const Address& to) {
+                                       ports::Text text, const Address& to) {
     burst_.clear();
     for (const ByteView part : parts) burst_.insert(burst_.end(), part.begin(), part.end());
     const ByteView burst(burst_);
@@ -58,34 +59,38 @@ ports::SendOutcome VirtualSocket::send(std::span<const ByteView> parts, std::siz
         ++path_.counters.sent;
         if (sent_to != nullptr) (*sent_to)[to] += one.size();
         if (tap != nullptr) tap->emplace_back(one.begin(), one.end());
-        if (other != others_.end()) carry(one, *other->second);
+        const bool lent = path_.lends && text == ports::Text::lasts && parts.size() == 3;
+        if (other != others_.end()) carry(one, lent ? parts[1] : ByteView{}, *other->second);
     }
     return ports::SendOutcome::sent;
 }
 
-void VirtualSocket::carry(ByteView datagram, VirtualSocket& to) {
+void VirtualSocket::carry(ByteView datagram, ByteView lent, VirtualSocket& to) {
     if (path_.dead || datagram.size() > path_.largest || path_.loses(world_)) {
         ++path_.counters.lost;
         return;
     }
-    std::vector<std::byte> bytes = to.buffer(datagram);
-    if (path_.access == nullptr) return arrive(std::move(bytes), to);
+    Datagram carried{.bytes = to.buffer(datagram), .lent = lent, .from = own_};
+    if (path_.access == nullptr) return arrive(std::move(carried), to);
     const auto departs =
         path_.access->admit(world_.now(), static_cast<double>(datagram.size()) + kIpv4Udp);
     if (!departs) return;
-    world_.after(*departs - world_.now(),
-                 [this, &to, bytes = std::move(bytes)]() mutable { arrive(std::move(bytes), to); });
+    world_.after(*departs - world_.now(), [this, &to, carried = std::move(carried)]() mutable {
+        arrive(std::move(carried), to);
+    });
 }
 
-void VirtualSocket::arrive(std::vector<std::byte> bytes, VirtualSocket& to) {
+void VirtualSocket::arrive(Datagram datagram, VirtualSocket& to) {
     const Time now = world_.now();
     const Time at = path_.pauses == nullptr ? now : path_.pauses->after(now);
-    if (at == now) return cross(std::move(bytes), to);
-    world_.after(at - now,
-                 [this, &to, bytes = std::move(bytes)]() mutable { cross(std::move(bytes), to); });
+    if (at == now) return cross(std::move(datagram), to);
+    world_.after(at - now, [this, &to, datagram = std::move(datagram)]() mutable {
+        cross(std::move(datagram), to);
+    });
 }
 
-void VirtualSocket::cross(std::vector<std::byte> bytes, VirtualSocket& to) {
+void VirtualSocket::cross(Datagram datagram, VirtualSocket& to) {
+    std::vector<std::byte>& bytes = datagram.bytes;
     Time at = world_.now();
     if (path_.bottleneck != nullptr) {
         const auto departs =
@@ -96,10 +101,12 @@ void VirtualSocket::cross(std::vector<std::byte> bytes, VirtualSocket& to) {
     if (world_.chance(path_.truncate)) {
         ++path_.counters.truncated;
         bytes.resize(world_.below(bytes.size()));
+        datagram.lent = {};
     }
     if (!bytes.empty() && world_.chance(path_.flip)) {
         ++path_.counters.flipped;
         bytes[world_.below(bytes.size())] ^= static_cast<std::byte>(1u << world_.below(8));
+        datagram.lent = {};
     }
     at += path_.delay + world_.uniform(path_.jitter);
     if (path_.pauses != nullptr) at = path_.pauses->after(at);
@@ -108,11 +115,12 @@ void VirtualSocket::cross(std::vector<std::byte> bytes, VirtualSocket& to) {
         ++path_.counters.reordered;
         at += path_.reorder_by;
     }
+    datagram.due = at;
     if (world_.chance(path_.duplicate)) {
         ++path_.counters.duplicated;
-        to.inject(bytes, own_, at);
+        to.put(datagram);
     }
-    to.inject(std::move(bytes), own_, at);
+    to.put(std::move(datagram));
 }
 
 std::vector<std::byte> VirtualSocket::buffer(ByteView content) {
@@ -126,10 +134,24 @@ std::vector<std::byte> VirtualSocket::buffer(ByteView content) {
 }
 
 void VirtualSocket::inject(std::vector<std::byte> datagram, const Address& from, Time due) {
+    put({.bytes = std::move(datagram), .lent = {}, .from = from, .due = due});
+}
+
+void VirtualSocket::put(Datagram datagram) {
+    const Time due = datagram.due;
+    datagram.stamp = due + world_.uniform(stamp_noise);
     auto at = inbox_.end();
     while (at != inbox_.begin() && std::prev(at)->due > due) --at;
-    inbox_.insert(at, {due, due + world_.uniform(stamp_noise), std::move(datagram), from});
+    inbox_.insert(at, std::move(datagram));
     owner_.arrivals().set(due);
+}
+
+// What a kernel refers to in place of taking a copy.
+void VirtualSocket::read_again(Datagram& datagram) {
+    const auto text = datagram.bytes.begin() + ports::kHeaderBytes;
+    const ByteView now = datagram.lent;
+    if (!std::equal(now.begin(), now.end(), text)) ++path_.counters.changed;
+    std::copy(now.begin(), now.end(), text);
 }
 
 // Nobody has read since these arrived, so the first ones have the room.
@@ -154,6 +176,7 @@ std::span<ports::Arrival> VirtualSocket::receive() {
     const Duration clock_ahead = owner_.now() - world_.now();
     std::size_t count = 0;
     while (count < arrivals_.size() && !inbox_.empty() && inbox_.front().due <= world_.now()) {
+        if (!inbox_.front().lent.empty()) read_again(inbox_.front());
         taken_.push_back(std::move(inbox_.front().bytes));
         arrivals_[count++] = {taken_.back(), inbox_.front().from,
                               inbox_.front().stamp + clock_ahead};

@@ -29,12 +29,15 @@ struct Path {
     std::size_t largest = 65507;    // longer datagrams vanish on the way
     std::size_t first_hop = 65507;  // longer ones are refused by the socket
     bool dead = false;
+    bool lends = false;          // a text that lasts is read when it arrives, not when it is sent
     Link* access = nullptr;      // of the sending host alone
     Link* bottleneck = nullptr;  // shared
     const Pauses* pauses = nullptr;
     struct Counters {
         std::uint64_t bursts = 0;  // sends, of one datagram or several
         std::uint64_t sent = 0, lost = 0, duplicated = 0, reordered = 0, truncated = 0, flipped = 0;
+        // Of what comes to the sockets that send on it: lent, and no more what was sent.
+        std::uint64_t changed = 0;
     } counters;
 
     // Whether random loss takes the next packet.
@@ -51,7 +54,7 @@ class VirtualSocket final : public ports::DatagramSocket {
         : world_(world), path_(path), own_(own), owner_(owner) {}
     void reach(VirtualSocket& other) { others_[other.own_.port] = &other; }
 
-    ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
+    ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes, ports::Text,
                             const Address& to) override;
     std::span<ports::Arrival> receive() override;
     std::uint64_t dropped() const override { return dropped_; }
@@ -76,14 +79,17 @@ class VirtualSocket final : public ports::DatagramSocket {
 
   private:
     struct Datagram {
-        Time due, stamp;
         std::vector<std::byte> bytes;
+        ByteView lent;  // where its text was taken from; empty: it is its own
         Address from;
+        Time due{}, stamp{};
     };
     void overflow();
-    void carry(ByteView datagram, VirtualSocket& to);
-    void arrive(std::vector<std::byte> bytes, VirtualSocket& to);
-    void cross(std::vector<std::byte> bytes, VirtualSocket& to);
+    void carry(ByteView datagram, ByteView lent, VirtualSocket& to);
+    void arrive(Datagram datagram, VirtualSocket& to);
+    void cross(Datagram datagram, VirtualSocket& to);
+    void put(Datagram datagram);
+    void read_again(Datagram& datagram);
     std::vector<std::byte> buffer(ByteView content);
 
     World& world_;

@@ -11,11 +11,11 @@
 
 namespace lambda::io {
 
-Result<std::shared_ptr<Intake>> Intake::make() {
+Result<std::unique_ptr<Intake>> Intake::make() {
     void* arena = ::mmap(nullptr, kBatch * kBufferBytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (arena == MAP_FAILED) return no_memory("cannot reserve memory for datagrams");
-    return std::shared_ptr<Intake>(new Intake(static_cast<std::byte*>(arena)));
+    return std::unique_ptr<Intake>(new Intake(static_cast<std::byte*>(arena)));
 }
 
 Intake::~Intake() {
@@ -47,10 +47,6 @@ void Intake::cut(std::size_t index, std::size_t segment_bytes, Time arrived) {
         arrivals_[count_++] = {ByteSpan(arena_ + index * kBufferBytes + at, bytes), from, arrived};
         at += bytes;
     }
-}
-
-Result<std::shared_ptr<Intake>> make_intake() {
-    return Intake::make();
 }
 
 }  // namespace lambda::io

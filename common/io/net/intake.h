@@ -17,7 +17,7 @@ namespace lambda::io {
 
 class Intake {
   public:
-    static Result<std::shared_ptr<Intake>> make();
+    static Result<std::unique_ptr<Intake>> make();
     Intake(const Intake&) = delete;
     Intake& operator=(const Intake&) = delete;
     ~Intake();

@@ -61,6 +61,21 @@ std::string port_name(const Address& address) {
     return "UDP port " + std::to_string(address.port);
 }
 
+// What tells the kernel where to cut a burst.
+struct SegmentSize {
+    void attach_to(msghdr& message, std::size_t segment_bytes) {
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = IPPROTO_UDP;
+        header->cmsg_type = UDP_SEGMENT;
+        header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+        const auto size = static_cast<std::uint16_t>(segment_bytes);
+        std::memcpy(CMSG_DATA(header), &size, sizeof size);
+    }
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
+};
+
 void say_once(std::string_view text) {
     static std::atomic<bool> said = false;
     if (!said.exchange(true)) log_info(text);
@@ -97,14 +112,14 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
         }
     }
 
-    std::shared_ptr<Intake> intake = options.intake;
-    if (intake == nullptr) {
-        auto own = make_intake();
+    std::shared_ptr<SocketShare> share = options.share;
+    if (share == nullptr) {
+        auto own = make_socket_share();
         if (!own) return own.error();
-        intake = *std::move(own);
+        share = *std::move(own);
     }
     std::unique_ptr<UdpSocket> socket(
-        new UdpSocket(std::move(fd), family, reactor, std::move(intake)));
+        new UdpSocket(std::move(fd), family, reactor, std::move(share)));
     socket->connected_ = options.connect_to.set();
     // The kernel doubles what is asked for, for its own overhead, and answers with the double.
     socket->receive_buffer_ =
@@ -118,8 +133,9 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
     return socket;
 }
 
-UdpSocket::UdpSocket(Descriptor fd, int family, Reactor& reactor, std::shared_ptr<Intake> intake)
-    : fd_(std::move(fd)), family_(family), reactor_(reactor), intake_(std::move(intake)) {
+UdpSocket::UdpSocket(Descriptor fd, int family, Reactor& reactor,
+                     std::shared_ptr<SocketShare> share)
+    : fd_(std::move(fd)), family_(family), reactor_(reactor), share_(std::move(share)) {
     reactor_.add(fd_.get(), &readiness_);
 }
 
@@ -134,9 +150,10 @@ std::uint16_t UdpSocket::port() const {
     return address_of(storage).port;
 }
 
-// One system call. Segmented where the burst is longer than a segment.
+// One system call, or four where the text is lent. Segmented where the burst is longer than a
+// segment.
 SendOutcome UdpSocket::send(std::span<const ByteView> parts, std::size_t segment_bytes,
-                            const Address& to) {
+                            ports::Text text, const Address& to) {
     LAMBDA_ASSERT(segment_bytes > 0 && parts.size() <= kMostParts);
     if (!readiness_.writable) return SendOutcome::would_block;
     std::array<iovec, kMostParts> vectors;
@@ -157,24 +174,55 @@ SendOutcome UdpSocket::send(std::span<const ByteView> parts, std::size_t segment
         message.msg_name = &address.storage;
         message.msg_namelen = address.length;
     }
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
-    if (segmented) {
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = IPPROTO_UDP;
-        header->cmsg_type = UDP_SEGMENT;
-        header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-        const auto size = static_cast<std::uint16_t>(segment_bytes);
-        std::memcpy(CMSG_DATA(header), &size, sizeof size);
-    }
+    SegmentSize size;
+    if (segmented) size.attach_to(message, segment_bytes);
+    const bool lent = lends_ && text == ports::Text::lasts && !segmented && parts.size() == 3 &&
+                      PagePipe::takes(parts[1]);
+    const int error = lent ? send_lent(message, bytes) : send_message(message);
+    if (error == 0) return SendOutcome::sent;
+    return refused_because(error, segmented, segment_bytes, to);
+}
+
+int UdpSocket::send_message(const msghdr& message, int flags) const {
     ssize_t sent = -1;
     do {
-        sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+        sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | flags);
     } while (sent < 0 && errno == EINTR);
-    if (sent >= 0) return SendOutcome::sent;
+    return sent < 0 ? errno : 0;
+}
 
-    return refused_because(errno, segmented, segment_bytes, to);
+int UdpSocket::send_lent(const msghdr& message, std::size_t bytes) {
+    lends_ = share_->pipe.load(
+        {static_cast<std::byte*>(message.msg_iov[1].iov_base), message.msg_iov[1].iov_len});
+    if (!lends_) return send_message(message);
+    msghdr header = message;
+    header.msg_iovlen = 1;
+    // A datagram that several calls put together leaves its checksum to the interface only where
+    // it has a segment's size.
+    SegmentSize size;
+    size.attach_to(header, bytes);
+    int error = send_message(header, MSG_MORE);
+    if (error != 0) {
+        share_->pipe.empty();
+    } else {
+        error = append_rest(message.msg_iov[2]);
+    }
+    if (error != EIO && error != EINVAL && error != EMSGSIZE && error != EOPNOTSUPP) return error;
+    // Not so, on this path or by this kernel, or too long in any way.
+    say_once("texts are copied into the kernel: it does not send pages here");
+    lends_ = false;
+    return send_message(message);
+}
+
+int UdpSocket::append_rest(const iovec& tag) {
+    iovec rest = tag;
+    msghdr message{};
+    message.msg_iov = &rest;
+    message.msg_iovlen = 1;
+    const int error = share_->pipe.append_to(fd_.get()) ? send_message(message) : EOPNOTSUPP;
+    // What still waits, if the kernel has not dropped it, leaves without its tag: it is no packet.
+    if (error != 0) set_option(fd_.get(), IPPROTO_UDP, UDP_CORK, 0);
+    return error;
 }
 
 // May turn segmentation off, once and for good.
@@ -210,7 +258,7 @@ SendOutcome UdpSocket::refused_because(int error_number, bool segmented, std::si
 
 std::span<ports::Arrival> UdpSocket::receive() {
     for (int i = 0; i < kMostErrors && readiness_.readable; ++i) {
-        const std::span<mmsghdr> messages = intake_->clear();
+        const std::span<mmsghdr> messages = share_->intake->clear();
         const int received =
             ::recvmmsg(fd_.get(), messages.data(), static_cast<unsigned>(messages.size()),
                        MSG_DONTWAIT, nullptr);
@@ -229,10 +277,10 @@ std::span<ports::Arrival> UdpSocket::hand_out(std::size_t messages) {
     clock_offset_.read(before, real, now);
     for (std::size_t m = 0; m < messages; ++m) {
         Time arrived = now;
-        const std::size_t segment = read_control(intake_->message(m).msg_hdr, arrived);
-        intake_->cut(m, segment, arrived);
+        const std::size_t segment = read_control(share_->intake->message(m).msg_hdr, arrived);
+        share_->intake->cut(m, segment, arrived);
     }
-    return intake_->arrivals();
+    return share_->intake->arrivals();
 }
 
 // The size of the datagrams that were coalesced in this message; 0 for one alone. `arrived` changes
@@ -278,6 +326,12 @@ std::size_t UdpSocket::largest_datagram(const Address& to) {
     hop_sizes_[next_hop_size_] = {to, bytes};
     next_hop_size_ = (next_hop_size_ + 1) % hop_sizes_.size();
     return bytes;
+}
+
+Result<std::shared_ptr<SocketShare>> make_socket_share() {
+    auto intake = Intake::make();
+    if (!intake) return intake.error();
+    return std::make_shared<SocketShare>(SocketShare{*std::move(intake), {}});
 }
 
 Result<std::unique_ptr<ports::DatagramSocket>> make_udp_socket(const UdpOptions& options,

@@ -9,8 +9,8 @@
 
 #include "common/io/machine.h"
 #include "common/io/net/clock_offset.h"
-#include "common/io/net/intake.h"
 #include "common/io/net/socket_address.h"
+#include "common/io/net/socket_share.h"
 
 namespace lambda::io {
 
@@ -21,7 +21,7 @@ class UdpSocket final : public ports::DatagramSocket {
     ~UdpSocket() override;
 
     ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
-                            const Address& to) override;
+                            ports::Text bytes, const Address& to) override;
     std::span<ports::Arrival> receive() override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return receive_buffer_; }
@@ -31,7 +31,12 @@ class UdpSocket final : public ports::DatagramSocket {
     std::uint16_t port() const;
 
   private:
-    UdpSocket(Descriptor fd, int family, Reactor& reactor, std::shared_ptr<Intake> intake);
+    UdpSocket(Descriptor fd, int family, Reactor& reactor, std::shared_ptr<SocketShare> share);
+    // By sendmsg(2); 0, or errno.
+    int send_message(const msghdr& message, int flags = 0) const;
+    // A packet whose text is not copied; 0, or errno.
+    int send_lent(const msghdr& message, std::size_t bytes);
+    int append_rest(const iovec& tag);
     ports::SendOutcome refused_because(int error_number, bool segmented, std::size_t segment_bytes,
                                        const Address& to);
     std::span<ports::Arrival> hand_out(std::size_t messages);
@@ -49,7 +54,8 @@ class UdpSocket final : public ports::DatagramSocket {
     std::uint64_t dropped_ = 0;
     std::uint32_t last_overflow_ = 0;  // SO_RXQ_OVFL counts in 32 bits
 
-    std::shared_ptr<Intake> intake_;
+    std::shared_ptr<SocketShare> share_;
+    bool lends_ = true;  // texts that last
 
     struct HopSize {
         Address to;

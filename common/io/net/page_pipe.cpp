@@ -1,0 +1,63 @@
+#include "common/io/net/page_pipe.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace lambda::io {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+// A datagram refers to 17 pages (MAX_SKB_FRAGS), of which what goes before and behind takes one
+// each; a pipe that nobody made larger to 16.
+constexpr std::size_t kMostPages = 15;
+// Below, two system calls more cost what the copy does.
+constexpr std::size_t kLeast = std::size_t{32} << 10;
+
+}  // namespace
+
+bool PagePipe::takes(ByteView bytes) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+    const std::size_t pages = (begin % kPage + bytes.size() + kPage - 1) / kPage;
+    return bytes.size() >= kLeast && pages <= kMostPages;
+}
+
+bool PagePipe::make() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
+    out_ = Descriptor(ends[0]);
+    in_ = Descriptor(ends[1]);
+    return true;
+}
+
+bool PagePipe::load(ByteView bytes) {
+    if (!in_ && !make()) return false;
+    const iovec vector{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const ssize_t loaded = ::vmsplice(in_.get(), &vector, 1, SPLICE_F_NONBLOCK);
+    if (loaded == static_cast<ssize_t>(bytes.size())) {
+        loaded_ = bytes.size();
+        return true;
+    }
+    empty();
+    return false;
+}
+
+bool PagePipe::append_to(int socket) {
+    const auto loaded = static_cast<ssize_t>(loaded_);
+    const ssize_t moved =
+        ::splice(out_.get(), nullptr, socket, nullptr, loaded_, SPLICE_F_MORE | SPLICE_F_NONBLOCK);
+    loaded_ = 0;
+    if (moved == loaded) return true;
+    empty();
+    return false;
+}
+
+void PagePipe::empty() {
+    in_ = {};
+    out_ = {};
+    loaded_ = 0;
+}
+
+}  // namespace lambda::io
