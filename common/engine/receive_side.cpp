@@ -264,7 +264,8 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     const auto number = stripe.flow.check(header->number);
     if (!number) return stripe.flow.refuse();
     transfer::Sink::Landing landing{Where::scratch, nullptr};
-    if (data) landing = sink_.landing(header->place, text - digest, leaf_end);
+    const bool bare = data && (header->flags & sabul::kBare) != 0;
+    if (data) landing = sink_.landing(header->place, text - digest, leaf_end, bare);
     if (landing.where == Where::refuse) return stripe.flow.refuse();
 
     const bool scratch = landing.where == Where::scratch;
@@ -273,7 +274,7 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     // What waits in the socket for long waits because of us, and is a queue like any other.
     batch_.arrivals[batch_.count] = std::max(arrival.at, now_ - kHostDelay);
     batch_.jobs[batch_.count] = {*number, arrival.bytes, scratch ? scratch_.data() : landing.at,
-                                 false, data && (header->flags & sabul::kBare) != 0};
+                                 false, bare};
     ++batch_.count;
     batch_.end = header->place + text - digest;
     if (header->type == sabul::PacketType::challenge) {

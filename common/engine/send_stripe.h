@@ -36,8 +36,8 @@ class Burst {
     std::size_t file_bytes() const { return file_bytes_; }
     sabul::PacketNumber first_number() const { return first_number_; }
     std::span<const ByteView> parts() const { return std::span(parts_).first(part_count_); }
-    // What lies in a block stays there until it was told of. But where a tag covers the text, what
-    // was overtaken must not come changed: it would be taken for damage.
+    // What lies in a block stays there until it was told of, or its file has failed. But where a
+    // tag covers the text, what was overtaken must not come changed: it would be taken for damage.
     ports::Text text() const {
         return packets_ == 1 && part_count_ == 3 && jobs_[0].bare ? ports::Text::lasts
                                                                   : ports::Text::passes;

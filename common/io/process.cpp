@@ -90,11 +90,15 @@ void take_short_slices() {
 }
 
 void stand_back() {
-    if (::sched_getscheduler(0) != SCHED_OTHER) return;
     SchedulingAttributes attributes;
+    const long known = ::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0);
+    if (known != 0 || attributes.policy != SCHED_OTHER) return;
     attributes.policy = SCHED_BATCH;
-    attributes.nice = kLeastShare;
-    attributes.runtime_ns = kSliceNs;
+    // Told only by a kernel that knows slices of a thread's own.
+    if (attributes.runtime_ns != 0) {
+        attributes.nice = kLeastShare;
+        attributes.runtime_ns = kSliceNs;
+    }
     // Refused, by a sandbox perhaps: it runs as before.
     static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
 }

@@ -37,7 +37,8 @@ void take_short_slices();
 
 // The calling thread is one whose work others could do: it has the least share of a processor that
 // there is, in short slices, so that it gets what little it needs soon, and stops nobody when it
-// wakes (SCHED_BATCH). Takes no right; one that somebody gave another policy keeps that.
+// wakes (SCHED_BATCH). Before Linux 6.12, where slices are all alike, its share stays what it was:
+// a small one would come late. Takes no right; one that somebody gave another policy keeps that.
 void stand_back();
 
 // Of want of memory, which may pass (Fault::cut): "WHAT: Cannot allocate memory".

@@ -24,8 +24,8 @@ enum class SendOutcome {
 // tag.
 enum class Text {
     passes,  // like all other parts: its place is another's once send() has returned
-    lasts,   // it stays as it is until the receiver has told that it has it, and a datagram that
-             // leaves later than that may carry anything in its place
+    lasts,   // it stays as it is until the receiver has told that it has it, or minds no more what
+             // it gets; a datagram that leaves later than that may carry anything in its place
 };
 
 struct Arrival {

@@ -106,7 +106,8 @@ class Sink {
         Where where = Where::refuse;
         std::byte* at = nullptr;
     };
-    Landing landing(std::uint64_t place, std::size_t bytes, bool leaf_end) const;
+    // `bare`: its tag does not cover them.
+    Landing landing(std::uint64_t place, std::size_t bytes, bool leaf_end, bool bare) const;
     // The packet opened. `bytes` lies where landing() said. `digest`: of the leaf that ends here.
     void accept(std::uint64_t place, ByteView bytes, const Digest* digest);
 

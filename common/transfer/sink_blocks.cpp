@@ -19,7 +19,8 @@ bool Sink::handle_drop(const DropRecord& record) {
     return true;
 }
 
-Sink::Landing Sink::landing(std::uint64_t place, std::size_t bytes, bool leaf_end) const {
+Sink::Landing Sink::landing(std::uint64_t place, std::size_t bytes, bool leaf_end,
+                            bool bare) const {
     using Where = Landing::Where;
     const std::uint64_t index = place / block_bytes_;
     const std::uint64_t at = place % block_bytes_;
@@ -27,6 +28,8 @@ Sink::Landing Sink::landing(std::uint64_t place, std::size_t bytes, bool leaf_en
     const auto open = blocks_.find(index);
     if (open != blocks_.end()) {
         const Block& block = open->second;
+        // What was overtaken and comes only now may be changed; asked for, it comes covered.
+        if (bare && !block.asked.empty()) return {};
         const bool missing = !block.writing && !block.received.intersects({at, at + bytes});
         if (!missing || leaf_end) return {Where::scratch, nullptr};
         return {Where::direct, disk_.slot(block.slot).data() + at};

@@ -205,11 +205,19 @@ void Source::handle_read(const ports::DiskEvent& event) {
     maybe_forget(read.extent.file);
 }
 
-// What was read just now lies in the processor's cache.
+// What was read just now lies in the processor's cache. Where two threads read, a piece may be
+// there before the one in front of it.
 void Source::digest_piece(SendBlock& block, const Extent& piece) {
     const auto leaf = static_cast<std::uint32_t>(piece.at - piece.offset % kLeafBytes);
-    if (block.digest.reached(leaf) == piece.at)
-        block.digest.extend(disk_.slot(block.slot), leaf, piece.at + piece.bytes);
+    if (block.digest.reached(leaf) != piece.at) return block.early.push_back(piece);
+    block.digest.extend(disk_.slot(block.slot), leaf, piece.at + piece.bytes);
+    const auto next = std::find_if(block.early.begin(), block.early.end(), [&](const Extent& each) {
+        return each.at == block.digest.reached(leaf) && each.at - each.offset % kLeafBytes == leaf;
+    });
+    if (next == block.early.end()) return;
+    const Extent piece_behind = *next;
+    block.early.erase(next);
+    digest_piece(block, piece_behind);
 }
 
 void Source::drop_failed_extents(SendBlock& block) {
@@ -340,7 +348,10 @@ void Source::drop_blocks_of_failed() {
 void Source::release(SendBlock& block) {
     if (!block.opened && block.purpose == SendBlock::Purpose::fresh) --blocks_ahead_;
     if (block.purpose == SendBlock::Purpose::compare) --comparing_;
-    free_slots_.push_back(block.slot);
+    // What is on its way of a file that failed may be read from its slot yet (ports::Text::lasts):
+    // that one is taken last of all.
+    const bool on_its_way = block.dropped && block.opened;
+    free_slots_.insert(on_its_way ? free_slots_.begin() : free_slots_.end(), block.slot);
     blocks_.erase(block.index);
 }
 

@@ -44,6 +44,7 @@ struct SendBlock {
     };
     std::vector<Leaf> leaves;        // ascending, once read
     LeafDigest digest;               // of what is being read
+    std::vector<Extent> early;       // pieces that came before what lies in front of them
     std::uint32_t next_leaf = 0;     // what was never sent begins here ...
     std::uint32_t sent_in_leaf = 0;  // ... so far into it
     std::uint64_t unresolved = 0;    // bytes not acknowledged

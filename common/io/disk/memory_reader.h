@@ -40,8 +40,8 @@ class MemoryReader {
 
     // As many may wait as the owner has.
     void post(const Copy& copy);
-    // One that was not begun, of another slot than the reader fills just now, if there is one: each
-    // takes the pieces of a slot in their order.
+    // One that was not begun, of another slot than the reader fills just now, if there is one: so
+    // most pieces of a slot end in their order.
     std::optional<Copy> take_back();
 
   private:

@@ -16,16 +16,16 @@ class PagePipe {
     // before and one behind.
     static bool takes(ByteView bytes);
 
-    // False: the kernel lends nothing; nothing is in the pipe.
-    bool load(ByteView bytes);
-    // Appends all that was loaded to the datagram that waits in `socket` for its end. False: some
-    // may be appended, and nothing is in the pipe.
-    bool append_to(int socket);
+    // 0, or an error's number: then nothing is in the pipe. EOPNOTSUPP: a pipe holds too little.
+    int load(ByteView bytes);
+    // Appends all that was loaded to the datagram that waits in `socket` for its end. 0, or an
+    // error's number: then some may be appended, and nothing is in the pipe.
+    int append_to(int socket);
     // What was loaded goes nowhere.
     void empty();
 
   private:
-    bool make();
+    int make();
 
     Descriptor in_, out_;
     std::size_t loaded_ = 0;

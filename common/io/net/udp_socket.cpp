@@ -76,9 +76,28 @@ struct SegmentSize {
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
 };
 
-void say_once(std::string_view text) {
-    static std::atomic<bool> said = false;
+void say_once(std::atomic<bool>& said, std::string_view text) {
     if (!said.exchange(true)) log_info(text);
+}
+
+void say_unsegmented() {
+    static std::atomic<bool> said = false;
+    say_once(said, "this kernel or interface does not segment UDP: packets go one by one");
+}
+
+void say_unlent() {
+    static std::atomic<bool> said = false;
+    say_once(said, "this kernel or interface does not send pages: texts in clear are copied");
+}
+
+// What a packet that several calls put together is answered where one call would do.
+bool refuses_way(int error) {
+    return error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP;
+}
+
+// An error that says nothing of the next packet.
+bool may_pass(int error) {
+    return error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE;
 }
 
 }  // namespace
@@ -127,7 +146,7 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
     if (set_option(socket->fd_.get(), IPPROTO_UDP, UDP_SEGMENT, 0)) {
         socket->max_segments_ = kMaxSegments;
     } else {
-        say_once("this kernel does not segment UDP: packets go one by one");
+        say_unsegmented();
     }
     if (buffers != nullptr) *buffers = {options.buffer_bytes, socket->receive_buffer_};
     return socket;
@@ -192,36 +211,47 @@ int UdpSocket::send_message(const msghdr& message, int flags) const {
 }
 
 int UdpSocket::send_lent(const msghdr& message, std::size_t bytes) {
-    lends_ = share_->pipe.load(
-        {static_cast<std::byte*>(message.msg_iov[1].iov_base), message.msg_iov[1].iov_len});
-    if (!lends_) return send_message(message);
-    msghdr header = message;
-    header.msg_iovlen = 1;
+    const iovec& text = message.msg_iov[1];
+    int error = share_->pipe.load({static_cast<std::byte*>(text.iov_base), text.iov_len});
+    if (error == 0) {
+        error = send_loaded(message, bytes);
+        if (!refuses_way(error)) return error;
+    } else if (may_pass(error)) {
+        return send_message(message);
+    }
+    // Not by this way, or not at all.
+    const int copied = send_message(message);
+    if (copied == 0) {
+        say_unlent();
+        lends_ = false;
+    }
+    return copied;
+}
+
+int UdpSocket::send_loaded(const msghdr& message, std::size_t bytes) {
+    msghdr part = message;
+    part.msg_iovlen = 1;
     // A datagram that several calls put together leaves its checksum to the interface only where
     // it has a segment's size.
     SegmentSize size;
-    size.attach_to(header, bytes);
-    int error = send_message(header, MSG_MORE);
-    if (error != 0) {
+    size.attach_to(part, bytes);
+    if (const int error = send_message(part, MSG_MORE); error != 0) {
         share_->pipe.empty();
-    } else {
-        error = append_rest(message.msg_iov[2]);
+        return error;
     }
-    if (error != EIO && error != EINVAL && error != EMSGSIZE && error != EOPNOTSUPP) return error;
-    // Not so, on this path or by this kernel, or too long in any way.
-    say_once("texts are copied into the kernel: it does not send pages here");
-    lends_ = false;
-    return send_message(message);
-}
-
-int UdpSocket::append_rest(const iovec& tag) {
-    iovec rest = tag;
-    msghdr message{};
-    message.msg_iov = &rest;
-    message.msg_iovlen = 1;
-    const int error = share_->pipe.append_to(fd_.get()) ? send_message(message) : EOPNOTSUPP;
+    int error = share_->pipe.append_to(fd_.get());
+    if (error == 0) {
+        part = {};
+        part.msg_iov = &message.msg_iov[2];
+        part.msg_iovlen = 1;
+        error = send_message(part);
+        if (error == 0) return 0;
+    } else {
+        // No event tells when a pipe's pages would be taken.
+        error = may_pass(error) ? ENOMEM : EOPNOTSUPP;
+    }
     // What still waits, if the kernel has not dropped it, leaves without its tag: it is no packet.
-    if (error != 0) set_option(fd_.get(), IPPROTO_UDP, UDP_CORK, 0);
+    set_option(fd_.get(), IPPROTO_UDP, UDP_CORK, 0);
     return error;
 }
 
@@ -247,7 +277,7 @@ SendOutcome UdpSocket::refused_because(int error_number, bool segmented, std::si
         case EIO:  // the interface cannot checksum segments
             if (segmented) {
                 max_segments_ = 1;
-                say_once("the interface does not segment UDP: packets go one by one");
+                say_unsegmented();
                 return SendOutcome::unsegmented;
             }
             return SendOutcome::refused;

@@ -21,7 +21,7 @@ class UdpSocket final : public ports::DatagramSocket {
     ~UdpSocket() override;
 
     ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
-                            ports::Text bytes, const Address& to) override;
+                            ports::Text text, const Address& to) override;
     std::span<ports::Arrival> receive() override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return receive_buffer_; }
@@ -36,7 +36,7 @@ class UdpSocket final : public ports::DatagramSocket {
     int send_message(const msghdr& message, int flags = 0) const;
     // A packet whose text is not copied; 0, or errno.
     int send_lent(const msghdr& message, std::size_t bytes);
-    int append_rest(const iovec& tag);
+    int send_loaded(const msghdr& message, std::size_t bytes);
     ports::SendOutcome refused_because(int error_number, bool segmented, std::size_t segment_bytes,
                                        const Address& to);
     std::span<ports::Arrival> hand_out(std::size_t messages);
