@@ -59,6 +59,7 @@ ReceiveSide::ReceiveSide(Setup setup, Time now)
       patience_at_(now + kPatience),
       disk_watch_(now),
       motion_(now),
+      runs_(setup_.sockets.size()),
       scratch_(kMaxText),
       last_progress_(now),
       meter_(*setup_.clock) {
@@ -87,7 +88,7 @@ Time ReceiveSide::turn(Time now) {
     handle_records();
     if (done_) return kNever;  // nothing more is taken from it, or done for it
     bool more = false;
-    for (ports::DatagramSocket* socket : setup_.sockets) more = receive(*socket) || more;
+    for (std::size_t i = 0; i < setup_.sockets.size(); ++i) more = receive(i) || more;
     for (const ports::DiskEvent& event : setup_.disk->poll()) {
         sink_.handle(event);
         ++disk_events_;
@@ -234,10 +235,13 @@ void ReceiveSide::tell_credit() {
 
 // ---- packets
 
-bool ReceiveSide::receive(ports::DatagramSocket& socket) {
+bool ReceiveSide::receive(std::size_t socket) {
+    TextRun& run = runs_[socket];
     for (int batch = 0; batch < kBatchesPerTurn; ++batch) {
-        const std::span<const ports::Arrival> arrivals = socket.receive();
+        const std::span<ports::Arrival> arrivals =
+            setup_.sockets[socket]->receive(run.wanted(sink_));
         if (arrivals.empty()) return false;
+        run.settle(arrivals, stripes_.front()->ciphers.data->tag_bytes());
         for (const ports::Arrival& each : arrivals) take(each);
         open_batch();  // before their memory takes others
     }
@@ -255,7 +259,7 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     const bool leaf_end = (header->flags & sabul::kLeafEnd) != 0;
     const std::size_t digest = leaf_end ? sizeof(transfer::Digest) : 0;
     if (!from_sender || arrival.bytes.size() < overhead + digest) return stripe.flow.refuse();
-    const std::size_t text = arrival.bytes.size() - overhead;
+    const std::size_t text = arrival.bytes.size() - overhead + arrival.apart.size();
     const bool data = header->type == sabul::PacketType::data;
 
     // Order first: what is checked below must already know of the packets in hand.
@@ -265,8 +269,10 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     if (!number) return stripe.flow.refuse();
     transfer::Sink::Landing landing{Where::scratch, nullptr};
     const bool bare = data && (header->flags & sabul::kBare) != 0;
-    if (data) landing = sink_.landing(header->place, text - digest, leaf_end, bare);
-    if (landing.where == Where::refuse) return stripe.flow.refuse();
+    const std::size_t apart = arrival.apart.size();
+    if (data) landing = sink_.landing(header->place, text - digest, leaf_end && apart == 0, bare);
+    if (landing.where == Where::refuse || (apart > 0 && landing.at != arrival.apart.data()))
+        return stripe.flow.refuse();
 
     const bool scratch = landing.where == Where::scratch;
     batch_.stripe = &stripe;
@@ -274,7 +280,7 @@ void ReceiveSide::take(const ports::Arrival& arrival) {
     // What waits in the socket for long waits because of us, and is a queue like any other.
     batch_.arrivals[batch_.count] = std::max(arrival.at, now_ - kHostDelay);
     batch_.jobs[batch_.count] = {*number, arrival.bytes, scratch ? scratch_.data() : landing.at,
-                                 false, bare};
+                                 false,   bare,          apart};
     ++batch_.count;
     batch_.end = header->place + text - digest;
     if (header->type == sabul::PacketType::challenge) {
@@ -304,21 +310,28 @@ void ReceiveSide::open_batch() {
 void ReceiveSide::apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job,
                         Time arrived) {
     const std::size_t overhead = sabul::kHeaderBytes + stripe.ciphers.data->tag_bytes();
-    const ByteView text(job.text, job.packet.size() - overhead);
+    const std::size_t wire = job.packet.size() + job.apart;
+    const ByteView text(job.text, wire - overhead);
     stripe.heard = true;
     if (header.type == sabul::PacketType::challenge) {
-        stripe.flow.accept(job.number, job.packet.size(), 0, arrived);
+        stripe.flow.accept(job.number, wire, 0, arrived);
         return answer(stripe, text);
     }
     if (header.type != sabul::PacketType::data) {
-        stripe.flow.accept(job.number, job.packet.size(), 0, arrived);
+        stripe.flow.accept(job.number, wire, 0, arrived);
         return;
     }
     const bool leaf_end = (header.flags & sabul::kLeafEnd) != 0;
     const std::size_t bytes = text.size() - (leaf_end ? sizeof(transfer::Digest) : 0);
-    stripe.flow.accept(job.number, job.packet.size(), bytes, arrived);
+    stripe.flow.accept(job.number, wire, bytes, arrived);
     transfer::Digest digest{};
-    if (leaf_end) std::memcpy(digest.data(), text.data() + bytes, digest.size());
+    if (leaf_end) {
+        const std::byte* const trailer =
+            job.apart > 0 ? job.packet.data() + sabul::kHeaderBytes : text.data() + bytes;
+        std::memcpy(digest.data(), trailer, digest.size());
+    }
+    runs_[stripe.index % runs_.size()].took(header.place, bytes, leaf_end,
+                                            job.bare && stripe.ciphers.data->leaves_text());
     sink_.accept(header.place, text.first(bytes), leaf_end ? &digest : nullptr);
     if (first_data_ == kNever) {
         first_data_ = now_;

@@ -14,6 +14,7 @@
 #include "common/engine/setup.h"
 #include "common/engine/stall.h"
 #include "common/engine/tell_pace.h"
+#include "common/engine/text_run.h"
 #include "common/sabul/receive_flow.h"
 #include "common/transfer/comparison.h"
 #include "common/transfer/sink.h"
@@ -65,7 +66,7 @@ class ReceiveSide final : public End, private Links::Handler {
     void on_link_silent(std::uint16_t) override { set_.on_links_changed(); }
     bool on_frame(std::uint16_t stripe, const sabul::Frame& frame) override;
 
-    bool receive(ports::DatagramSocket& socket);
+    bool receive(std::size_t socket);
     void take(const ports::Arrival& arrival);
     void open_batch();
     void apply(Stripe& stripe, const sabul::Header& header, const ports::OpenJob& job,
@@ -114,6 +115,7 @@ class ReceiveSide final : public End, private Links::Handler {
     bool plan_heard_ = false;
     bool want_end_sent_ = false;
     Batch batch_;
+    std::vector<TextRun> runs_;       // one a socket
     std::vector<std::byte> scratch_;  // one packet's text
     std::vector<std::byte> frame_;
     std::vector<std::byte> bitmap_;

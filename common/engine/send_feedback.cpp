@@ -166,7 +166,7 @@ void SendSide::handle_record(const transfer::Record& record) {
 
 void SendSide::receive_datagrams(ports::DatagramSocket& socket) {
     // One batch a turn: a flood of strangers' datagrams may not hold up the transfer.
-    const std::span<const ports::Arrival> arrivals = socket.receive();
+    const std::span<const ports::Arrival> arrivals = socket.receive({});
     if (setup_.is_client) return;
     for (const ports::Arrival& each : arrivals) addresses_.take(each, stripes_, now_);
 }

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "common/base/address.h"
 #include "common/base/cursor.h"
 #include "common/base/time.h"
+#include "common/ports/packet_cipher.h"
 
 namespace lambda::ports {
 
@@ -31,7 +33,26 @@ enum class Text {
 struct Arrival {
     ByteSpan bytes;  // one datagram, the receiver's to scribble on
     Address from;
-    Time at{};  // when it reached the host, which may be before anybody took it
+    Time at{};         // when it reached the host, which may be before anybody took it
+    ByteSpan apart{};  // what follows its header lies where it was wanted, and not in `bytes`
+
+    // All of it in `bytes`, behind which there is room for that.
+    void gather() {
+        if (apart.empty()) return;
+        std::byte* const text = bytes.data() + kHeaderBytes;
+        std::memmove(text + apart.size(), text, bytes.size() - kHeaderBytes);
+        std::memcpy(text, apart.data(), apart.size());
+        bytes = ByteSpan(bytes.data(), bytes.size() + apart.size());
+        apart = {};
+    }
+};
+
+// Where the texts of the datagrams that come next are wanted. They are put there before anybody
+// looked at them: whatever comes, nothing that counts may lie there.
+struct Wanted {
+    ByteSpan room;                // the first one's, behind it the second one's, and so on ...
+    std::size_t each = 0;         // ... so many bytes of each, of the last what is left
+    std::size_t most = SIZE_MAX;  // messages of the kernel, where there is no room
 };
 
 class DatagramSocket {
@@ -49,7 +70,9 @@ class DatagramSocket {
 
     // Takes some of what has arrived: nothing when there is nothing now. It is valid until the next
     // receive(), of this socket or of any other of the engine.
-    virtual std::span<Arrival> receive() = 0;
+    // With `wanted.room`, datagrams by themselves may lie apart, as many as have a place there, and
+    // no more come.
+    virtual std::span<Arrival> receive(const Wanted& wanted) = 0;
 
     // Datagrams that the kernel threw away because the receive buffer was full, since the start.
     virtual std::uint64_t dropped() const = 0;

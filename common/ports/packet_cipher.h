@@ -25,9 +25,10 @@ struct SealJob {
 struct OpenJob {
     std::uint64_t number = 0;
     ByteView packet;            // header, text, tag
-    std::byte* text = nullptr;  // where the text goes; must not overlap `packet`
+    std::byte* text = nullptr;  // where the text goes, or lies; must not overlap `packet`
     bool ok = false;            // answer; when false, what `text` points at is undefined
     bool bare = false;          // as it was sealed
+    std::size_t apart = 0;      // bare: so much of the text is at `text`, and not in `packet`
 };
 
 class PacketCipher {

@@ -108,6 +108,9 @@ class Sink {
     };
     // `bare`: its tag does not cover them.
     Landing landing(std::uint64_t place, std::size_t bytes, bool leaf_end, bool bare) const;
+    // Where what is missing of one leaf from `place` on in one piece belongs, in a block that is
+    // open; or nothing.
+    ByteSpan room(std::uint64_t place) const;
     // The packet opened. `bytes` lies where landing() said. `digest`: of the leaf that ends here.
     void accept(std::uint64_t place, ByteView bytes, const Digest* digest);
 
@@ -209,6 +212,7 @@ class Sink {
     void evaluate(std::uint64_t index);
     void evaluate_all();
     void complete(std::uint64_t index, Block& block);
+    static bool is_one_file(const Block& block);
     void digest_ahead(Block& block, std::uint32_t last);
     bool leaves_agree(Block& block);
     void issue_writes();

@@ -40,6 +40,19 @@ Sink::Landing Sink::landing(std::uint64_t place, std::size_t bytes, bool leaf_en
     return {Where::scratch, nullptr};
 }
 
+ByteSpan Sink::room(std::uint64_t place) const {
+    const auto open = blocks_.find(place / block_bytes_);
+    if (open == blocks_.end()) return {};
+    const Block& block = open->second;
+    const std::uint64_t at = place % block_bytes_;
+    if (block.writing || !block.asked.empty() || !is_one_file(block) || at >= block.expected_bytes)
+        return {};
+    const std::uint64_t end = std::min(at - at % kLeafBytes + kLeafBytes, block.expected_bytes);
+    const auto gap = block.received.first_gap({at, end});
+    if (!gap || gap->first != at) return {};
+    return disk_.slot(block.slot).subspan(at, gap->length());
+}
+
 void Sink::accept(std::uint64_t place, ByteView bytes, const Digest* digest) {
     const std::uint64_t index = place / block_bytes_;
     const auto at = static_cast<std::uint32_t>(place % block_bytes_);
@@ -70,10 +83,15 @@ void Sink::accept(std::uint64_t place, ByteView bytes, const Digest* digest) {
     if (!block.expected || block.received.count() >= block.expected_bytes) evaluate(index);
 }
 
-// Of one large file's block: what came last lies in the processor's cache. Of small files each is a
-// leaf, which is digested with its block.
+// A large one's block, from its beginning on.
+bool Sink::is_one_file(const Block& block) {
+    return block.expected && block.expected->size() == 1 && block.expected->front().at == 0;
+}
+
+// What came last lies in the processor's cache. Of small files each is a leaf, which is digested
+// with its block.
 void Sink::digest_ahead(Block& block, std::uint32_t last) {
-    if (!block.expected || block.expected->size() != 1 || block.expected->front().at != 0) return;
+    if (!is_one_file(block)) return;
     const auto leaf = static_cast<std::uint32_t>((last - 1) / kLeafBytes * kLeafBytes);
     const std::uint32_t from = block.digest.reached(leaf);
     if (last < from + LeafDigest::kStep) return;

@@ -156,3 +156,20 @@ TEST_CASE("in clear a text may be read from its block when it arrives, however l
     CHECK(one.run.receiver->outcome().leaves_again == 0);
     CHECK(one.run.receiver->outcome().refused_packets == 0);
 }
+
+TEST_CASE("in clear long texts go where they are expected, and others do no harm there") {
+    Options given = options(GENERATE(session::Direction::put, session::Direction::get));
+    given.terms.protection = session::Protection::clear;
+    given.forward.delay = given.backward.delay = 1ms;
+    given.forward.loss = 0.02;
+    given.forward.reorder = 0.05;
+    given.forward.reorder_by = GENERATE(100us, 20ms);
+    given.forward.duplicate = 0.05;
+    given.forward.truncate = 0.01;
+    One one(given, 200 * kMiB);
+    one.expect_identical();
+    CHECK(one.run.options.backward.counters.apart > 1000);
+    const auto& bad = one.run.options.forward.counters;
+    CHECK(one.run.receiver->outcome().refused_packets == bad.truncated + bad.duplicated);
+    CHECK(one.run.receiver->outcome().leaves_again == 0);
+}

@@ -166,7 +166,20 @@ void VirtualSocket::overflow() {
     inbox_.erase(first, at);
 }
 
-std::span<ports::Arrival> VirtualSocket::receive() {
+// As a kernel does that is told several places.
+void VirtualSocket::scatter(ports::Arrival& arrival, ByteSpan& room, std::size_t each) {
+    const ByteSpan own = room.first(std::min(each, room.size()));
+    room = room.subspan(own.size());
+    if (arrival.bytes.size() <= ports::kHeaderBytes) return;
+    const ByteSpan rest = arrival.bytes.subspan(ports::kHeaderBytes);
+    ++path_.counters.apart;
+    arrival.apart = own.first(std::min(own.size(), rest.size()));
+    std::copy_n(rest.begin(), arrival.apart.size(), arrival.apart.begin());
+    std::copy(rest.begin() + arrival.apart.size(), rest.end(), rest.begin());
+    arrival.bytes = arrival.bytes.first(arrival.bytes.size() - arrival.apart.size());
+}
+
+std::span<ports::Arrival> VirtualSocket::receive(const ports::Wanted& wanted) {
     for (auto& bytes : taken_) {
         if (spare_.size() < kSpareBuffers) spare_.push_back(std::move(bytes));
     }
@@ -175,11 +188,15 @@ std::span<ports::Arrival> VirtualSocket::receive() {
     if (overflows) overflow();
     const Duration clock_ahead = owner_.now() - world_.now();
     std::size_t count = 0;
-    while (count < arrivals_.size() && !inbox_.empty() && inbox_.front().due <= world_.now()) {
+    ByteSpan room = wanted.room;
+    const bool scatters = !room.empty();
+    while (count < std::min(arrivals_.size(), wanted.most) && !(scatters && room.empty()) &&
+           !inbox_.empty() && inbox_.front().due <= world_.now()) {
         if (!inbox_.front().lent.empty()) read_again(inbox_.front());
         taken_.push_back(std::move(inbox_.front().bytes));
         arrivals_[count++] = {taken_.back(), inbox_.front().from,
                               inbox_.front().stamp + clock_ahead};
+        if (scatters) scatter(arrivals_[count - 1], room, wanted.each);
         inbox_.pop_front();
     }
     return std::span(arrivals_).first(count);

@@ -36,8 +36,9 @@ struct Path {
     struct Counters {
         std::uint64_t bursts = 0;  // sends, of one datagram or several
         std::uint64_t sent = 0, lost = 0, duplicated = 0, reordered = 0, truncated = 0, flipped = 0;
-        // Of what comes to the sockets that send on it: lent, and no more what was sent.
-        std::uint64_t changed = 0;
+        // Of what comes to the sockets that send on it: lent, and no more what was sent; put where
+        // it was wanted.
+        std::uint64_t changed = 0, apart = 0;
     } counters;
 
     // Whether random loss takes the next packet.
@@ -56,7 +57,7 @@ class VirtualSocket final : public ports::DatagramSocket {
 
     ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes, ports::Text,
                             const Address& to) override;
-    std::span<ports::Arrival> receive() override;
+    std::span<ports::Arrival> receive(const ports::Wanted& wanted) override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return buffer_bytes; }
     std::size_t largest_datagram(const Address&) override { return path_.first_hop; }
@@ -91,6 +92,7 @@ class VirtualSocket final : public ports::DatagramSocket {
     void put(Datagram datagram);
     void read_again(Datagram& datagram);
     std::vector<std::byte> buffer(ByteView content);
+    void scatter(ports::Arrival& arrival, ByteSpan& room, std::size_t each);
 
     World& world_;
     Path& path_;

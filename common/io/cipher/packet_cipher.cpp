@@ -230,7 +230,7 @@ class ClearCipher final : public ports::PacketCipher {
             const ByteView covered = job.bare ? whole.first(ports::kHeaderBytes) : whole;
             if (load_u64(whole.data() + whole.size()) != sum(job.number, {covered})) continue;
             job.ok = true;
-            append(job.text, whole.subspan(ports::kHeaderBytes));
+            if (job.apart == 0) append(job.text, whole.subspan(ports::kHeaderBytes));
         }
     }
 

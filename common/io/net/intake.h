@@ -23,7 +23,7 @@ class Intake {
     ~Intake();
 
     // Ready for the next call of the kernel: what was there is gone.
-    std::span<mmsghdr> clear();
+    std::span<mmsghdr> clear(const ports::Wanted& wanted);
     mmsghdr& message(std::size_t index) { return messages_[index]; }
     // A message that was filled: datagrams of `segment_bytes`, the last as long as what is left; 0:
     // it is one. Of more than kMostSegments, which no kernel coalesces, the rest is lost.
@@ -39,15 +39,19 @@ class Intake {
     // UDP_GRO's 64, or those of one send that never was cut: UDP_MAX_SEGMENTS, 128 since Linux 6.9.
     static constexpr std::size_t kMostSegments = 128;
 
+    std::size_t aim(const ports::Wanted& wanted);
+
     explicit Intake(std::byte* arena) : arena_(arena), arrivals_(kBatch * kMostSegments) {}
 
     std::byte* arena_;
     std::array<mmsghdr, kBatch> messages_{};
-    std::array<iovec, kBatch> vectors_{};
+    // What belongs to a header, its text where that is wanted, and all that comes behind.
+    std::array<std::array<iovec, 3>, kBatch> vectors_{};
     std::array<sockaddr_storage, kBatch> senders_{};
     alignas(cmsghdr) std::array<std::array<std::byte, kControlBytes>, kBatch> controls_{};
     std::vector<ports::Arrival> arrivals_;
     std::size_t count_ = 0;
+    bool scattered_ = false;
 };
 
 }  // namespace lambda::io

@@ -286,9 +286,9 @@ SendOutcome UdpSocket::refused_because(int error_number, bool segmented, std::si
     }
 }
 
-std::span<ports::Arrival> UdpSocket::receive() {
+std::span<ports::Arrival> UdpSocket::receive(const ports::Wanted& wanted) {
     for (int i = 0; i < kMostErrors && readiness_.readable; ++i) {
-        const std::span<mmsghdr> messages = share_->intake->clear();
+        const std::span<mmsghdr> messages = share_->intake->clear(wanted);
         const int received =
             ::recvmmsg(fd_.get(), messages.data(), static_cast<unsigned>(messages.size()),
                        MSG_DONTWAIT, nullptr);

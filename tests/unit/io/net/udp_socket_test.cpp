@@ -50,7 +50,7 @@ struct Pair {
         std::vector<std::vector<std::byte>> taken;
         const Time limit = Clock().now() + 5s;
         while (taken.size() < count && Clock().now() < limit) {
-            const auto arrivals = socket.receive();
+            const auto arrivals = socket.receive({});
             if (arrivals.empty()) reactor->wait(limit);
             for (const ports::Arrival& each : arrivals) {
                 CHECK(each.from == from);
@@ -96,8 +96,76 @@ TEST_CASE("udp: a burst arrives as the datagrams that it was cut into") {
     // And the way back, from a socket that is not connected.
     REQUIRE(send(*pair.server, burst, segment, pair.client_address) == SendOutcome::sent);
     CHECK(pair.take(*pair.client, segments, pair.server_address).size() == segments);
-    CHECK(pair.server->receive().empty());
+    CHECK(pair.server->receive({}).empty());
     CHECK(pair.server->dropped() == 0);
+}
+
+TEST_CASE("udp: texts come to where they are wanted, and others can be brought together") {
+    Pair pair(GENERATE(false, true));
+    const auto long_one = numbered(40000), short_one = numbered(50);
+    const auto burst = numbered(3 * 1000);
+    std::vector<std::byte> room(3 * 30000 + 7);
+    const auto wait = [&](const ports::Wanted& wanted) {
+        const Time limit = Clock().now() + 5s;
+        auto arrivals = pair.server->receive(wanted);
+        while (arrivals.empty() && Clock().now() < limit) {
+            pair.reactor->wait(limit);
+            arrivals = pair.server->receive(wanted);
+        }
+        return arrivals;
+    };
+    const auto put = [&](ByteView bytes, std::size_t segment) {
+        REQUIRE(send(*pair.client, bytes, segment, pair.server_address) == SendOutcome::sent);
+    };
+    const auto together = [](ports::Arrival arrival) {
+        arrival.gather();
+        CHECK(arrival.apart.empty());
+        return std::vector<std::byte>(arrival.bytes.begin(), arrival.bytes.end());
+    };
+    const ports::Wanted wanted{.room = room, .each = 30000};
+
+    for (int i = 0; i < 6; ++i) put(long_one, long_one.size());
+    auto arrivals = wait(wanted);
+    REQUIRE(arrivals.size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(arrivals[i].apart.data() == room.data() + i * 30000);
+        CHECK(arrivals[i].apart.size() == (i < 3 ? 30000 : 7));
+        CHECK(arrivals[i].bytes.size() == 40000 - arrivals[i].apart.size());
+        CHECK(std::equal(arrivals[i].apart.begin(), arrivals[i].apart.end(),
+                         long_one.begin() + ports::kHeaderBytes));
+        CHECK(together(arrivals[i]) == long_one);
+    }
+    arrivals = wait({.room = {}, .each = 0, .most = 1});
+    REQUIRE(arrivals.size() == 1);
+    CHECK(arrivals[0].apart.empty());
+    CHECK(together(arrivals[0]) == long_one);
+    REQUIRE(wait({}).size() == 1);
+
+    put(short_one, short_one.size());
+    arrivals = wait(wanted);
+    REQUIRE(arrivals.size() == 1);
+    CHECK(arrivals[0].apart.size() == 50 - ports::kHeaderBytes);
+    CHECK(together(arrivals[0]) == short_one);
+
+    put(ByteView(short_one).first(ports::kHeaderBytes), ports::kHeaderBytes);
+    arrivals = wait(wanted);
+    REQUIRE(arrivals.size() == 1);
+    CHECK(arrivals[0].apart.empty());
+    CHECK(arrivals[0].bytes.size() == ports::kHeaderBytes);
+
+    // What was sent together may come together, and is cut.
+    put(burst, 1000);
+    std::vector<std::byte> came;
+    while (came.size() < burst.size()) {
+        arrivals = wait(wanted);
+        REQUIRE_FALSE(arrivals.empty());
+        for (const ports::Arrival& each : arrivals) {
+            const auto bytes = together(each);
+            CHECK(bytes.size() == 1000);
+            came.insert(came.end(), bytes.begin(), bytes.end());
+        }
+    }
+    CHECK(came == burst);
 }
 
 TEST_CASE("udp: sockets that share their memory take their own datagrams, whole") {
@@ -124,7 +192,7 @@ TEST_CASE("udp: sockets that share their memory take their own datagrams, whole"
             REQUIRE(taken[k].size() == 1);
             REQUIRE(taken[k][0] == burst[i + k % each]);
         }
-        CHECK(servers[i]->receive().empty());
+        CHECK(servers[i]->receive({}).empty());
     }
 }
 
@@ -229,7 +297,7 @@ TEST_CASE(
         REQUIRE(send(*pair.client, burst, 1200, pair.server_address) == SendOutcome::sent);
     }
     std::size_t total = 0;
-    for (auto got = pair.server->receive(); !got.empty(); got = pair.server->receive())
+    for (auto got = pair.server->receive({}); !got.empty(); got = pair.server->receive({}))
         total += got.size();
     CHECK(total > 0);
     CHECK(total < 20 * 50);
@@ -243,10 +311,10 @@ TEST_CASE(
           SendOutcome::sent);
     CHECK(send(*pair.client, ByteView(burst).first(10), 10, pair.server_address) ==
           SendOutcome::refused);
-    CHECK(pair.client->receive().empty());
+    CHECK(pair.client->receive({}).empty());
     CHECK(send(*pair.client, ByteView(burst).first(10), 10, pair.server_address) ==
           SendOutcome::sent);
-    CHECK(pair.client->receive().empty());
+    CHECK(pair.client->receive({}).empty());
 }
 
 TEST_CASE("udp: a port in use is an error, one socket serves both families") {
