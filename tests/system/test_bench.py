@@ -135,6 +135,8 @@ class Bench(Case):
                 self.assertGreater(records[f"{part}: ours {verb}"]["gbit_per_s"], 0)
         for verb in ("put", "get"):
             self.assertGreater(records[f"nothing: {verb}, CPU s/GB of both ends"]["value"], 0)
+            self.assertGreater(records[f"clear: zeros {verb}"]["gbit_per_s"], 0)
+            self.assertGreater(records[f"clear: {verb} of zeros, by raw UDP"]["value"], 0)
             for peer, judged in (("curl HTTPS", "nothing"), ("globus 1", "clear"), ("rclone HTTP", "stored")):
                 if peer not in records:  # else left out, and named
                     what = f"{judged}: {verb}, by {peer.removesuffix(' 1')}"

@@ -1,5 +1,6 @@
 """Our own transfers from memory to nothing, or to a file, and the table of what they took."""
 
+import json
 import os
 import statistics
 import subprocess
@@ -58,6 +59,19 @@ class Mover:
 
     def get(self, *options):
         return self.run(self.command("get", *options, f"{self.url}/source", "/dev/null"), self.size)
+
+    def zeros(self, verb, *options):
+        """Of a trial, whose two ends read and write no file: the run that it makes, and what it asks before."""
+        command = self.command("trial", "--legs", f"{verb}-memory-memory", "--repetitions", "1", "--size",
+                               str(self.size), *options, f"{self.url}/")
+        command.remove("--quiet")
+        served = Served(self.server.server)
+        done = timed(command, self.environment, longest(self.size), self.client_host)
+        events = [json.loads(line) for line in done.pop("said").splitlines()]
+        runs = [event["bytes"] for event in events if event["event"] == "run"]
+        if runs != [self.size]:
+            raise Failed(f"runs of {runs} bytes, where one of {self.size} was asked for")
+        return done | {"bytes": self.size} | served.cost()
 
     def run(self, command, size, files=1):
         """One client, which must have moved so many bytes of so many files."""

@@ -1,7 +1,8 @@
 """put and get of one file in memory (/dev/shm) over loopback, beside the peers that this machine has.
 
   nothing  private, to nothing (/.null, /dev/null), beside curl from nginx over HTTPS (TLS 1.3, AES-128-GCM)
-  clear    in clear, to nothing, beside globus-url-copy of 1 and of 4 streams, and raw UDP (UDP_SEGMENT, GRO)
+  clear    in clear, to nothing, beside globus-url-copy of 1 and of 4 streams; and of zeros, by a whole
+           `lambda-ftp trial`, beside raw UDP (UDP_SEGMENT, GRO), neither of which reads a file
   stored   private, to memory, beside rclone over HTTP in clear, aria2 of 4 connections and curl over HTTPS, and the
            rsync daemon
 
@@ -13,13 +14,14 @@ Ratios are of medians, beside the peer's same verb; who only fetches stands besi
 left out, and named.
 """
 
+import functools
 import os
 
 from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
 from bench_parts.loopback_peers import NOTHING, PEERS, Ours, make_peers
 from bench_parts.measured import Mover, load, memory_folder
-from bench_parts.path import one_of, several, size
+from bench_parts.path import VERBS, one_of, several, size
 from bench_parts.raw import RawUdp
 from bench_parts.side_by_side import Judge, SideBySide
 from bench_parts.verdict import Verdicts, positive, seconds, small_bench
@@ -68,7 +70,7 @@ class Memory:
                 both = SideBySide(self.name, [ours, *peers], mover.source, target, self.verdicts)
                 both.check()
                 judge = Judge(self.name, both.rounds(arguments.rounds, target if self.name == "stored" else NOTHING,
-                                                     self.ceiling()), self.verdicts)
+                                                     self.besides(mover)), self.verdicts)
             finally:
                 for peer in peers:
                     peer.stop()
@@ -78,15 +80,18 @@ class Memory:
     def peers(self):
         return [name for name in NAMES[self.name] if name in (self.arguments.peers or PEERS)]
 
-    def ceiling(self):
-        """Of `clear` alone: raw UDP, as its best payload has it."""
+    def besides(self, mover):
+        """Of `clear` alone: zeros, and raw UDP, as its best payload has it."""
         if self.name != "clear":
             return ()
+        options = ("--stripes", str(self.arguments.stripes), "--protection", "clear")
+        zeros = [(f"zeros {verb}", functools.partial(mover.zeros, verb, *options)) for verb in VERBS]
         if RawUdp.missing:
             self.verdicts.skipped("raw UDP", RawUdp.missing)
-            return ()
+            return zeros
         raw = RawUdp(self.folder)
-        return [(f"raw UDP {payload}", lambda payload=payload: self.raw_run(raw, payload)) for payload in RAW_PAYLOADS]
+        return zeros + [(f"raw UDP {payload}", functools.partial(self.raw_run, raw, payload))
+                        for payload in RAW_PAYLOADS]
 
     def raw_run(self, raw, payload):
         gbit = raw.run(LOOPBACK, LOOPBACK, payload, self.arguments.seconds, "segment")
@@ -100,7 +105,9 @@ class Memory:
     @staticmethod
     def judge_clear(judge):
         judge.beside("globus", 1.2, GLOBUS)
-        judge.beside("raw UDP", 0.45, [f"raw UDP {payload}" for payload in RAW_PAYLOADS])
+        raw = [f"raw UDP {payload}" for payload in RAW_PAYLOADS]
+        judge.beside("raw UDP", 0.45, raw, of="zeros")
+        judge.beside("raw UDP", None, raw)
         judge.cost(0.7)
 
     @staticmethod

@@ -66,15 +66,18 @@ class Judge:
         for name, one in self.ways.items():
             verdicts.note(f"{part}: {name}", **one)
 
-    def beside(self, peer, least, among=None):
+    def beside(self, peer, least, among=None, of="ours"):
         """Ours by the best way of the peer, or of several: put by its put, where it has one."""
         for verb in self.verbs:
+            if f"{of} {verb}" not in self.ways:
+                continue
             theirs = {way: self.ways[way]["gbit_per_s"] for each in among or (peer,) if (way := self.way_of(each, verb))}
             if not theirs:
                 continue
             best = max(theirs, key=theirs.get)
-            ours = self.ways[f"ours {verb}"]["gbit_per_s"]
-            self.verdicts.add(f"{self.part}: {verb}, by {peer}", ours / theirs[best], least=least, gbit_per_s=ours,
+            ours = self.ways[f"{of} {verb}"]["gbit_per_s"]
+            what = verb if of == "ours" else f"{verb} of {of}"
+            self.verdicts.add(f"{self.part}: {what}, by {peer}", ours / theirs[best], least=least, gbit_per_s=ours,
                               **{best: theirs[best]})
 
     def way_of(self, peer, verb):

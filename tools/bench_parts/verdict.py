@@ -52,12 +52,13 @@ class Verdicts:
         self.records, self.file = [], json_file and opened(json_file)
 
     def add(self, what, value, least=None, most=None, **more):
-        """A figure that should be at least something, or at most; more: what it was made from."""
+        """A figure that should be at least something, or at most, or is told alone; more: what it was made from."""
         good = (least is None or value >= least) and (most is None or value <= most)
-        wanted = f"at most {most:g}" if least is None else f"at least {least:g}"
+        told = least is None and most is None
+        wanted = "no aim" if told else f"at most {most:g}" if least is None else f"at least {least:g}"
         details = ", ".join(f"{name} {number:.4g}" if isinstance(number, float) else f"{name} {number}"
                             for name, number in more.items())
-        print(f"{'ok  ' if good else 'MISS'} {what}: {value:.3f} ({wanted})" + (f"; {details}" if details else ""),
+        print(f"{'told' if told else 'ok  ' if good else 'MISS'} {what}: {value:.3f} ({wanted})" + (f"; {details}" if details else ""),
               flush=True)
         self.record({"what": what, "value": value, "least": least, "most": most, "good": good} | more)
 
