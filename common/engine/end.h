@@ -17,6 +17,9 @@ class End {
     // The other end says by the control session that nothing is left to do. Who has still to tell
     // it so need not.
     virtual void peer_ended() {}
+    // Each end waits for the other within microseconds, again and again: they are near, and what is
+    // between them holds little.
+    virtual bool tight() const = 0;
     // Of a sender's rate from the next turn on; 0: what the law allows.
     virtual void set_limit(BitRate) {}
     // Ends the transfer as it stands.

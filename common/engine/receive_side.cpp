@@ -206,8 +206,8 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
 }
 
 // On a short path all stripes may have no more under way than one socket holds
-// (SendSide::buffer_room): a quarter of it is told at once, by the stripe that has most of it,
-// however many they are.
+// (SendSide::buffer_room): some of it is told at once, by the stripe that has most of it, however
+// many they are.
 void ReceiveSide::hurry_ack() {
     std::size_t all = 0;
     Stripe* most = nullptr;
@@ -218,8 +218,8 @@ void ReceiveSide::hurry_ack() {
             most = stripe.get();
     }
     if (most == nullptr || most->flow.rtt() >= 2 * setup_.terms.syn) return;
-    const std::size_t buffer = most->socket.receive_buffer_bytes();
-    if (buffer > 0 && all >= buffer / 4) most->flow.ack_at_once();
+    if (most->socket.receive_buffer_bytes() > 0 && all >= most->flow.room().told())
+        most->flow.ack_at_once();
 }
 
 void ReceiveSide::tell_credit() {

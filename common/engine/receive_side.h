@@ -28,6 +28,7 @@ class ReceiveSide final : public End, private Links::Handler {
 
     Time turn(Time now) override;
     bool done() const override { return done_; }
+    bool tight() const override { return stripes_.front()->flow.room().small(); }
     void peer_ended() override { peer_ended_ = true; }
     void cut(const Error& why) override;
     Progress progress() const override;

@@ -63,9 +63,8 @@ bool SendSide::handle_ack(SendStripe& stripe, ByteView body) {
     stripe.peer_refused = ack->refused;
     if (stripe.peer_buffer != ack->buffer) {
         stripe.peer_buffer = ack->buffer;
-        // A handful of packets must fit the socket, else each one waits for the one before.
         const std::size_t most = setup_.terms.payload + sabul::kHeaderBytes + stripe.tag_bytes();
-        stripe.probe.allow(std::min<std::size_t>(most, ack->buffer / 8));
+        stripe.probe.allow(std::min(most, stripe.peer_room().datagram()));
     }
     links_.set_patience(stripe.index, stripe.flow.rtt().smoothed());
     apply(stripe, *news);

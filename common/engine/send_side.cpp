@@ -224,7 +224,7 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     if (untold >= limit) return 0;
     if (!rate_.shared_window() || !short_paths_) return limit - untold;
     const std::size_t most =
-        std::max(stripe.peer_buffer * 3 / 4 + under_way, 2 * stripe.probe.size());
+        std::max(stripe.peer_room().usable() + under_way, 2 * stripe.probe.size());
     return untold_ >= most ? 0 : std::min(limit - untold, most - untold_);
 }
 

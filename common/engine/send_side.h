@@ -27,6 +27,7 @@ class SendSide final : public End, private Links::Handler {
 
     Time turn(Time now) override;
     bool done() const override { return done_; }
+    bool tight() const override { return short_paths_ && stripes_.front()->peer_room().small(); }
     void set_limit(BitRate limit) override { rate_.set_limit(limit); }
     void cut(const Error& why) override;
     Progress progress() const override;

@@ -154,7 +154,7 @@ bool SendStripe::short_path(Duration syn) const {
 
 std::size_t SendStripe::buffer_limit() const {
     if (peer_buffer == 0) return probe.size() * 2;
-    return std::max(peer_buffer * 3 / 4 / stripes_on_socket, probe.size() * 2);
+    return std::max(peer_room().usable() / stripes_on_socket, probe.size() * 2);
 }
 
 }  // namespace lambda::engine

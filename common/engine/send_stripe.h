@@ -13,6 +13,7 @@
 #include "common/engine/setup.h"
 #include "common/sabul/path_probe.h"
 #include "common/sabul/send_flow.h"
+#include "common/sabul/socket_room.h"
 #include "common/transfer/source.h"
 
 namespace lambda::engine {
@@ -125,6 +126,7 @@ struct SendStripe {
     // Bytes of which nothing is told that there may be then, so that the receiver's socket never
     // overflows.
     std::size_t buffer_limit() const;
+    sabul::SocketRoom peer_room() const { return {peer_buffer, probe.size()}; }
 };
 
 }  // namespace lambda::engine

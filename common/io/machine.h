@@ -43,6 +43,9 @@ class Reactor final : public ports::Waiter {
     ~Reactor() override;
     void wait(Time until) override;  // epoll_pwait2: nanoseconds
     void wake() override;            // an eventfd
+    // The thread that waits, of each wait() from now on: what ends it may well come before the
+    // thread would sleep. While waits are that short, each begins by looking again and again.
+    void set_eager(bool eager) { eager_ = eager; }
     // The thread that waits: its next wait() does not. No system call.
     void stay_awake() { awake_ = true; }
     // Any thread that works for this one: for want of memory it ended a piece of work unsaid.
@@ -55,9 +58,13 @@ class Reactor final : public ports::Waiter {
 
   private:
     Reactor(Descriptor epoll, Descriptor event);
+    int look(Time until);
+
     Descriptor epoll_;
     Descriptor event_;
     bool awake_ = false;
+    bool eager_ = false;
+    Duration last_wait_{};  // while eager
     std::atomic<bool> work_lost_ = false;
 };
 

@@ -239,6 +239,7 @@ void Mover::State::move() {
         }
         // An end that always has more to do hears of its connections by this alone, too.
         if (!end->done() && (next > now || now >= look_at)) {
+            reactor->set_eager(end->tight());
             reactor->wait(std::min(next, publish_at));
             look_at = now + kLookEvery;
         }

@@ -66,6 +66,7 @@ void ReceiveFlow::accept(PacketNumber number, std::size_t wire_bytes, std::size_
     ++packets_;
     bytes_ += file_bytes;
     bytes_since_ack_ += wire_bytes;
+    last_bytes_ = wire_bytes;
     if (!news_) {
         news_ = true;
         last_ack_ = std::max(last_ack_, arrived - settings_.syn);
@@ -141,8 +142,7 @@ const std::vector<Range>& ReceiveFlow::take_naks(Time now) {
 
 Time ReceiveFlow::ack_time() const {
     if (!news_) return last_ack_ + kHeartbeat;
-    if (settings_.buffer_bytes > 0 && bytes_since_ack_ >= settings_.buffer_bytes / 4)
-        return last_ack_;
+    if (settings_.buffer_bytes > 0 && bytes_since_ack_ >= room().told()) return last_ack_;
     if (acks_told_ == 0) return last_ack_;
     if (acks_told_ > kEarlyAcks) return last_ack_ + settings_.syn;
     return last_ack_ + std::clamp(rtt_, settings_.syn / kLeastPartOfSyn, settings_.syn);

@@ -10,6 +10,7 @@
 #include "common/base/interval_set.h"
 #include "common/base/time.h"
 #include "common/sabul/feedback.h"
+#include "common/sabul/socket_room.h"
 
 namespace lambda::sabul {
 
@@ -48,6 +49,8 @@ class ReceiveFlow {
     bool ack_due(Time now) const { return now >= ack_time(); }
     // Of datagrams, since the last ACK.
     std::size_t untold_bytes() const { return bytes_since_ack_; }
+    // By what came last.
+    SocketRoom room() const { return {settings_.buffer_bytes, last_bytes_}; }
     // The next ACK is due now: a connection stands that heard none.
     void ack_at_once() { last_ack_ = Time{}; }
     Ack take_ack(Time now, std::uint64_t credit);
@@ -93,7 +96,7 @@ class ReceiveFlow {
     Time last_ack_{};
     Time largest_arrival_{};
     Time last_sampled_{};
-    std::size_t bytes_since_ack_ = 0;
+    std::size_t bytes_since_ack_ = 0, last_bytes_ = 0;
     std::uint64_t acks_told_ = 0;  // since anything arrived
     bool news_ = false;
     std::array<std::pair<PacketNumber, Time>, kAckSamples> samples_{};

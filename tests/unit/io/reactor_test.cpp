@@ -57,3 +57,23 @@ TEST_CASE("reactor: readiness is said once, at the edge") {
     CHECK(readiness.readable);
     reactor->remove(first.get());
 }
+
+TEST_CASE("reactor: who is eager waits no less and no longer, after short waits and long ones") {
+    Clock clock;
+    auto reactor = std::move(Reactor::make().value());
+    reactor->set_eager(true);
+    for (const Duration each : std::initializer_list<Duration>{0us, 10us, 30us, 3ms, 20us, 1ms}) {
+        const Time until = clock.now() + each;
+        reactor->wait(until);
+        CHECK(clock.now() >= until);
+    }
+    for (int i = 0; i < 3; ++i) {
+        reactor->wake();
+        reactor->wait(kNever);
+    }
+    std::thread other([&] { reactor->wake(); });
+    reactor->wait(kNever);
+    other.join();
+    reactor->stay_awake();
+    reactor->wait(kNever);
+}

@@ -293,6 +293,28 @@ TEST_CASE("an ACK comes a SYN after the last, and at once after a quarter of the
     CHECK(flow.ack_due(kStart + 2ms));
 }
 
+TEST_CASE("of a small buffer long datagrams may fill more, and more of it is told at once") {
+    constexpr std::uint32_t kBuffer = 208 * 1024;
+    constexpr std::size_t kDatagram = kBuffer / 6;
+    CHECK(SocketRoom(kBuffer, kDatagram).usable() == kBuffer * 9 / 8);
+    CHECK(SocketRoom(kBuffer, kDatagram).datagram() == kDatagram);
+    CHECK(SocketRoom(kBuffer, 8944).usable() == kBuffer * 3 / 4);
+    CHECK(SocketRoom(4u << 20, kDatagram).usable() == 3u << 20);
+    for (const std::size_t datagram : {std::size_t{8944}, kDatagram}) {
+        const std::size_t told = datagram == kDatagram ? kBuffer * 3 / 8 : kBuffer / 4;
+        ReceiveFlow flow({.syn = 10ms, .buffer_bytes = kBuffer});
+        flow.accept(0, datagram, datagram - 100, kStart);
+        flow.take_ack(kStart, 1);
+        PacketNumber next = 1;
+        for (std::size_t untold = datagram; untold < told; untold += datagram) {
+            flow.accept(next++, datagram, datagram - 100, kStart + 1ms);
+            CHECK_FALSE(flow.ack_due(kStart + 1ms));
+        }
+        flow.accept(next++, datagram, datagram - 100, kStart + 1ms);
+        CHECK(flow.ack_due(kStart + 1ms));
+    }
+}
+
 TEST_CASE("the first ACKs come at once, and once a round trip where that is short") {
     const auto [rtt, apart] = GENERATE(std::pair<Duration, Duration>{100ms, 10ms},
                                        std::pair{3ms, 3ms}, std::pair{50us, 1250us});
