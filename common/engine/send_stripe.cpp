@@ -110,6 +110,7 @@ void SendStripe::add_packet(sabul::PacketType type, const transfer::Cut& cut, co
                                                     .type = type,
                                                     .copy = manner.copy,
                                                     .sent = now});
+    if (type == sabul::PacketType::data) sizes = {sizes[1], wire};
     const ByteView body = manner.padding > 0 ? ByteView(zeros).first(manner.padding) : cut.bytes;
     const bool bare = manner.bare && burst.leaves(body.size());
     std::byte* const at = burst.add(

@@ -93,7 +93,8 @@ struct SendStripe {
     };
     std::optional<Challenge> challenge;
 
-    std::size_t peer_buffer = 0;  // what the receiver's socket holds; 0: not told yet
+    std::array<std::size_t, 2> sizes{};  // of the last packets with file bytes
+    std::size_t peer_buffer = 0;         // what the receiver's socket holds; 0: not told yet
     Time last_sent{};
     Time last_received{};    // an acknowledgement, or nothing was open
     bool suspended = false;  // its path carries nothing: pings alone
@@ -126,7 +127,8 @@ struct SendStripe {
     // Bytes of which nothing is told that there may be then, so that the receiver's socket never
     // overflows.
     std::size_t buffer_limit() const;
-    sabul::SocketRoom peer_room() const { return {peer_buffer, probe.size()}; }
+    // By the shorter of the last two packets with file bytes.
+    sabul::SocketRoom peer_room() const { return {peer_buffer, std::min(sizes[0], sizes[1])}; }
 };
 
 }  // namespace lambda::engine

@@ -22,19 +22,17 @@ class TextRun {
         if (!follows_ || each_ < kLeast) return wanted_;
         wanted_ = {.room = sink.room(next_), .each = each_};
         // The next block has no room before its first packet is there.
-        if (wanted_.room.empty() && leaf_ended_) wanted_.most = 1;
+        if (wanted_.room.empty() && next_ % transfer::kLeafBytes == 0) wanted_.most = 1;
         return wanted_;
     }
 
     // Whatever is not what was expected lies together, before anything is written to the room.
     void settle(std::span<ports::Arrival> arrivals, std::size_t tag_bytes) const {
-        std::uint64_t place = next_;
-        ByteSpan room = wanted_.room;
         for (ports::Arrival& each : arrivals) {
-            const ByteSpan own = room.first(std::min(wanted_.each, room.size()));
-            room = room.subspan(own.size());
-            if (!is_text(each, place, own.size(), tag_bytes)) each.gather();
-            place += own.size();
+            if (each.apart.empty()) continue;
+            const auto at = static_cast<std::size_t>(each.apart.data() - wanted_.room.data());
+            const std::size_t own = std::min(wanted_.each, wanted_.room.size() - at);
+            if (!is_text(each, next_ + at, own, tag_bytes)) each.gather();
         }
     }
 
@@ -42,7 +40,6 @@ class TextRun {
     void took(std::uint64_t place, std::size_t bytes, bool leaf_end, bool bare) {
         follows_ = bare && (place == next_ || place % transfer::kLeafBytes == 0);
         next_ = place + bytes;
-        leaf_ended_ = leaf_end;
         if (!leaf_end) each_ = bytes;
     }
 
@@ -52,7 +49,7 @@ class TextRun {
 
     static bool is_text(const ports::Arrival& arrival, std::uint64_t place, std::size_t bytes,
                         std::size_t tag_bytes) {
-        if (arrival.apart.empty() || arrival.apart.size() != bytes) return false;
+        if (arrival.apart.size() != bytes) return false;
         const auto header = sabul::decode(arrival.bytes);
         if (!header || header->type != sabul::PacketType::data || header->place != place)
             return false;
@@ -64,7 +61,7 @@ class TextRun {
 
     std::uint64_t next_ = 0;  // place behind the last one
     std::size_t each_ = 0;    // bytes of one that ends no leaf
-    bool follows_ = false, leaf_ended_ = false;
+    bool follows_ = false;
     ports::Wanted wanted_;
 };
 

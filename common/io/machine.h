@@ -46,6 +46,8 @@ class Reactor final : public ports::Waiter {
     // The thread that waits, of each wait() from now on: what ends it may well come before the
     // thread would sleep. While waits are that short, each begins by looking again and again.
     void set_eager(bool eager) { eager_ = eager; }
+    // How long it has looked in place of sleeping: no work.
+    Duration watched() const { return watched_; }
     // The thread that waits: its next wait() does not. No system call.
     void stay_awake() { awake_ = true; }
     // Any thread that works for this one: for want of memory it ended a piece of work unsaid.
@@ -64,7 +66,7 @@ class Reactor final : public ports::Waiter {
     Descriptor event_;
     bool awake_ = false;
     bool eager_ = false;
-    Duration last_wait_{};  // while eager
+    Duration last_wait_{}, watched_{};  // while eager
     std::atomic<bool> work_lost_ = false;
 };
 

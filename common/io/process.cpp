@@ -89,6 +89,13 @@ void take_short_slices() {
     static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
+unsigned usable_processors() {
+    cpu_set_t set;
+    // Refused, or of more than a set holds: there are several.
+    if (::sched_getaffinity(0, sizeof set, &set) != 0) return 2;
+    return static_cast<unsigned>(CPU_COUNT(&set));
+}
+
 void stand_back() {
     SchedulingAttributes attributes;
     const long known = ::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0);

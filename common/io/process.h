@@ -35,6 +35,9 @@ bool files_are_short();
 // starts have slices as usual.
 void take_short_slices();
 
+// That the calling thread may run on.
+unsigned usable_processors();
+
 // The calling thread is one whose work others could do: it has the least share of a processor that
 // there is, in short slices, so that it gets what little it needs soon, and stops nobody when it
 // wakes (SCHED_BATCH). Before Linux 6.12, where slices are all alike, its share stays what it was:

@@ -19,7 +19,7 @@ constexpr int kEvents = 64;
 // virtual machine halts.
 constexpr Duration kWatch = std::chrono::microseconds(40);
 // Waits of more do not end while one watches.
-constexpr Duration kShortWait = std::chrono::microseconds(160);
+constexpr Duration kShortWait = 2 * kWatch;
 
 timespec timespec_of(Duration duration) {
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(duration);
@@ -60,13 +60,18 @@ void Reactor::wait(Time until) {
         return;
     }
     const Time began = Clock().now();
-    const Time watched = last_wait_ < kShortWait ? std::min(until, began + kWatch) : began;
+    if (until <= began) {
+        look(until);
+        return;
+    }
+    const Time end = last_wait_ < kShortWait ? std::min(until, began + kWatch) : began;
     Time now = began;
     int events = 0;
-    while (events == 0 && now < watched) {
+    while (events == 0 && now < end) {
         events = look(Time{});
         now = Clock().now();
     }
+    watched_ += now - began;
     if (events == 0) look(until);
     last_wait_ = Clock().now() - began;
 }

@@ -219,6 +219,7 @@ void Mover::State::move() {
         end = std::make_unique<engine::ReceiveSide>(engine_setup(), now);
     }
     Time publish_at = now, look_at = now;
+    const bool several = io::usable_processors() > 1;
     while (!end->done()) {
         now = clock.now();
         if (stopping.load(std::memory_order_acquire)) {
@@ -239,7 +240,8 @@ void Mover::State::move() {
         }
         // An end that always has more to do hears of its connections by this alone, too.
         if (!end->done() && (next > now || now >= look_at)) {
-            reactor->set_eager(end->tight());
+            // The other end, on this processor, could not do what is waited for.
+            reactor->set_eager(several && end->tight());
             reactor->wait(std::min(next, publish_at));
             look_at = now + kLookEvery;
         }

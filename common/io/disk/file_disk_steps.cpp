@@ -67,7 +67,7 @@ void FileDisk::step(std::uint32_t index) {
 // What lies in memory is copied by this thread, unless that has too much to do.
 bool FileDisk::reads_here(const Request& request) {
     if (request.writing || storage(request) != Storage::memory) return false;
-    return !(overloaded_ ? overloaded_() : load_.overloaded()) || !has_reader();
+    return !(overloaded_ ? overloaded_() : load_.overloaded(reactor_.watched())) || !has_reader();
 }
 
 bool FileDisk::has_reader() {

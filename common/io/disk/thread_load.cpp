@@ -53,7 +53,7 @@ bool Overload::look(const Reading& reading) {
     return overloaded_;
 }
 
-bool ThreadLoad::overloaded() {
+bool ThreadLoad::overloaded(Duration watched) {
     Clock clock;
     const Time now = clock.now();
     if (now < next_) return overloaded_;
@@ -68,7 +68,8 @@ bool ThreadLoad::overloaded() {
     long long ran = 0, waited = 0;
     if (std::sscanf(text.data(), "%lld %lld", &ran, &waited) != 2 || ran == 0)
         return overloaded_ = false;
-    overloaded_ = rule_.look({.at = now, .ran = clock.thread_cpu(), .waited = Duration(waited)});
+    overloaded_ =
+        rule_.look({.at = now, .ran = clock.thread_cpu() - watched, .waited = Duration(waited)});
     return overloaded_;
 }
 

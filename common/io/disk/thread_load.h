@@ -36,8 +36,9 @@ class Overload {
 // One thread's, whichever asks first.
 class ThreadLoad {
   public:
-    // Costs a reading of the clock, and a system call every kInterval.
-    bool overloaded();
+    // Costs a reading of the clock, and a system call every kInterval. `watched`: for how long the
+    // thread ran so far in place of sleeping.
+    bool overloaded(Duration watched);
 
   private:
     Descriptor schedstat_;

@@ -90,6 +90,8 @@ void say_unlent() {
     say_once(said, "this kernel or interface does not send pages: texts in clear are copied");
 }
 
+constexpr long kPage = 4096;
+
 // What a packet that several calls put together is answered where one call would do.
 bool refuses_way(int error) {
     return error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP;
@@ -140,9 +142,11 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
     std::unique_ptr<UdpSocket> socket(
         new UdpSocket(std::move(fd), family, reactor, std::move(share)));
     socket->connected_ = options.connect_to.set();
-    // The kernel doubles what is asked for, for its own overhead, and answers with the double.
-    socket->receive_buffer_ =
-        static_cast<std::size_t>(get_option(socket->fd_.get(), SOL_SOCKET, SO_RCVBUF)) / 2;
+    // The kernel doubles what is asked for, for its own overhead, and answers with the double. Of
+    // larger pages it takes a power of two for a long datagram, and not its pages.
+    const auto counted =
+        static_cast<std::size_t>(get_option(socket->fd_.get(), SOL_SOCKET, SO_RCVBUF));
+    socket->receive_buffer_ = ::sysconf(_SC_PAGESIZE) <= kPage ? counted / 2 : counted / 3;
     if (set_option(socket->fd_.get(), IPPROTO_UDP, UDP_SEGMENT, 0)) {
         socket->max_segments_ = kMaxSegments;
     } else {
