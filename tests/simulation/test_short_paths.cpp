@@ -111,3 +111,22 @@ TEST_CASE("a machine whose first round trip is slow is not taken for a path: no 
     one.expect_identical();
     for (const auto& socket : one.run.server_sockets) CHECK(socket->dropped() == 0);
 }
+
+TEST_CASE(
+    "a small socket takes less of short datagrams, each of which counts twice, than of long") {
+    Options given = options();
+    given.terms.initial_rate = BitRate{40e9};
+    given.terms.highest_rate = BitRate{40e9};
+    given.forward.delay = given.backward.delay = given.feedback_delay = 100us;
+    given.buffer_bytes = 208 * 1024;
+    const Pauses pauses(Time(3600s), 20ms, 300us, 1ms, seed());
+    given.forward.pauses = &pauses;
+    std::vector<transfer::SourceName> names;
+    for (int i = 0; i < 4000; ++i) names.push_back({std::to_string(i), std::to_string(i)});
+    Run run(seed(), given, names, {"dir", true});
+    for (const auto& name : names) run.source.files[name.path] = {random_bytes(9000, 1), 1, 0644};
+    for (auto& socket : run.server_sockets) socket->overflows = true;
+    REQUIRE(run.run());
+    CHECK(run.receiver->outcome().verified == names.size());
+    for (const auto& socket : run.server_sockets) CHECK(socket->dropped() == 0);
+}
