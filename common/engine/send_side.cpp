@@ -208,7 +208,8 @@ std::size_t SendSide::room(const SendStripe& stripe) const {
 std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     if (!stripe.short_path(setup_.terms.syn)) return SIZE_MAX;
     // What the path itself holds is in no socket. Of a round trip within one machine all may be: no
-    // more of that than half of what the limit leaves of the socket.
+    // more of that than half of what the limit leaves of the socket. Datagrams that are long come
+    // by no path to speak of, however late a scheduler is with them.
     const sabul::RttEstimator& rtt = stripe.flow.rtt();
     const Duration round = rtt.known() ? rtt.minimum() : Duration{};
     const Duration hosts = rtt.rounds() < kFewRounds ? round : std::min(round, kHosts);
@@ -218,7 +219,7 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     };
     const std::size_t under_way =
         std::min(carried(hosts), stripe.peer_buffer / 8 / stripe.stripes_on_socket) +
-        carried(round - hosts);
+        (stripe.peer_room().small() ? 0 : carried(round - hosts));
     const std::size_t untold = stripe.flow.untold_bytes();
     const std::size_t limit = stripe.buffer_limit() + under_way;
     if (untold >= limit) return 0;

@@ -45,6 +45,7 @@ TEST_CASE("a path of less than a SYN carries what it holds beside one socket's w
     given.terms.highest_rate = BitRate{4e9};
     given.forward.delay = given.backward.delay = given.feedback_delay = 4ms;
     given.buffer_bytes = kMiB / 2;
+    given.forward.first_hop = given.forward.largest = 8972;
     One one(given, 256 * kMiB);
     one.expect_identical();
     // At 4 Gbit/s 0.54 s; 1.29 s where what travels counts as in the socket.
