@@ -239,7 +239,7 @@ bool ReceiveSide::receive(std::size_t socket) {
     TextRun& run = runs_[socket];
     for (int batch = 0; batch < kBatchesPerTurn; ++batch) {
         const std::span<ports::Arrival> arrivals =
-            setup_.sockets[socket]->receive(run.wanted(sink_));
+            setup_.sockets[socket]->receive(run.places(sink_));
         if (arrivals.empty()) return false;
         run.settle(arrivals, stripes_.front()->ciphers.data->tag_bytes());
         for (const ports::Arrival& each : arrivals) take(each);

@@ -17,21 +17,21 @@ namespace lambda::engine {
 class TextRun {
   public:
     // For the next receive().
-    ports::Wanted wanted(const transfer::Sink& sink) {
-        wanted_ = {};
-        if (!follows_ || each_ < kLeast) return wanted_;
-        wanted_ = {.room = sink.room(next_), .each = each_};
+    ports::TextPlaces places(const transfer::Sink& sink) {
+        places_ = {};
+        if (!follows_ || each_ < kLeast) return places_;
+        places_ = {.room = sink.room(next_), .each = each_};
         // The next block has no room before its first packet is there.
-        if (wanted_.room.empty() && next_ % transfer::kLeafBytes == 0) wanted_.most = 1;
-        return wanted_;
+        if (places_.room.empty() && next_ % transfer::kLeafBytes == 0) places_.most = 1;
+        return places_;
     }
 
     // Whatever is not what was expected lies together, before anything is written to the room.
     void settle(std::span<ports::Arrival> arrivals, std::size_t tag_bytes) const {
         for (ports::Arrival& each : arrivals) {
             if (each.apart.empty()) continue;
-            const auto at = static_cast<std::size_t>(each.apart.data() - wanted_.room.data());
-            const std::size_t own = std::min(wanted_.each, wanted_.room.size() - at);
+            const auto at = static_cast<std::size_t>(each.apart.data() - places_.room.data());
+            const std::size_t own = std::min(places_.each, places_.room.size() - at);
             if (!is_text(each, next_ + at, own, tag_bytes)) each.gather();
         }
     }
@@ -62,7 +62,7 @@ class TextRun {
     std::uint64_t next_ = 0;  // place behind the last one
     std::size_t each_ = 0;    // bytes of one that ends no leaf
     bool follows_ = false;
-    ports::Wanted wanted_;
+    ports::TextPlaces places_;
 };
 
 }  // namespace lambda::engine

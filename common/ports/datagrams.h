@@ -49,7 +49,7 @@ struct Arrival {
 
 // Where the texts of the datagrams that come next are wanted. They are put there before anybody
 // looked at them: whatever comes, nothing that counts may lie there.
-struct Wanted {
+struct TextPlaces {
     ByteSpan room;                // the first one's, behind it the second one's, and so on ...
     std::size_t each = 0;         // ... so many bytes of each, of the last what is left
     std::size_t most = SIZE_MAX;  // messages of the kernel, where there is no room
@@ -70,9 +70,9 @@ class DatagramSocket {
 
     // Takes some of what has arrived: nothing when there is nothing now. It is valid until the next
     // receive(), of this socket or of any other of the engine.
-    // With `wanted.room`, datagrams by themselves may lie apart, as many as have a place there, and
+    // With `places.room`, datagrams by themselves may lie apart, as many as have a place there, and
     // no more come.
-    virtual std::span<Arrival> receive(const Wanted& wanted) = 0;
+    virtual std::span<Arrival> receive(const TextPlaces& places) = 0;
 
     // Datagrams that the kernel threw away because the receive buffer was full, since the start.
     virtual std::uint64_t dropped() const = 0;

@@ -5,7 +5,6 @@
 // (net/ipv4/udp.c, udp_rmem_release). Bytes.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 namespace lambda::sabul {

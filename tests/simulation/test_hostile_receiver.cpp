@@ -58,7 +58,7 @@ class CheckedSocket final : public ports::DatagramSocket {
         file_bytes += bytes;
         return ports::SendOutcome::sent;
     }
-    std::span<ports::Arrival> receive(const ports::Wanted&) override { return {}; }
+    std::span<ports::Arrival> receive(const ports::TextPlaces&) override { return {}; }
     std::uint64_t dropped() const override { return 0; }
     std::size_t receive_buffer_bytes() const override { return kMiB; }
     std::size_t largest_datagram(const Address&) override { return kDatagram; }

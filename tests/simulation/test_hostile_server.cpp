@@ -22,7 +22,7 @@ class SilentSocket final : public ports::DatagramSocket {
                             const Address&) override {
         return ports::SendOutcome::sent;
     }
-    std::span<ports::Arrival> receive(const ports::Wanted&) override { return {}; }
+    std::span<ports::Arrival> receive(const ports::TextPlaces&) override { return {}; }
     std::uint64_t dropped() const override { return 0; }
     std::size_t receive_buffer_bytes() const override { return kMiB; }
     std::size_t largest_datagram(const Address&) override { return 1200; }

@@ -187,7 +187,7 @@ void VirtualSocket::scatter(ports::Arrival& arrival, ByteSpan& room, std::size_t
     arrival.bytes = arrival.bytes.first(arrival.bytes.size() - arrival.apart.size());
 }
 
-std::span<ports::Arrival> VirtualSocket::receive(const ports::Wanted& wanted) {
+std::span<ports::Arrival> VirtualSocket::receive(const ports::TextPlaces& places) {
     for (auto& bytes : taken_) {
         if (spare_.size() < kSpareBuffers) spare_.push_back(std::move(bytes));
     }
@@ -196,15 +196,15 @@ std::span<ports::Arrival> VirtualSocket::receive(const ports::Wanted& wanted) {
     if (overflows) overflow();
     const Duration clock_ahead = owner_.now() - world_.now();
     std::size_t count = 0;
-    ByteSpan room = wanted.room;
+    ByteSpan room = places.room;
     const bool scatters = !room.empty();
-    while (count < std::min(arrivals_.size(), wanted.most) && !(scatters && room.empty()) &&
+    while (count < std::min(arrivals_.size(), places.most) && !(scatters && room.empty()) &&
            !inbox_.empty() && inbox_.front().due <= world_.now()) {
         if (!inbox_.front().lent.empty()) read_again(inbox_.front());
         taken_.push_back(std::move(inbox_.front().bytes));
         arrivals_[count++] = {taken_.back(), inbox_.front().from,
                               inbox_.front().stamp + clock_ahead};
-        if (scatters) scatter(arrivals_[count - 1], room, wanted.each);
+        if (scatters) scatter(arrivals_[count - 1], room, places.each);
         inbox_.pop_front();
     }
     return std::span(arrivals_).first(count);

@@ -57,7 +57,7 @@ class VirtualSocket final : public ports::DatagramSocket {
 
     ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes, ports::Text,
                             const Address& to) override;
-    std::span<ports::Arrival> receive(const ports::Wanted& wanted) override;
+    std::span<ports::Arrival> receive(const ports::TextPlaces& places) override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return buffer_bytes; }
     std::size_t largest_datagram(const Address&) override { return path_.first_hop; }

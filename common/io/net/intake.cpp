@@ -22,9 +22,9 @@ Intake::~Intake() {
     ::munmap(arena_, kBatch * kBufferBytes);
 }
 
-std::span<mmsghdr> Intake::clear(const ports::Wanted& wanted) {
+std::span<mmsghdr> Intake::clear(const ports::TextPlaces& places) {
     count_ = 0;
-    const std::size_t messages = aim(wanted);
+    const std::size_t messages = aim(places);
     for (std::size_t m = 0; m < messages; ++m) {
         msghdr& header = messages_[m].msg_hdr;
         header.msg_name = &senders_[m];
@@ -38,16 +38,16 @@ std::span<mmsghdr> Intake::clear(const ports::Wanted& wanted) {
 }
 
 // How many messages may come.
-std::size_t Intake::aim(const ports::Wanted& wanted) {
-    scattered_ = !wanted.room.empty();
-    ByteSpan room = wanted.room;
+std::size_t Intake::aim(const ports::TextPlaces& places) {
+    scattered_ = !places.room.empty();
+    ByteSpan room = places.room;
     std::size_t messages = 0;
-    for (; messages < std::min(kBatch, wanted.most) && !(scattered_ && room.empty()); ++messages) {
+    for (; messages < std::min(kBatch, places.most) && !(scattered_ && room.empty()); ++messages) {
         std::byte* const buffer = arena_ + messages * kBufferBytes;
         auto& [header, text, rest] = vectors_[messages];
         header = {buffer, kBufferBytes};
         if (!scattered_) continue;
-        const ByteSpan own = room.first(std::min(wanted.each, room.size()));
+        const ByteSpan own = room.first(std::min(places.each, room.size()));
         room = room.subspan(own.size());
         header.iov_len = ports::kHeaderBytes;
         text = {own.data(), own.size()};

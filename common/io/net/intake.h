@@ -23,7 +23,7 @@ class Intake {
     ~Intake();
 
     // Ready for the next call of the kernel: what was there is gone.
-    std::span<mmsghdr> clear(const ports::Wanted& wanted);
+    std::span<mmsghdr> clear(const ports::TextPlaces& places);
     mmsghdr& message(std::size_t index) { return messages_[index]; }
     // A message that was filled: datagrams of `segment_bytes`, the last as long as what is left; 0:
     // it is one. Of more than kMostSegments, which no kernel coalesces, the rest is lost.
@@ -39,7 +39,7 @@ class Intake {
     // UDP_GRO's 64, or those of one send that never was cut: UDP_MAX_SEGMENTS, 128 since Linux 6.9.
     static constexpr std::size_t kMostSegments = 128;
 
-    std::size_t aim(const ports::Wanted& wanted);
+    std::size_t aim(const ports::TextPlaces& places);
 
     explicit Intake(std::byte* arena) : arena_(arena), arrivals_(kBatch * kMostSegments) {}
 

@@ -290,9 +290,9 @@ SendOutcome UdpSocket::refused_because(int error_number, bool segmented, std::si
     }
 }
 
-std::span<ports::Arrival> UdpSocket::receive(const ports::Wanted& wanted) {
+std::span<ports::Arrival> UdpSocket::receive(const ports::TextPlaces& places) {
     for (int i = 0; i < kMostErrors && readiness_.readable; ++i) {
-        const std::span<mmsghdr> messages = share_->intake->clear(wanted);
+        const std::span<mmsghdr> messages = share_->intake->clear(places);
         const int received =
             ::recvmmsg(fd_.get(), messages.data(), static_cast<unsigned>(messages.size()),
                        MSG_DONTWAIT, nullptr);

@@ -22,7 +22,7 @@ class UdpSocket final : public ports::DatagramSocket {
 
     ports::SendOutcome send(std::span<const ByteView> parts, std::size_t segment_bytes,
                             ports::Text text, const Address& to) override;
-    std::span<ports::Arrival> receive(const ports::Wanted& wanted) override;
+    std::span<ports::Arrival> receive(const ports::TextPlaces& places) override;
     std::uint64_t dropped() const override { return dropped_; }
     std::size_t receive_buffer_bytes() const override { return receive_buffer_; }
     std::size_t largest_datagram(const Address& to) override;

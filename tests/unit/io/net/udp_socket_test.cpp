@@ -105,7 +105,7 @@ TEST_CASE("udp: texts come to where they are wanted, and others can be brought t
     const auto long_one = numbered(40000), short_one = numbered(50);
     const auto burst = numbered(3 * 1000);
     std::vector<std::byte> room(3 * 30000 + 7);
-    const auto wait = [&](const ports::Wanted& wanted) {
+    const auto wait = [&](const ports::TextPlaces& wanted) {
         const Time limit = Clock().now() + 5s;
         auto arrivals = pair.server->receive(wanted);
         while (arrivals.empty() && Clock().now() < limit) {
@@ -122,7 +122,7 @@ TEST_CASE("udp: texts come to where they are wanted, and others can be brought t
         CHECK(arrival.apart.empty());
         return std::vector<std::byte>(arrival.bytes.begin(), arrival.bytes.end());
     };
-    const ports::Wanted wanted{.room = room, .each = 30000};
+    const ports::TextPlaces wanted{.room = room, .each = 30000};
 
     for (int i = 0; i < 6; ++i) put(long_one, long_one.size());
     auto arrivals = wait(wanted);
