@@ -9,6 +9,8 @@ namespace lambda::engine {
 namespace {
 
 constexpr std::size_t kBurstsPerTurn = 32;
+// Pieces of what lies in memory, each copied once all before it was sent.
+constexpr unsigned kCopiesPerTurn = 8;
 constexpr Duration kHeartbeat = std::chrono::milliseconds(250);
 // A round trip that moves all the time, as on a busy host, is told so often.
 constexpr Duration kStatePause = std::chrono::milliseconds(50);
@@ -83,11 +85,7 @@ Time SendSide::turn(Time now) {
     handle_records();
     if (done_) return kNever;  // nothing more goes to it
     for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
-    for (ports::DiskEvent& event : setup_.disk->poll()) {
-        source_.handle(std::move(event));
-        ++disk_events_;
-    }
-    source_.handled_all();
+    take_disk_events();
     feed_walker();
     compare();
     source_.turn();
@@ -101,7 +99,11 @@ Time SendSide::turn(Time now) {
         credit_limited_ = false;
         sample(now);
     }
-    const bool more = send_some();
+    bool more = send_some();
+    for (unsigned copies = 0; !more && copies < kCopiesPerTurn && source_.copy_wanted(); ++copies) {
+        take_disk_events();
+        more = send_some();
+    }
     rate_.end_turn();
     for (const auto& stripe : stripes_) maintain(*stripe);
     set_.pump(links_, !more);
@@ -130,6 +132,14 @@ void SendSide::end() {
 }
 
 // ---- data
+
+void SendSide::take_disk_events() {
+    for (ports::DiskEvent& event : setup_.disk->poll()) {
+        source_.handle(std::move(event));
+        ++disk_events_;
+    }
+    source_.handled_all();
+}
 
 bool SendSide::send_some() {
     for (const auto& stripe : stripes_) {  // what a full socket did not take
@@ -272,7 +282,7 @@ bool SendSide::fill(SendStripe& stripe, std::size_t space) {
 bool SendSide::whole_follows(const SendStripe& stripe, std::size_t text) {
     if (resends_.any_lost()) return false;
     const transfer::SendBlock* block = begun(stripe.block);
-    return block != nullptr && block->text_left() <= text;
+    return block != nullptr && block->leaf_read() && block->text_left() <= text;
 }
 
 // The block of that index, where some of it was sent and some was not. One of the same index that
@@ -329,8 +339,12 @@ transfer::SendBlock* SendSide::next_block() {
 }
 
 bool SendSide::has_data(const SendStripe& stripe) {
-    return resends_.any_lost() || (resends_.any_copy() && copies_wanted()) || !orphans_.empty() ||
-           source_.can_take(credit_) || begun(stripe.block) != nullptr;
+    if (resends_.any_lost() || (resends_.any_copy() && copies_wanted())) return true;
+    const transfer::SendBlock* block = begun(stripe.block);
+    const bool is_there = block != nullptr
+                              ? block->fills(stripe.payload(setup_.terms, rate_.rate(stripe.index)))
+                              : !orphans_.empty() || source_.can_take(credit_);
+    return is_there || source_.can_copy();
 }
 
 bool SendSide::flush(SendStripe& stripe) {

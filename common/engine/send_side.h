@@ -68,6 +68,7 @@ class SendSide final : public End, private Links::Handler {
     // A copy is of what was sent again.
     enum class Sending { fresh, again, copy };
     bool send_some();
+    void take_disk_events();
     bool send_on(SendStripe& stripe);
     bool fill(SendStripe& stripe, std::size_t room);
     bool whole_follows(const SendStripe& stripe, std::size_t text);

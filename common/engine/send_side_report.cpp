@@ -88,7 +88,7 @@ void SendSide::meter_waits() {
 Figure SendSide::wait_of(const SendStripe& stripe) {
     if (!may_send(stripe)) return Figure::silence;
     if (!stripe.burst.empty()) return Figure::socket;
-    if (!has_data(stripe)) return starved_of();
+    if (!has_data(stripe)) return begun(stripe.block) != nullptr ? Figure::source : starved_of();
     if (room(stripe) > 0) return rate_.at_limit(stripe.index) ? Figure::limit : Figure::pace;
     if (buffer_room(stripe) == 0) return Figure::buffer;
     const double by_law = rate_.window(stripe.index);

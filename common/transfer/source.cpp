@@ -104,6 +104,7 @@ void Source::add_extents(SendBlock& block, FileNumber number, File& file,
 }
 
 void Source::plan_reads(SendBlock& block, File& file, Extent left) {
+    add_leaves(block, left);
     const std::uint32_t most = file.in_memory ? kCopiedPieceBytes : ports::kDiskPieceBytes;
     while (left.bytes > 0) {
         Extent piece = left;
@@ -114,6 +115,16 @@ void Source::plan_reads(SendBlock& block, File& file, Extent left) {
         left.offset += piece.bytes;
         left.at += piece.bytes;
         left.bytes -= piece.bytes;
+    }
+}
+
+void Source::add_leaves(SendBlock& block, const Extent& extent) {
+    const std::uint32_t last = extent.at + extent.bytes;
+    for (std::uint32_t first = extent.at; first < last;) {
+        const auto bytes =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(kLeafBytes, last - first));
+        block.leaves.push_back({first, first + bytes});
+        first += bytes;
     }
 }
 
@@ -146,6 +157,7 @@ void Source::flush_packed() {
         const auto file = files_.find((laid++)->file);
         return file == files_.end() || file->second.failed;
     });
+    block.leaves_read = static_cast<std::uint32_t>(block.leaves.size());
     std::vector<FileNumber> files;
     for (const Extent& extent : block.extents) files.push_back(extent.file);
     drop_failed_extents(block);
@@ -170,12 +182,16 @@ bool Source::start_reads() {
         maybe_forget(gone.extent.file);
         return true;
     }
+    // What this thread copies itself it copies when that is wanted: what waits leaves the
+    // processor's cache.
+    if (!wanted_ && can_copy()) return false;
     const ports::DiskTag tag = next_tag_;
     if (!disk_.read(tag, file.disk_file, read.extent.offset, block.slot, read.extent.at,
                     read.extent.bytes)) {
         return false;
     }
     ++next_tag_;
+    wanted_ = false;
     reading_.emplace(tag, read);
     if (file.in_memory) ++copying_;
     reads_.pop_front();
@@ -196,7 +212,7 @@ void Source::handle_read(const ports::DiskEvent& event) {
             fail_as_changed(read.extent.file, "the file became shorter while it was sent");
         } else {
             if (block.purpose != SendBlock::Purpose::again) file.unread -= read.extent.bytes;
-            digest_piece(block, read.extent);
+            take_piece(block, read.extent);
         }
     }
     // The failure of its last file may have taken the block away.
@@ -205,19 +221,50 @@ void Source::handle_read(const ports::DiskEvent& event) {
     maybe_forget(read.extent.file);
 }
 
-// What was read just now lies in the processor's cache. Where two threads read, a piece may be
-// there before the one in front of it.
-void Source::digest_piece(SendBlock& block, const Extent& piece) {
-    const auto leaf = static_cast<std::uint32_t>(piece.at - piece.offset % kLeafBytes);
-    if (block.digest.reached(leaf) != piece.at) return block.early.push_back(piece);
-    block.digest.extend(disk_.slot(block.slot), leaf, piece.at + piece.bytes);
-    const auto next = std::find_if(block.early.begin(), block.early.end(), [&](const Extent& each) {
-        return each.at == block.digest.reached(leaf) && each.at - each.offset % kLeafBytes == leaf;
-    });
-    if (next == block.early.end()) return;
-    const Extent piece_behind = *next;
-    block.early.erase(next);
-    digest_piece(block, piece_behind);
+// What was read just now lies in the processor's cache: it is digested at once, and sent, too,
+// where this thread read it. Where several are read at once, a piece may be there before the one in
+// front of it.
+void Source::take_piece(SendBlock& block, const Extent& piece) {
+    block.early.push_back(piece);
+    while (!block.all_read()) {
+        const SendBlock::Leaf& leaf = block.leaves[block.leaves_read];
+        const auto next = std::find_if(
+            block.early.begin(), block.early.end(),
+            [&](const Extent& each) { return each.at == leaf.first + block.read_in_leaf; });
+        if (next == block.early.end()) return;
+        block.read_in_leaf += next->bytes;
+        block.early.erase(next);
+        const std::uint32_t reached = leaf.first + block.read_in_leaf;
+        if (reached < leaf.last) {
+            block.digest.extend(disk_.slot(block.slot), leaf.first, reached);
+        } else {
+            finish_leaf(block);
+        }
+        if (block.purpose == SendBlock::Purpose::fresh && !block.offered &&
+            (block.all_read() || copies_here(files_.at(piece.file)))) {
+            block.offered = true;
+            ready_.push_back(block.index);
+        }
+    }
+}
+
+void Source::finish_leaf(SendBlock& block) {
+    SendBlock::Leaf& leaf = block.leaves[block.leaves_read++];
+    block.read_in_leaf = 0;
+    const ByteSpan slot = disk_.slot(block.slot);
+    leaf.digest = block.digest.finish(slot, leaf.first, leaf.last);
+    if (block.purpose == SendBlock::Purpose::again) return;
+    const Extent& extent =
+        *std::find_if(block.extents.begin(), block.extents.end(),
+                      [&](const Extent& each) { return leaf.first < each.at + each.bytes; });
+    const std::uint64_t offset = extent.offset + (leaf.first - extent.at);
+    const std::uint32_t bytes = leaf.last - leaf.first;
+    File& file = files_.at(extent.file);
+    file.digest.add_leaf(offset, leaf.digest, slot.subspan(leaf.first, bytes));
+    if (block.purpose != SendBlock::Purpose::compare) return;
+    stream_.put(LeafRecord{extent.file, offset, leaf.digest});
+    ++leaves_told_;
+    if (file.looks == 0) file.told.insert({offset, offset + bytes});
 }
 
 void Source::drop_failed_extents(SendBlock& block) {
@@ -229,37 +276,17 @@ void Source::drop_failed_extents(SendBlock& block) {
     });
 }
 
-// All of the block was read: digests, then it may be sent.
+// All of the block was read.
 void Source::finish_block_read(SendBlock& block) {
     drop_failed_extents(block);
     if (block.dropped || block.extents.empty()) return release(block);
-    const bool again = block.purpose == SendBlock::Purpose::again;
-    const bool compare = block.purpose == SendBlock::Purpose::compare;
-    const ByteSpan slot = disk_.slot(block.slot);
-    for (const Extent& extent : block.extents) {
-        File& file = files_.at(extent.file);
-        for (std::uint32_t done = 0; done < extent.bytes;) {
-            const auto bytes = static_cast<std::uint32_t>(
-                std::min<std::uint64_t>(kLeafBytes, extent.bytes - done));
-            const std::uint32_t first = extent.at + done;
-            const Digest digest = block.digest.finish(slot, first, first + bytes);
-            block.leaves.push_back({first, first + bytes, digest});
-            if (!again)
-                file.digest.add_leaf(extent.offset + done, digest, slot.subspan(first, bytes));
-            if (compare) {
-                stream_.put(LeafRecord{extent.file, extent.offset + done, digest});
-                ++leaves_told_;
-                if (file.looks == 0)
-                    file.told.insert({extent.offset + done, extent.offset + done + bytes});
-            }
-            done += bytes;
-        }
-        if (again) maybe_close(file);
+    LAMBDA_ASSERT(block.all_read());
+    if (block.purpose == SendBlock::Purpose::again) {
+        for (const Extent& extent : block.extents) maybe_close(files_.at(extent.file));
+        return ready_.push_front(block.index);
     }
-    if (again) return ready_.push_front(block.index);
     for (const Extent& extent : block.extents) maybe_check(extent.file, files_.at(extent.file));
-    if (compare) return release(block);
-    ready_.push_back(block.index);
+    if (block.purpose == SendBlock::Purpose::compare) release(block);
 }
 
 // The second look, once all of the file was read and digested.

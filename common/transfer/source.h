@@ -42,21 +42,31 @@ struct SendBlock {
         std::uint32_t first = 0, last = 0;  // in the block
         Digest digest{};
     };
-    std::vector<Leaf> leaves;        // ascending, once read
-    LeafDigest digest;               // of what is being read
+    std::vector<Leaf> leaves;        // ascending; the first `leaves_read` with their digests
+    std::uint32_t leaves_read = 0;   // all of them; and ...
+    std::uint32_t read_in_leaf = 0;  // ... so much of the next one, from its begin on
+    LeafDigest digest;               // of that
     std::vector<Extent> early;       // pieces that came before what lies in front of them
     std::uint32_t next_leaf = 0;     // what was never sent begins here ...
     std::uint32_t sent_in_leaf = 0;  // ... so far into it
     std::uint64_t unresolved = 0;    // bytes not acknowledged
     std::uint32_t reads_pending = 0;
+    bool offered = false;  // is or was ready
     bool opened = false;   // took credit
     bool dropped = false;  // waits for its last read
 
+    bool all_read() const { return leaves_read == leaves.size(); }
     bool all_sent() const { return next_leaf == leaves.size(); }
-    // Of the leaf that is being sent, with its digest.
+    // All of the leaf that is being sent was read.
+    bool leaf_read() const { return next_leaf < leaves_read; }
+    // Of that leaf, with its digest.
     std::size_t text_left() const {
         const Leaf& leaf = leaves[next_leaf];
         return leaf.last - leaf.first - sent_in_leaf + sizeof(Digest);
+    }
+    // A packet of `payload` can be cut, or the leaf's last one. Not all_sent().
+    bool fills(std::size_t payload) const {
+        return leaf_read() || (next_leaf == leaves_read && read_in_leaf >= sent_in_leaf + payload);
     }
 };
 
@@ -132,7 +142,8 @@ class Source {
     // False: it compared more than it was told.
     bool handle_compared();
 
-    // The next block that nobody sends yet, where `credit` allows it. It stays the source's.
+    // The next block that nobody sends yet, where `credit` allows it. It stays the source's, and
+    // may still be read.
     SendBlock* take_ready(std::uint64_t credit);
     bool ready_waits() const { return !ready_.empty(); }
     bool can_take(std::uint64_t credit) const;
@@ -151,9 +162,14 @@ class Source {
         return (block_of(place) + 1) * block_bytes_;
     }
 
-    // What of `block` was never sent, up to `payload` bytes with digest. The block is not
-    // all_sent().
-    Cut cut_fresh(SendBlock& block, std::size_t payload);
+    // What of `block` was never sent, up to `payload` bytes with digest. Nothing where so much was
+    // not read yet. It is not all_sent().
+    std::optional<Cut> cut_fresh(SendBlock& block, std::size_t payload);
+    // What is read next lies in memory, and this thread copies it once somebody asked for more than
+    // was read.
+    bool can_copy() const;
+    // Copies a piece of that, if somebody did. False: nothing.
+    bool copy_wanted();
     // What of the range's front fits one packet; nothing where the block is gone.
     std::optional<Cut> cut_again(Range places, std::size_t payload);
     // Acknowledged. Frees the slot of a block with its last byte.
@@ -243,9 +259,13 @@ class Source {
     bool told_all_of(FileNumber number, const File& file) const;
     void go_over_changed();
     bool start_reads();
+    void fall_short();
+    bool copies_here(const File& file) const;
     void handle_read(const ports::DiskEvent& event);
     void drop_failed_extents(SendBlock& block);
-    void digest_piece(SendBlock& block, const Extent& piece);
+    void add_leaves(SendBlock& block, const Extent& extent);
+    void take_piece(SendBlock& block, const Extent& piece);
+    void finish_leaf(SendBlock& block);
     void finish_block_read(SendBlock& block);
     void maybe_check(FileNumber number, File& file);
     void handle_checked(const ports::DiskEvent& event);
@@ -314,6 +334,7 @@ class Source {
     std::size_t most_ahead_ = kLeastAhead;
     std::size_t taken_ = 0;  // blocks, since most_ahead_ grew
     bool disk_lags_ = false;
+    bool wanted_ = false;  // more than was read, since the last read was begun
 
     Totals totals_;
     NamesKept names_kept_ = NamesKept::none;

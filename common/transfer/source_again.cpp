@@ -68,6 +68,8 @@ void Source::read_again() {
         std::copy(file.reread->begin(), file.reread->end(),
                   disk_.slot(block.slot).begin() + leaf.at);
         file.reread.reset();
+        add_leaves(block, leaf);
+        take_piece(block, leaf);
         finish_block_read(block);
     }
 }

@@ -31,11 +31,11 @@ Source::Lack Source::lack() const {
 }
 
 SendBlock* Source::take_ready(std::uint64_t credit) {
-    if (ready_.empty() && disk_lags_ && !reading_.empty() && taken_ >= most_ahead_) {
-        most_ahead_ = std::min(2 * most_ahead_, kMostAhead);
-        taken_ = 0;
+    if (ready_.empty()) fall_short();
+    if (!can_take(credit)) {
+        wanted_ = true;
+        return nullptr;
     }
-    if (!can_take(credit)) return nullptr;
     ++taken_;
     SendBlock& block = blocks_.at(ready_.front());
     ready_.pop_front();
@@ -47,6 +47,27 @@ SendBlock* Source::take_ready(std::uint64_t credit) {
     return &block;
 }
 
+// Somebody asked for more than was read.
+void Source::fall_short() {
+    wanted_ = true;
+    if (disk_lags_ && !reading_.empty() && taken_ >= most_ahead_) {
+        most_ahead_ = std::min(2 * most_ahead_, kMostAhead);
+        taken_ = 0;
+    }
+}
+
+bool Source::can_copy() const {
+    return !reads_.empty() && copies_here(files_.at(reads_.front().extent.file));
+}
+
+bool Source::copies_here(const File& file) const {
+    return file.in_memory && disk_.copies_here(file.disk_file);
+}
+
+bool Source::copy_wanted() {
+    return wanted_ && can_copy() && start_reads();
+}
+
 SendBlock* Source::find(std::uint64_t index) {
     const auto at = blocks_.find(index);
     return at == blocks_.end() || at->second.dropped ? nullptr : &at->second;
@@ -56,7 +77,11 @@ ByteView Source::text(const SendBlock& block, std::uint32_t first, std::uint32_t
     return disk_.slot(block.slot).subspan(first, last - first);
 }
 
-Cut Source::cut_fresh(SendBlock& block, std::size_t payload) {
+std::optional<Cut> Source::cut_fresh(SendBlock& block, std::size_t payload) {
+    if (!block.fills(payload)) {
+        fall_short();
+        return std::nullopt;
+    }
     const SendBlock::Leaf& leaf = block.leaves[block.next_leaf];
     const std::uint32_t first = leaf.first + block.sent_in_leaf;
     const std::uint64_t left = leaf.last - first;

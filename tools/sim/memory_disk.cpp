@@ -62,6 +62,7 @@ void MemoryDisk::open_source(ports::DiskTag tag, const ports::SourceFile& file,
             if (event.size > 0) event.data = {{0, event.size}};
             return event;
         }
+        event.in_memory = copies;
         event.file = next_file_++;
         open_[event.file] = {path, false};
         for (std::uint64_t first = 0; first < event.size; first += grain) {
@@ -86,7 +87,7 @@ bool MemoryDisk::read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t of
                       std::uint32_t slot, std::size_t at, std::size_t bytes) {
     if (in_flight_ >= 64) return false;
     LAMBDA_ASSERT(at + bytes <= slots_[slot].size());
-    end_later([this, tag, file, offset, slot, at, bytes] {
+    const auto take = [this, tag, file, offset, slot, at, bytes] {
         ports::DiskEvent event{.tag = tag};
         const std::string path = name_of(file);
         if (on_read) on_read(path, offset);
@@ -100,7 +101,13 @@ bool MemoryDisk::read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t of
         if (there > 0) std::memcpy(slots_[slot].data() + at, content.data() + offset, there);
         event.bytes = there;
         return event;
-    });
+    };
+    if (copies && world_.now() >= stalled_until) {
+        ended_.push_back(take());
+        owner_.set(Time{});
+    } else {
+        end_later(take);
+    }
     return true;
 }
 

@@ -33,6 +33,7 @@ class MemoryDisk final : public ports::Disk {
     // May change what a write leaves on the disk; the bytes begin at `offset` of the file.
     std::function<void(const std::string& path, std::uint64_t offset, ByteSpan written)> on_write;
     Duration latency = std::chrono::microseconds(200);
+    bool copies = false;   // sources of which each read ends at once
     bool full = false;     // from now on every write fails
     Time stalled_until{};  // nothing that is asked for ends before
 
@@ -48,6 +49,7 @@ class MemoryDisk final : public ports::Disk {
                      std::uint64_t grain) override;
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) override;
+    bool copies_here(ports::DiskFile) override { return copies && world_.now() >= stalled_until; }
     void check_source(ports::DiskTag tag, ports::DiskFile file) override;
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) override;
     void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,

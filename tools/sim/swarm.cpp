@@ -89,6 +89,7 @@ class Swarm {
 
     void prepare() {
         run_.source.latency = plan_.source_latency;
+        run_.source.copies = plan_.source_copies;
         run_.target.latency = plan_.target_latency;
         for (auto* sockets : {&run_.client_sockets, &run_.server_sockets}) {
             for (const auto& socket : *sockets) {

@@ -207,6 +207,7 @@ SwarmPlan draw_plan(std::uint64_t seed) {
     if (dice.chance(0.1)) plan.crash = draw_crash(dice);
     draw_files(dice, plan);
     draw_mishaps(dice, plan);
+    plan.source_copies = dice.chance(0.3);
     return plan;
 }
 
@@ -255,7 +256,8 @@ std::string describe(const SwarmPlan& plan) {
             << path->first_hop << "\n";
     }
     out << "  feedback delay " << ms(options.feedback_delay) << " ms, disks "
-        << ms(plan.source_latency) << " and " << ms(plan.target_latency) << " ms\n";
+        << ms(plan.source_latency) << " and " << ms(plan.target_latency)
+        << (plan.source_copies ? " ms, the source's files are in memory\n" : " ms\n");
     for (const PlannedFile& file : plan.files) {
         out << "  file " << file.path << ", " << file.content.bytes.size() << " bytes";
         if (file.fault != FileFault::none) out << ", " << to_string(file.fault);

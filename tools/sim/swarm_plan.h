@@ -55,6 +55,7 @@ struct SwarmPlan {
     std::vector<PlannedFile> files;
     transfer::Target target;
     Duration source_latency{}, target_latency{};
+    bool source_copies = false;
     bool overflows = false;
     double busy = 0;
     std::vector<PlannedMishap> mishaps;

@@ -29,6 +29,7 @@ class PlainDisk : public ports::Disk {
               std::size_t at, std::size_t bytes) override {
         return disk_.read(tag, file, offset, slot, at, bytes);
     }
+    bool copies_here(ports::DiskFile file) override { return disk_.copies_here(file); }
     void check_source(ports::DiskTag tag, ports::DiskFile file) override {
         disk_.check_source(tag, file);
     }

@@ -13,6 +13,7 @@ void ZeroDisk::open_source(ports::DiskTag tag, const ports::SourceFile&, std::ui
     ports::DiskEvent event{.tag = tag};
     event.size = file_bytes_;
     event.mode = 0644;
+    event.in_memory = true;
     event.data = {{0, file_bytes_}};
     if (file_bytes_ < ports::kSmallFile) event.content.emplace(file_bytes_);
     end(std::move(event));

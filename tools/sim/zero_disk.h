@@ -28,6 +28,7 @@ class ZeroDisk final : public ports::Disk {
                      std::uint64_t grain) override;
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) override;
+    bool copies_here(ports::DiskFile) override { return true; }
     void check_source(ports::DiskTag tag, ports::DiskFile file) override;
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) override;
     void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,

@@ -316,7 +316,8 @@ std::span<DiskEvent> FileDisk::poll() {
                 files_.emplace_back();
             }
             taken.event.file = free_files_.back();
-            taken.event.in_memory = taken.opened->storage == Storage::memory;
+            taken.event.in_memory = taken.opened->storage == Storage::memory ||
+                                    taken.opened->kind == OpenFile::Kind::zeros;
             free_files_.pop_back();
             files_[taken.event.file].file = std::move(taken.opened);
         }

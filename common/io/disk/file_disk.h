@@ -38,6 +38,7 @@ class FileDisk : public ports::Disk {
     void open_source(ports::DiskTag tag, const ports::SourceFile& file, std::uint64_t grain) final;
     bool read(ports::DiskTag tag, ports::DiskFile file, std::uint64_t offset, std::uint32_t slot,
               std::size_t at, std::size_t bytes) final;
+    bool copies_here(ports::DiskFile file) final;
     void check_source(ports::DiskTag tag, ports::DiskFile file) final;
     void find_partials(ports::DiskTag tag, const std::string& path, bool below) final;
     void create_target(ports::DiskTag tag, const ports::TargetName& name, std::uint64_t size,

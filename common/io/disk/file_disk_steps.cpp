@@ -66,7 +66,11 @@ void FileDisk::step(std::uint32_t index) {
 
 // What lies in memory is copied by this thread, unless that has too much to do.
 bool FileDisk::reads_here(const Request& request) {
-    if (request.writing || storage(request) != Storage::memory) return false;
+    return !request.writing && storage(request) == Storage::memory && copies_here(request.file);
+}
+
+bool FileDisk::copies_here(DiskFile file) {
+    if (entry(file).file->kind == OpenFile::Kind::zeros) return true;
     return !(overloaded_ ? overloaded_() : load_.overloaded(reactor_.watched())) || !has_reader();
 }
 

@@ -1,10 +1,8 @@
 // How far a sender reads ahead of what is sent.
 #include <deque>
 
-#include "common/transfer/source.h"
 #include "tests/support/catch.h"
 #include "tests/unit/transfer/told_disk.h"
-#include "tools/sim/list_walker.h"
 
 using namespace lambda;
 using namespace lambda::transfer;
@@ -37,13 +35,7 @@ struct Sender {
 
     explicit Sender(bool in_memory = false) {
         disk.opened.in_memory = in_memory;
-        walker.entries.push_back({.path = "file", .name = "file"});
-        walker.no_more();
-        source.turn();
-        for (ports::DiskEvent& event : disk.poll()) source.handle(std::move(event));
-        source.turn();
-        source.handle_nothing();
-        source.turn();
+        testing::announce_file(source, disk, walker);
     }
     // In leaves.
     std::size_t reading() const {

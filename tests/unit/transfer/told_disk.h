@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "common/ports/disk.h"
+#include "common/transfer/source.h"
+#include "tools/sim/list_walker.h"
 
 namespace lambda::transfer::testing {
 
@@ -13,6 +15,7 @@ struct ToldDisk : ports::Disk {
         : slots_(slots), memory_(block_bytes) {}
 
     ports::DiskEvent opened;  // but for its tag
+    bool copies = false;
 
     std::uint32_t slot_count() const override { return slots_; }
     // The same for all.
@@ -26,6 +29,7 @@ struct ToldDisk : ports::Disk {
               std::size_t) override {
         return false;
     }
+    bool copies_here(ports::DiskFile) override { return copies; }
     void check_source(ports::DiskTag, ports::DiskFile) override {}
     void find_partials(ports::DiskTag, const std::string&, bool) override {}
     void create_target(ports::DiskTag, const ports::TargetName&, std::uint64_t, std::vector<Range>,
@@ -50,5 +54,16 @@ struct ToldDisk : ports::Disk {
     std::vector<std::byte> memory_;
     std::vector<ports::DiskEvent> events_, given_;
 };
+
+// The one file of the disk is announced; the receiver has nothing of it.
+inline void announce_file(Source& source, ToldDisk& disk, simulation::ListWalker& walker) {
+    walker.entries.push_back({.path = "file", .name = "file"});
+    walker.no_more();
+    source.turn();
+    for (ports::DiskEvent& event : disk.poll()) source.handle(std::move(event));
+    source.turn();
+    source.handle_nothing();
+    source.turn();
+}
 
 }  // namespace lambda::transfer::testing
