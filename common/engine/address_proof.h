@@ -16,13 +16,13 @@ class AddressProof {
     AddressProof(const Address& control_peer, std::function<void(ByteSpan)> fill_random)
         : control_peer_(control_peer), fill_random_(std::move(fill_random)) {}
 
-    // A datagram that came to a sender's socket. Sets the peer of its stripe where it proves one;
-    // anything else changes nothing.
-    void take(const ports::Arrival& arrival,
+    // A datagram that came to a sender's socket. True: it proved another peer of its stripe, which
+    // is set. Anything else changes nothing.
+    bool take(const ports::Arrival& arrival,
               const std::vector<std::unique_ptr<SendStripe>>& stripes, Time now);
 
   private:
-    void greet(SendStripe& stripe, const Address& from, Time now);
+    bool greet(SendStripe& stripe, const Address& from, Time now);
 
     Address control_peer_;
     std::function<void(ByteSpan)> fill_random_;

@@ -205,21 +205,23 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
     stripe.pace.told(now_, stripe.flow.rtt(), links_.backlog(stripe.index));
 }
 
-// On a short path all stripes may have no more under way than one socket holds
-// (SendSide::buffer_room): some of it is told at once, by the stripe that has most of it, however
-// many they are.
+// On a short path all stripes may have no more under way than a socket or a few hold
+// (SendSide::buffer_room): some of it is told at once, by those stripes that have most of it,
+// however many they are.
 void ReceiveSide::hurry_ack() {
-    std::size_t all = 0;
-    Stripe* most = nullptr;
-    for (const auto& stripe : stripes_) {
-        if (!links_.ready(stripe->index)) continue;
-        all += stripe->flow.untold_bytes();
-        if (most == nullptr || stripe->flow.untold_bytes() > most->flow.untold_bytes())
-            most = stripe.get();
-    }
-    if (most == nullptr || most->flow.rtt() >= 2 * setup_.terms.syn) return;
-    if (most->socket.receive_buffer_bytes() > 0 && all >= most->flow.room().told())
+    for (;;) {
+        std::size_t all = 0;
+        Stripe* most = nullptr;
+        for (const auto& stripe : stripes_) {
+            if (!links_.ready(stripe->index) || stripe->flow.ack_due(now_)) continue;
+            all += stripe->flow.untold_bytes();
+            if (most == nullptr || stripe->flow.untold_bytes() > most->flow.untold_bytes())
+                most = stripe.get();
+        }
+        if (most == nullptr || most->flow.rtt() >= 2 * setup_.terms.syn) return;
+        if (most->socket.receive_buffer_bytes() == 0 || all < most->flow.room().told()) return;
         most->flow.ack_at_once();
+    }
 }
 
 void ReceiveSide::tell_credit() {

@@ -167,7 +167,10 @@ void SendSide::receive_datagrams(ports::DatagramSocket& socket) {
     // One batch a turn: a flood of strangers' datagrams may not hold up the transfer.
     const std::span<const ports::Arrival> arrivals = socket.receive({});
     if (setup_.is_client) return;
-    for (const ports::Arrival& each : arrivals) addresses_.take(each, stripes_, now_);
+    bool moved = false;
+    for (const ports::Arrival& each : arrivals)
+        moved = addresses_.take(each, stripes_, now_) || moved;
+    if (moved) count_sockets();
 }
 
 }  // namespace lambda::engine

@@ -62,6 +62,7 @@ SendSide::SendSide(Setup setup, Time now)
     for (std::uint16_t i = 0; i < setup_.terms.stripes; ++i) {
         stripes_.push_back(std::make_unique<SendStripe>(i, setup_, burst_room_.data()));
     }
+    count_sockets();
     for (transfer::SourceName& name : setup_.sources) keep_name(std::move(name));
     setup_.sources.clear();
     wants_done_ = setup_.is_client;
@@ -165,11 +166,22 @@ bool SendSide::send_some() {
     return idle < stripes_.size();
 }
 
-// On paths that hold less than the receiver's socket all stripes share one socket's worth
-// (buffer_room). Where such paths are fast enough, one stripe after the other has a whole block:
-// what is under way is one stripe's then, and one tells what became of it. Few blocks are in hand
-// at either end, which the processors' caches hold. Slower, a law that measures over some SYNs
-// would see stripes that stand still.
+void SendSide::count_sockets() {
+    peer_sockets_ = 0;
+    for (const auto& stripe : stripes_) {
+        const auto ends_there = [&](const auto& other) { return other->peer == stripe->peer; };
+        const auto first = std::find_if(stripes_.begin(), stripes_.end(), ends_there);
+        if (*first == stripe) ++peer_sockets_;
+        stripe->stripes_on_socket =
+            static_cast<std::size_t>(std::count_if(stripes_.begin(), stripes_.end(), ends_there));
+    }
+}
+
+// On paths that hold less than the receiver's socket all stripes share one socket's worth, or that
+// of a few small ones (buffer_room). Where such paths are fast enough, one stripe after the other
+// has a whole block: what is under way is one stripe's then, and one tells what became of it. Few
+// blocks are in hand at either end, which the processors' caches hold. Slower, a law that measures
+// over some SYNs would see stripes that stand still.
 void SendSide::look_at_stripes() {
     const Duration syn = setup_.terms.syn;
     open_all_ = untold_ = 0;
@@ -213,8 +225,8 @@ std::size_t SendSide::room(const SendStripe& stripe) const {
     return buffer_room(stripe);
 }
 
-// No more than one socket's worth, whatever the stripes: more is not faster, and leaves the
-// processor's cache before it is read. A silent stripe has no part in it.
+// No more than one socket's worth, or that of a few small ones, whatever the stripes. A silent
+// stripe has no part in it.
 std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     if (!stripe.short_path(setup_.terms.syn)) return SIZE_MAX;
     // What the path itself holds is in no socket. Of a round trip within one machine all may be: no
@@ -235,7 +247,7 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     if (untold >= limit) return 0;
     if (!rate_.shared_window() || !short_paths_) return limit - untold;
     const std::size_t most =
-        std::max(stripe.peer_room().usable() + under_way, 2 * stripe.probe.size());
+        std::max(stripe.peer_room().together(peer_sockets_) + under_way, 2 * stripe.probe.size());
     return untold_ >= most ? 0 : std::min(limit - untold, most - untold_);
 }
 

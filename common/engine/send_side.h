@@ -85,6 +85,7 @@ class SendSide final : public End, private Links::Handler {
     bool keeps_turn(const SendStripe& stripe);
     bool may_send(const SendStripe& stripe) const;
     bool heard(const SendStripe& stripe) const;
+    void count_sockets();
     void look_at_stripes();
     void maintain(SendStripe& stripe);
     Time next_time();
@@ -115,6 +116,7 @@ class SendSide final : public End, private Links::Handler {
     std::uint64_t credit_ = 0;
     bool credit_limited_ = false;
     std::size_t next_stripe_ = 0;
+    std::size_t peer_sockets_ = 1;           // of the receiver, where stripes end
     std::size_t open_all_ = 0, untold_ = 0;  // bytes, of all stripes; of those that were heard
     bool short_paths_ = false;               // of all that were heard
     bool block_by_block_ = false;

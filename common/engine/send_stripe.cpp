@@ -90,7 +90,6 @@ SendStripe::SendStripe(std::uint16_t number, const Setup& setup, std::byte* room
     : index(number),
       socket(*setup.sockets[number % setup.sockets.size()]),
       ciphers(setup.ciphers[number]),
-      stripes_on_socket((setup.terms.stripes + setup.sockets.size() - 1) / setup.sockets.size()),
       flow(setup.first_number),
       probe(socket.largest_datagram(data_address(setup, number).set() ? data_address(setup, number)
                                                                       : setup.peer),

@@ -79,7 +79,7 @@ struct SendStripe {
     std::uint16_t index;
     ports::DatagramSocket& socket;
     const StripeCiphers& ciphers;
-    std::size_t stripes_on_socket;
+    std::size_t stripes_on_socket = 1;  // of the receiver
     sabul::SendFlow flow;
     sabul::PathProbe probe;
     Burst burst;  // not empty: the socket would block, the same bytes go again

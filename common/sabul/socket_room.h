@@ -5,6 +5,7 @@
 // (net/ipv4/udp.c, udp_rmem_release). Bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace lambda::sabul {
@@ -19,6 +20,11 @@ class SocketRoom {
     bool small() const { return small_; }
     // What may be in it.
     std::size_t usable() const { return small_ ? buffer_ + buffer_ / 8 : buffer_ * 3 / 4; }
+    // What may be in so many like it together. Of those that are not small one is enough: more
+    // leaves the processor's cache before it is read.
+    std::size_t together(std::size_t sockets) const {
+        return small_ ? std::max(usable(), std::min(sockets * usable(), kSmall * 3 / 4)) : usable();
+    }
     // What is told without a wait.
     std::size_t told() const { return small_ ? buffer_ * 3 / 8 : buffer_ / 4; }
     // A handful of datagrams must fit, else each one waits for the one before.

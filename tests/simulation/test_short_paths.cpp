@@ -1,5 +1,5 @@
-// A path that holds less than the receiver's socket: what is under way is one socket's worth,
-// whatever the stripes.
+// A path that holds less than the receiver's socket: what is under way is one socket's worth, or
+// that of a few small ones, whatever the stripes.
 #include "tests/simulation/one.h"
 
 using namespace lambda;
@@ -130,4 +130,35 @@ TEST_CASE(
     REQUIRE(run.run());
     CHECK(run.receiver->outcome().verified == names.size());
     for (const auto& socket : run.server_sockets) CHECK(socket->dropped() == 0);
+}
+
+TEST_CASE("small sockets hold together what one alone cannot, and none overflows") {
+    const auto seconds = [](session::Direction direction, std::uint16_t stripes, unsigned ports,
+                            const Pauses* pauses) {
+        Options given = options(direction);
+        given.terms.stripes = stripes;
+        given.terms.initial_rate = BitRate{40e9};
+        given.terms.highest_rate = BitRate{40e9};
+        given.forward.delay = given.backward.delay = given.feedback_delay = 100us;
+        given.forward.pauses = pauses;
+        given.buffer_bytes = 208 * 1024;
+        given.server_ports = ports;
+        One one(given, 64 * kMiB);
+        const bool put = direction == session::Direction::put;
+        auto& sockets = put ? one.run.server_sockets : one.run.client_sockets;
+        for (auto& socket : sockets) socket->overflows = true;
+        one.expect_identical();
+        for (const auto& socket : sockets) CHECK(socket->dropped() == 0);
+        return one.run.receiver->outcome().transfer_seconds;
+    };
+    const Pauses pauses(Time(3600s), 20ms, 300us, 1ms, seed());
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        const double alone = seconds(direction, 1, 1, nullptr);
+        CHECK(seconds(direction, 4, 4, nullptr) < 0.5 * alone);
+        // Two stripes end at one of three sockets, or all at one.
+        CHECK(seconds(direction, 4, 3, nullptr) < 0.5 * alone);
+        const double shared = seconds(direction, 4, 1, nullptr);
+        if (direction == session::Direction::put) CHECK(shared > 0.9 * alone);
+        for (const unsigned ports : {1u, 3u, 4u}) seconds(direction, 4, ports, &pauses);
+    }
 }

@@ -200,12 +200,14 @@ TEST_CASE("a receiver that the control session tells of the end needs no connect
     CHECK_FALSE(one.run.receiver->outcome().cut);
 }
 
-TEST_CASE("one server port serves all stripes") {
+TEST_CASE("few server ports serve all stripes") {
     for (const auto direction : {session::Direction::put, session::Direction::get}) {
-        Options given = options(direction);
-        given.one_port = true;
-        One one(given);
-        one.expect_identical();
+        for (const unsigned ports : {1u, 3u}) {
+            Options given = options(direction);
+            given.server_ports = ports;
+            One one(given);
+            one.expect_identical();
+        }
     }
 }
 

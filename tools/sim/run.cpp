@@ -77,7 +77,9 @@ Run::Run(std::uint64_t seed, Options given, std::vector<transfer::SourceName> so
             client_host()));
         client_sockets.back()->buffer_bytes = options.buffer_bytes;
     }
-    const unsigned ports = options.one_port ? 1 : options.terms.stripes;
+    const unsigned stripes = options.terms.stripes;
+    const unsigned ports =
+        options.server_ports > 0 ? std::min(options.server_ports, stripes) : stripes;
     for (std::uint16_t i = 0; i < ports; ++i) {
         server_sockets.push_back(std::make_unique<VirtualSocket>(
             world, down, address(kServer, static_cast<std::uint16_t>(50000 + i)), server_host()));

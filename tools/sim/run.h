@@ -29,8 +29,8 @@ struct Options {
     sabul::PacketNumber first_number = 0;
     std::uint32_t slots = 32;
     std::size_t buffer_bytes = 4u << 20;
-    bool one_port = false;    // the server has one UDP port for all stripes
-    bool behind_nat = false;  // the client's datagrams come from another host than its session
+    unsigned server_ports = 0;  // of UDP; 0: one for each stripe
+    bool behind_nat = false;    // the client's datagrams come from another host than its session
     Duration limit = std::chrono::minutes(10);  // of virtual time
     // May put other ports in place of these; called once for each end.
     std::function<void(bool sends, engine::Setup& setup)> adjust;

@@ -357,7 +357,7 @@ class Swarm {
         if (run_.key_ages.contains(1024) && run_.key_ages.contains(1023))
             ++faults["number wrapped at 2^32"];
         if (plan_.options.behind_nat) ++faults["client behind NAT"];
-        if (plan_.options.one_port) ++faults["server with one port"];
+        if (plan_.options.server_ports > 0) ++faults["server with few ports"];
     }
 
     const SwarmPlan plan_;

@@ -198,7 +198,7 @@ SwarmPlan draw_plan(std::uint64_t seed) {
     options.slots = static_cast<std::uint32_t>(dice.chance(0.5) ? dice.between(2, 4) : 8);
     options.buffer_bytes = static_cast<std::size_t>(
         dice.chance(0.3) ? dice.scaled(16 * 1024, 256 * 1024) : dice.scaled(1e6, 8e6));
-    options.one_port = dice.chance(0.25);
+    if (dice.chance(0.25)) options.server_ports = static_cast<unsigned>(dice.between(1, 3));
     options.behind_nat = dice.chance(0.25);
     plan.source_latency = dice.scaled(5us, 20ms);
     plan.target_latency = dice.scaled(5us, 20ms);
@@ -245,7 +245,7 @@ std::string describe(const SwarmPlan& plan) {
         << " ms, payload " << terms.payload << ", window " << terms.window << ", " << options.slots
         << " slots of " << terms.block << ", sockets of " << options.buffer_bytes
         << (plan.overflows ? " that overflow" : "") << ", busy " << plan.busy << ", first number "
-        << options.first_number << (options.one_port ? ", one port" : "")
+        << options.first_number << (options.server_ports > 0 ? ", few ports" : "")
         << (options.behind_nat ? ", behind NAT" : "") << "\n";
     for (const Path* path : {&options.forward, &options.backward}) {
         out << (path == &options.forward ? "  forward" : "  backward") << ": delay "

@@ -300,6 +300,12 @@ TEST_CASE("of a small buffer long datagrams may fill more, and more of it is tol
     CHECK(SocketRoom(kBuffer, kDatagram).datagram() == kDatagram);
     CHECK(SocketRoom(kBuffer, 8944).usable() == kBuffer * 3 / 4);
     CHECK(SocketRoom(4u << 20, kDatagram).usable() == 3u << 20);
+    CHECK(SocketRoom(kBuffer, kDatagram).together(1) == kBuffer * 9 / 8);
+    CHECK(SocketRoom(kBuffer, kDatagram).together(3) == kBuffer * 27 / 8);
+    CHECK(SocketRoom(kBuffer, kDatagram).together(64) == 768 * 1024);
+    CHECK(SocketRoom(900 * 1024, kDatagram).together(64) == 900 * 1024 * 9 / 8);
+    CHECK(SocketRoom(kBuffer, 8944).together(64) == kBuffer * 3 / 4);
+    CHECK(SocketRoom(4u << 20, kDatagram).together(64) == 3u << 20);
     for (const std::size_t datagram : {std::size_t{8944}, kDatagram}) {
         const std::size_t told = datagram == kDatagram ? kBuffer * 3 / 8 : kBuffer / 4;
         ReceiveFlow flow({.syn = 10ms, .buffer_bytes = kBuffer});
