@@ -87,6 +87,7 @@ Time SendSide::turn(Time now) {
     if (done_) return kNever;  // nothing more goes to it
     for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
     take_disk_events();
+    source_.handled_all();
     feed_walker();
     compare();
     source_.turn();
@@ -101,6 +102,7 @@ Time SendSide::turn(Time now) {
         sample(now);
     }
     bool more = send_some();
+    if (!more) take_disk_events();  // what turn() copied
     for (unsigned copies = 0; !more && copies < kCopiesPerTurn && source_.copy_wanted(); ++copies) {
         take_disk_events();
         more = send_some();
@@ -139,7 +141,6 @@ void SendSide::take_disk_events() {
         source_.handle(std::move(event));
         ++disk_events_;
     }
-    source_.handled_all();
 }
 
 bool SendSide::send_some() {
@@ -172,6 +173,7 @@ void SendSide::count_sockets() {
         const auto ends_there = [&](const auto& other) { return other->peer == stripe->peer; };
         const auto first = std::find_if(stripes_.begin(), stripes_.end(), ends_there);
         if (*first == stripe) ++peer_sockets_;
+        stripe->receiver_socket = (*first)->index;
         stripe->stripes_on_socket =
             static_cast<std::size_t>(std::count_if(stripes_.begin(), stripes_.end(), ends_there));
     }
@@ -184,12 +186,15 @@ void SendSide::count_sockets() {
 // over some SYNs would see stripes that stand still.
 void SendSide::look_at_stripes() {
     const Duration syn = setup_.terms.syn;
-    open_all_ = untold_ = 0;
+    open_all_ = untold_ = together_ = 0;
+    untold_on_.assign(stripes_.size(), 0);
     short_paths_ = true;
     for (const auto& stripe : stripes_) {
         open_all_ += stripe->flow.open_bytes();
         if (!may_send(*stripe) || !heard(*stripe)) continue;
         untold_ += stripe->flow.untold_bytes();
+        untold_on_[stripe->receiver_socket] += stripe->flow.untold_bytes();
+        together_ = std::max(together_, stripe->peer_room().together(peer_sockets_));
         short_paths_ = short_paths_ && stripe->flow.rtt().known() && stripe->short_path(syn);
     }
     const BitRate rate = rate_.rate();
@@ -245,10 +250,16 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     const std::size_t untold = stripe.flow.untold_bytes();
     const std::size_t limit = stripe.buffer_limit() + under_way;
     if (untold >= limit) return 0;
-    if (!rate_.shared_window() || !short_paths_) return limit - untold;
-    const std::size_t most =
-        std::max(stripe.peer_room().together(peer_sockets_) + under_way, 2 * stripe.probe.size());
-    return untold_ >= most ? 0 : std::min(limit - untold, most - untold_);
+    // No datagrams that are long fit where two do not.
+    const std::size_t least = 2 * stripe.probe.size();
+    const auto left = [&](std::size_t most, std::size_t used) {
+        const std::size_t all = std::max(most + under_way, least);
+        return used >= all ? 0 : all - used;
+    };
+    const std::size_t own = std::min(
+        limit - untold, left(stripe.peer_room().usable(), untold_on_[stripe.receiver_socket]));
+    if (!rate_.shared_window() || !short_paths_) return own;
+    return std::min(own, left(together_, untold_));
 }
 
 bool SendSide::send_on(SendStripe& stripe) {

@@ -117,6 +117,8 @@ class SendSide final : public End, private Links::Handler {
     bool credit_limited_ = false;
     std::size_t next_stripe_ = 0;
     std::size_t peer_sockets_ = 1;           // of the receiver, where stripes end
+    std::vector<std::size_t> untold_on_;     // by receiver_socket
+    std::size_t together_ = 0;               // what may be untold of all that were heard
     std::size_t open_all_ = 0, untold_ = 0;  // bytes, of all stripes; of those that were heard
     bool short_paths_ = false;               // of all that were heard
     bool block_by_block_ = false;

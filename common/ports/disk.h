@@ -144,7 +144,7 @@ class Disk {
     // or what was copied from memory last was not polled yet; try later.
     virtual bool read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
                       std::size_t at, std::size_t bytes) = 0;
-    // Of a source `in_memory`: now a read copies at once, on this thread.
+    // Of a source `in_memory`: a read would copy at once, on this thread.
     virtual bool copies_here(DiskFile file) = 0;
     // A second look at size, mtime and ctime, on the open file.
     virtual void check_source(DiskTag tag, DiskFile file) = 0;

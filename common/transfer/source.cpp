@@ -110,6 +110,7 @@ void Source::plan_reads(SendBlock& block, File& file, Extent left) {
         Extent piece = left;
         piece.bytes = std::min(left.bytes, most);
         reads_.push_back({block.index, piece});
+        if (block.purpose != SendBlock::Purpose::fresh) ++reads_aside_;
         ++block.reads_pending;
         ++file.reads_pending;
         left.offset += piece.bytes;
@@ -170,31 +171,37 @@ void Source::flush_packed() {
 }
 
 bool Source::start_reads() {
-    const Read& read = reads_.front();
-    SendBlock& block = blocks_.at(read.block);
-    File& file = files_.at(read.extent.file);
-    if (file.failed) {
-        --file.reads_pending;
-        --block.reads_pending;
-        const Read gone = read;
-        reads_.pop_front();
-        if (block.reads_pending == 0) finish_block_read(block);
-        maybe_forget(gone.extent.file);
-        return true;
-    }
+    auto next = reads_.begin();
     // What this thread copies itself it copies when that is wanted: what waits leaves the
-    // processor's cache.
-    if (!wanted_ && can_copy()) return false;
-    const ports::DiskTag tag = next_tag_;
-    if (!disk_.read(tag, file.disk_file, read.extent.offset, block.slot, read.extent.at,
-                    read.extent.bytes)) {
-        return false;
+    // processor's cache. What does not go out as it is read waits for nobody.
+    if (!wanted_ && can_copy()) {
+        if (reads_aside_ == 0) return false;
+        next = std::find_if(reads_.begin(), reads_.end(), [this](const Read& each) {
+            return blocks_.at(each.block).purpose != SendBlock::Purpose::fresh;
+        });
     }
-    ++next_tag_;
-    wanted_ = false;
-    reading_.emplace(tag, read);
-    if (file.in_memory) ++copying_;
-    reads_.pop_front();
+    const Read read = *next;
+    SendBlock& block = blocks_.at(read.block);
+    const bool fresh = block.purpose == SendBlock::Purpose::fresh;
+    File& file = files_.at(read.extent.file);
+    if (!file.failed) {
+        const ports::DiskTag tag = next_tag_;
+        if (!disk_.read(tag, file.disk_file, read.extent.offset, block.slot, read.extent.at,
+                        read.extent.bytes)) {
+            return false;
+        }
+        ++next_tag_;
+        reading_.emplace(tag, read);
+        if (file.in_memory) ++copying_;
+        if (fresh) wanted_ = false;
+    }
+    if (!fresh) --reads_aside_;
+    reads_.erase(next);
+    if (!file.failed) return true;
+    --file.reads_pending;
+    --block.reads_pending;
+    if (block.reads_pending == 0) finish_block_read(block);
+    maybe_forget(read.extent.file);
     return true;
 }
 

@@ -323,7 +323,8 @@ class Source {
         std::uint64_t block = 0;
         Extent extent;
     };
-    std::deque<Read> reads_;  // to be issued
+    std::deque<Read> reads_;       // to be issued
+    std::size_t reads_aside_ = 0;  // of these, what is not fresh
     std::unordered_map<ports::DiskTag, Read> reading_;
     std::size_t copying_ = 0;  // of these, from files in memory
     std::unordered_map<ports::DiskTag, FileNumber> checking_, reopening_;

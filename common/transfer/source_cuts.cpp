@@ -57,7 +57,9 @@ void Source::fall_short() {
 }
 
 bool Source::can_copy() const {
-    return !reads_.empty() && copies_here(files_.at(reads_.front().extent.file));
+    if (reads_.size() == reads_aside_) return false;
+    const File& file = files_.at(reads_.front().extent.file);
+    return !file.failed && copies_here(file);
 }
 
 bool Source::copies_here(const File& file) const {
@@ -101,7 +103,8 @@ std::optional<Cut> Source::cut_fresh(SendBlock& block, std::size_t payload) {
 
 std::optional<Cut> Source::cut_again(Range places, std::size_t payload) {
     const SendBlock* block = find(block_of(places.first));
-    if (block == nullptr) return std::nullopt;
+    // One that nobody sends yet is another of that index: what is asked for was acknowledged.
+    if (block == nullptr || !block->opened) return std::nullopt;
     const std::uint64_t base = block->index * block_bytes_;
     const auto first = static_cast<std::uint32_t>(places.first - base);
     const auto leaf =

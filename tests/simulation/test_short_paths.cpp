@@ -160,5 +160,6 @@ TEST_CASE("small sockets hold together what one alone cannot, and none overflows
         const double shared = seconds(direction, 4, 1, nullptr);
         if (direction == session::Direction::put) CHECK(shared > 0.9 * alone);
         for (const unsigned ports : {1u, 3u, 4u}) seconds(direction, 4, ports, &pauses);
+        for (const unsigned ports : {2u, 3u}) seconds(direction, 16, ports, &pauses);
     }
 }

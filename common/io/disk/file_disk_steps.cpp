@@ -66,11 +66,15 @@ void FileDisk::step(std::uint32_t index) {
 
 // What lies in memory is copied by this thread, unless that has too much to do.
 bool FileDisk::reads_here(const Request& request) {
-    return !request.writing && storage(request) == Storage::memory && copies_here(request.file);
+    return !request.writing && storage(request) == Storage::memory && copies(request.file);
 }
 
 bool FileDisk::copies_here(DiskFile file) {
     if (entry(file).file->kind == OpenFile::Kind::zeros) return true;
+    return !free_requests_.empty() && copies(file);
+}
+
+bool FileDisk::copies(DiskFile) {
     return !(overloaded_ ? overloaded_() : load_.overloaded(reactor_.watched())) || !has_reader();
 }
 

@@ -129,3 +129,23 @@ TEST_CASE("source again: what is to be sent waits until its block is free") {
     CHECK(sender.source.find(0)->extents.front().offset == kLeafBytes);
     CHECK(sender.source.find(1) != nullptr);
 }
+
+TEST_CASE("source again: nothing of a block that is read again goes out before all of it was") {
+    Sender sender;
+    sender.add_large("f", kBlock, {{0, kBlock}});
+    sender.walker.no_more();
+    sender.turns();
+    sender.source.handle_nothing();
+    sender.turns();
+    sender.send();
+    const Range place{0, 1000};
+    REQUIRE(sender.source.cut_again(place, 2000));
+    sender.source.resolve({0, kBlock});
+    REQUIRE(sender.source.handle_again({0, 0}));
+    sender.source.turn();
+    REQUIRE(sender.source.find(0) != nullptr);
+    CHECK_FALSE(sender.source.cut_again(place, 2000));
+    sender.turns();
+    sender.send();
+    CHECK(sender.source.cut_again(place, 2000));
+}

@@ -104,6 +104,30 @@ TEST_CASE("source copies: a block goes out piece by piece, each leaf with its di
     CHECK(leaf_ends == std::vector<std::uint64_t>{kLeafBytes, kBlock, place});
 }
 
+TEST_CASE(
+    "source copies: a leaf that must go again is read though nobody asks for what is in front") {
+    Sender sender(4 * kBlock);
+    SendBlock* block = &sender.take();
+    while (!block->all_sent()) {
+        if (!sender.source.cut_fresh(*block, kPayload)) sender.copy();
+    }
+    sender.source.resolve({0, kBlock});
+    sender.source.turn();
+    REQUIRE(sender.source.can_copy());
+    REQUIRE(sender.disk.reading.empty());
+    REQUIRE(sender.source.handle_again({0, kLeafBytes}));
+    sender.disk.places.clear();
+    for (std::size_t piece = 0; piece < kLeafBytes / kPiece; ++piece) {
+        sender.source.turn();
+        sender.end_reads();
+    }
+    REQUIRE(sender.disk.places.size() == kLeafBytes / kPiece);
+    CHECK(sender.disk.places.front() == kLeafBytes);
+    block = sender.source.take_ready(0);
+    REQUIRE(block != nullptr);
+    CHECK(block->purpose == SendBlock::Purpose::again);
+}
+
 TEST_CASE("source copies: what another thread copies is offered when all of the block is there") {
     Sender sender(4 * kBlock);
     sender.disk.copies = false;
