@@ -110,7 +110,7 @@ void Source::plan_reads(SendBlock& block, File& file, Extent left) {
         Extent piece = left;
         piece.bytes = std::min(left.bytes, most);
         reads_.push_back({block.index, piece});
-        if (block.purpose != SendBlock::Purpose::fresh) ++reads_aside_;
+        if (goes_aside(block, file)) ++reads_aside_;
         ++block.reads_pending;
         ++file.reads_pending;
         left.offset += piece.bytes;
@@ -170,19 +170,22 @@ void Source::flush_packed() {
     for (const FileNumber number : files) maybe_forget(number);
 }
 
+bool Source::goes_aside(const SendBlock& block, const File& file) {
+    return block.purpose != SendBlock::Purpose::fresh || !file.in_memory;
+}
+
 bool Source::start_reads() {
     auto next = reads_.begin();
     // What this thread copies itself it copies when that is wanted: what waits leaves the
-    // processor's cache. What does not go out as it is read waits for nobody.
+    // processor's cache. All else waits for nobody.
     if (!wanted_ && can_copy()) {
         if (reads_aside_ == 0) return false;
         next = std::find_if(reads_.begin(), reads_.end(), [this](const Read& each) {
-            return blocks_.at(each.block).purpose != SendBlock::Purpose::fresh;
+            return goes_aside(blocks_.at(each.block), files_.at(each.extent.file));
         });
     }
     const Read read = *next;
     SendBlock& block = blocks_.at(read.block);
-    const bool fresh = block.purpose == SendBlock::Purpose::fresh;
     File& file = files_.at(read.extent.file);
     if (!file.failed) {
         const ports::DiskTag tag = next_tag_;
@@ -193,9 +196,9 @@ bool Source::start_reads() {
         ++next_tag_;
         reading_.emplace(tag, read);
         if (file.in_memory) ++copying_;
-        if (fresh) wanted_ = false;
+        if (block.purpose == SendBlock::Purpose::fresh) wanted_ = false;
     }
-    if (!fresh) --reads_aside_;
+    if (goes_aside(block, file)) --reads_aside_;
     reads_.erase(next);
     if (!file.failed) return true;
     --file.reads_pending;

@@ -258,6 +258,8 @@ class Source {
     void maybe_close(File& file);
     bool told_all_of(FileNumber number, const File& file) const;
     void go_over_changed();
+    // Its reads do not wait until they are wanted.
+    static bool goes_aside(const SendBlock& block, const File& file);
     bool start_reads();
     void fall_short();
     bool copies_here(const File& file) const;
@@ -324,7 +326,7 @@ class Source {
         Extent extent;
     };
     std::deque<Read> reads_;       // to be issued
-    std::size_t reads_aside_ = 0;  // of these, what is not fresh
+    std::size_t reads_aside_ = 0;  // of these, what goes aside
     std::unordered_map<ports::DiskTag, Read> reading_;
     std::size_t copying_ = 0;  // of these, from files in memory
     std::unordered_map<ports::DiskTag, FileNumber> checking_, reopening_;

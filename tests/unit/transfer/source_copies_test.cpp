@@ -128,6 +128,30 @@ TEST_CASE(
     CHECK(block->purpose == SendBlock::Purpose::again);
 }
 
+TEST_CASE("source copies: what lies on a disk is read ahead, also behind what is copied") {
+    CopyingDisk disk(2 * kBlock);
+    simulation::ListWalker walker;
+    StreamSender stream;
+    Source source{disk, walker, stream, kBlock,
+                  Source::Listener{[](Source::Failure) {}, [](const SkipRecord&) {}}};
+    const auto open = [&](const char* name, bool in_memory) {
+        disk.opened.in_memory = in_memory;
+        walker.entries.push_back({.path = name, .name = name});
+        source.turn();
+        for (ports::DiskEvent& event : disk.poll()) source.handle(std::move(event));
+        source.turn();
+    };
+    open("in memory", true);
+    open("on a disk", false);
+    source.handle_nothing();
+    source.turn();
+    CHECK(disk.reading.size() == 2 * kBlock / ports::kDiskPieceBytes);
+    CHECK(source.can_copy());
+    CHECK(source.take_ready(kCredit) == nullptr);
+    CHECK(source.copy_wanted());
+    CHECK(disk.reading.back().bytes == kPiece);
+}
+
 TEST_CASE("source copies: what another thread copies is offered when all of the block is there") {
     Sender sender(4 * kBlock);
     sender.disk.copies = false;
