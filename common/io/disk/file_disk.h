@@ -137,7 +137,7 @@ class FileDisk : public ports::Disk {
     void step(std::uint32_t index);
     void aim(Request& request);
     bool reads_here(const Request& request);
-    bool copies(ports::DiskFile file);
+    bool copies();
     bool has_reader();
     void help_reader();
     Entry& entry(ports::DiskFile file);

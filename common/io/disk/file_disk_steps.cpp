@@ -64,17 +64,17 @@ void FileDisk::step(std::uint32_t index) {
     finish(index, got < 0 ? -errno : got);
 }
 
-// What lies in memory is copied by this thread, unless that has too much to do.
 bool FileDisk::reads_here(const Request& request) {
-    return !request.writing && storage(request) == Storage::memory && copies(request.file);
+    return !request.writing && storage(request) == Storage::memory && copies();
 }
 
 bool FileDisk::copies_here(DiskFile file) {
     if (entry(file).file->kind == OpenFile::Kind::zeros) return true;
-    return !free_requests_.empty() && copies(file);
+    return !free_requests_.empty() && copies();
 }
 
-bool FileDisk::copies(DiskFile) {
+// What lies in memory is copied by this thread, unless that has too much to do.
+bool FileDisk::copies() {
     return !(overloaded_ ? overloaded_() : load_.overloaded(reactor_.watched())) || !has_reader();
 }
 
