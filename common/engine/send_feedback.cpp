@@ -170,7 +170,7 @@ void SendSide::receive_datagrams(ports::DatagramSocket& socket) {
     bool moved = false;
     for (const ports::Arrival& each : arrivals)
         moved = addresses_.take(each, stripes_, now_) || moved;
-    if (moved) count_sockets();
+    if (moved) find_sockets();
 }
 
 }  // namespace lambda::engine

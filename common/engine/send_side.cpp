@@ -62,7 +62,7 @@ SendSide::SendSide(Setup setup, Time now)
     for (std::uint16_t i = 0; i < setup_.terms.stripes; ++i) {
         stripes_.push_back(std::make_unique<SendStripe>(i, setup_, burst_room_.data()));
     }
-    count_sockets();
+    find_sockets();
     for (transfer::SourceName& name : setup_.sources) keep_name(std::move(name));
     setup_.sources.clear();
     wants_done_ = setup_.is_client;
@@ -167,16 +167,11 @@ bool SendSide::send_some() {
     return idle < stripes_.size();
 }
 
-void SendSide::count_sockets() {
-    peer_sockets_ = 0;
-    for (const auto& stripe : stripes_) {
-        const auto ends_there = [&](const auto& other) { return other->peer == stripe->peer; };
-        const auto first = std::find_if(stripes_.begin(), stripes_.end(), ends_there);
-        if (*first == stripe) ++peer_sockets_;
-        stripe->receiver_socket = (*first)->index;
-        stripe->stripes_on_socket =
-            static_cast<std::size_t>(std::count_if(stripes_.begin(), stripes_.end(), ends_there));
-    }
+void SendSide::find_sockets() {
+    std::vector<Address> ends;
+    for (const auto& stripe : stripes_) ends.push_back(stripe->peer);
+    sockets_.set_ends(ends);
+    for (const auto& stripe : stripes_) stripe->stripes_on_socket = sockets_.sharing(stripe->index);
 }
 
 // On paths that hold less than the receiver's socket all stripes share one socket's worth, or that
@@ -186,15 +181,13 @@ void SendSide::count_sockets() {
 // over some SYNs would see stripes that stand still.
 void SendSide::look_at_stripes() {
     const Duration syn = setup_.terms.syn;
-    open_all_ = untold_ = together_ = 0;
-    untold_on_.assign(stripes_.size(), 0);
+    open_all_ = 0;
+    sockets_.clear();
     short_paths_ = true;
     for (const auto& stripe : stripes_) {
         open_all_ += stripe->flow.open_bytes();
         if (!may_send(*stripe) || !heard(*stripe)) continue;
-        untold_ += stripe->flow.untold_bytes();
-        untold_on_[stripe->receiver_socket] += stripe->flow.untold_bytes();
-        together_ = std::max(together_, stripe->peer_room().together(peer_sockets_));
+        sockets_.add(stripe->index, stripe->flow.untold_bytes(), stripe->peer_room());
         short_paths_ = short_paths_ && stripe->flow.rtt().known() && stripe->short_path(syn);
     }
     const BitRate rate = rate_.rate();
@@ -250,16 +243,11 @@ std::size_t SendSide::buffer_room(const SendStripe& stripe) const {
     const std::size_t untold = stripe.flow.untold_bytes();
     const std::size_t limit = stripe.buffer_limit() + under_way;
     if (untold >= limit) return 0;
-    // No datagrams that are long fit where two do not.
     const std::size_t least = 2 * stripe.probe.size();
-    const auto left = [&](std::size_t most, std::size_t used) {
-        const std::size_t all = std::max(most + under_way, least);
-        return used >= all ? 0 : all - used;
-    };
-    const std::size_t own = std::min(
-        limit - untold, left(stripe.peer_room().usable(), untold_on_[stripe.receiver_socket]));
+    const std::size_t own =
+        std::min(limit - untold, sockets_.left(stripe.index, stripe.peer_room(), under_way, least));
     if (!rate_.shared_window() || !short_paths_) return own;
-    return std::min(own, left(together_, untold_));
+    return std::min(own, sockets_.left_together(under_way, least));
 }
 
 bool SendSide::send_on(SendStripe& stripe) {

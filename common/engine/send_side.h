@@ -11,6 +11,7 @@
 #include "common/engine/links.h"
 #include "common/engine/meter.h"
 #include "common/engine/rate_control.h"
+#include "common/engine/receiver_sockets.h"
 #include "common/engine/resends.h"
 #include "common/engine/send_stripe.h"
 #include "common/engine/set_channel.h"
@@ -85,7 +86,7 @@ class SendSide final : public End, private Links::Handler {
     bool keeps_turn(const SendStripe& stripe);
     bool may_send(const SendStripe& stripe) const;
     bool heard(const SendStripe& stripe) const;
-    void count_sockets();
+    void find_sockets();
     void look_at_stripes();
     void maintain(SendStripe& stripe);
     Time next_time();
@@ -116,11 +117,9 @@ class SendSide final : public End, private Links::Handler {
     std::uint64_t credit_ = 0;
     bool credit_limited_ = false;
     std::size_t next_stripe_ = 0;
-    std::size_t peer_sockets_ = 1;           // of the receiver, where stripes end
-    std::vector<std::size_t> untold_on_;     // by receiver_socket
-    std::size_t together_ = 0;               // what may be untold of all that were heard
-    std::size_t open_all_ = 0, untold_ = 0;  // bytes, of all stripes; of those that were heard
-    bool short_paths_ = false;               // of all that were heard
+    ReceiverSockets sockets_;   // with what is untold of the stripes that were heard
+    std::size_t open_all_ = 0;  // bytes, of all stripes
+    bool short_paths_ = false;  // of all that were heard
     bool block_by_block_ = false;
     std::deque<transfer::SourceName> names_left_;
     std::size_t names_left_bytes_ = 0;

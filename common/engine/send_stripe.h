@@ -79,8 +79,7 @@ struct SendStripe {
     std::uint16_t index;
     ports::DatagramSocket& socket;
     const StripeCiphers& ciphers;
-    // Of the receiver's socket: the first stripe that ends there, and how many do.
-    std::size_t receiver_socket = 0, stripes_on_socket = 1;
+    std::size_t stripes_on_socket = 1;  // of the receiver
     sabul::SendFlow flow;
     sabul::PathProbe probe;
     Burst burst;  // not empty: the socket would block, the same bytes go again

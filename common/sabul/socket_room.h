@@ -13,7 +13,7 @@ namespace lambda::sabul {
 class SocketRoom {
   public:
     // `buffer`: what the socket is said to hold. `datagram`: one of those that it holds.
-    SocketRoom(std::size_t buffer, std::size_t datagram)
+    constexpr SocketRoom(std::size_t buffer, std::size_t datagram)
         : buffer_(buffer), small_(datagram >= kLong && buffer < kSmall) {}
 
     // Long datagrams, and few of them fit.
