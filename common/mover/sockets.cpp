@@ -24,6 +24,7 @@ Result<void> add(Sockets& sockets, const io::UdpOptions& options, io::Reactor& r
     if (!socket) return socket.error();
     sockets.ports.push_back(io::local_port(**socket));
     sockets.list.push_back(std::move(*socket));
+    sockets.buffer_bytes = buffers.given;
     sockets.note = buffer_note(buffers);
     return {};
 }

@@ -17,6 +17,7 @@ namespace lambda::mover {
 struct Sockets {
     std::vector<std::unique_ptr<ports::DatagramSocket>> list;
     std::vector<std::uint16_t> ports;  // local
+    std::uint64_t buffer_bytes = 0;    // of each
     std::string note;  // what small buffers cost and how to mend it; empty if nothing
 };
 

@@ -45,6 +45,7 @@ FileDisk::FileDisk(const DiskOptions& options, Parts parts, Reactor& reactor)
       range_(options.range),
       claim_(options.claim),
       requests_(options.queue_depth),
+      may_write_(options.copies_writes),
       overloaded_(options.overloaded),
       name_workers_(std::move(parts.name_workers)) {
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_requests_.push_back(i - 1);
@@ -326,7 +327,8 @@ std::span<DiskEvent> FileDisk::poll() {
     names_taken_.clear();
     std::swap(events_, ready_);
     ready_.clear();
-    ready_unsaid_ = read_here_ = false;
+    ready_unsaid_ = false;
+    copied_here_ = 0;
     return events_;
 }
 

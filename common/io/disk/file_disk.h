@@ -133,11 +133,12 @@ class FileDisk : public ports::Disk {
     bool begin(const Request& wanted);
     // Aims at the next step and queues it. What lies in memory is copied here and now, since a
     // worker would do the same with the bytes in another processor's cache; unless this thread has
-    // too much to do.
+    // too much to do (docs/decisions/0015, 0023).
     void step(std::uint32_t index);
     void aim(Request& request);
-    bool reads_here(const Request& request);
-    bool copies();
+    bool copies_now(const Request& request);
+    bool reads();
+    bool writes();
     bool has_reader();
     void help_reader();
     Entry& entry(ports::DiskFile file);
@@ -173,13 +174,14 @@ class FileDisk : public ports::Disk {
     std::vector<ports::DiskEvent> ready_;   // for the next poll()
     std::vector<ports::DiskEvent> events_;  // of the last poll()
     bool ready_unsaid_ = false;             // the reactor must not sleep over ready_
-    bool read_here_ = false;  // by this thread, since poll(): the next waits until that was used
+    unsigned copied_here_ = 0;              // by this thread, since poll(): what is more waits
 
     // Sums over every hand-over to the machine, for the mean depth of the queue.
     std::uint64_t hand_overs_ = 0;
     std::uint64_t depth_sum_ = 0;
     std::uint64_t steps_ = 0;
 
+    const bool may_write_;                    // DiskOptions::copies_writes
     const std::function<bool()> overloaded_;  // DiskOptions::overloaded
     ThreadLoad load_;
     Completions<StepDone> steps_done_;

@@ -20,6 +20,10 @@ using ports::kDiskAlignment;
 // Of a file in memory, of what is written in one step: a kernel that preempts nobody copies it
 // before whoever wakes on that processor has his turn.
 constexpr std::size_t kMostCopied = 128 << 10;
+// By this thread, between two polls. What was read is used before there is more; what is written
+// are about as many as arrive in a turn, so that they are written while they are near.
+constexpr unsigned kReadsHere = 1;
+constexpr unsigned kWritesHere = 4;
 
 constexpr bool aligned(std::uint64_t value) {
     return value % kDiskAlignment == 0;
@@ -33,9 +37,9 @@ constexpr std::size_t round_up(std::size_t value) {
 bool FileDisk::begin(const Request& wanted) {
     LAMBDA_ASSERT(wanted.wanted > 0 && wanted.at + wanted.wanted <= slots_.block_bytes());
     if (free_requests_.empty()) return false;
-    const bool here = reads_here(wanted);
-    if (here && read_here_) return false;
-    read_here_ = read_here_ || here;
+    const bool here = copies_now(wanted);
+    if (here && copied_here_ >= (wanted.writing ? kWritesHere : kReadsHere)) return false;
+    copied_here_ += here ? 1 : 0;
     const std::uint32_t index = free_requests_.back();
     free_requests_.pop_back();
     requests_[index] = wanted;
@@ -48,9 +52,8 @@ bool FileDisk::begin(const Request& wanted) {
 void FileDisk::step(std::uint32_t index) {
     Request& request = requests_[index];
     aim(request);
-    if (!reads_here(request)) {
-        const bool copied = !request.writing && storage(request) == Storage::memory;
-        if (!copied) return start(index);
+    if (!copies_now(request)) {
+        if (request.writing || storage(request) != Storage::memory) return start(index);
         return reader_->post({.index = index,
                               .slot = request.slot,
                               .fd = request.fd,
@@ -58,24 +61,32 @@ void FileDisk::step(std::uint32_t index) {
                               .length = request.length,
                               .position = request.position});
     }
-    const ssize_t got =
-        ::pread(request.fd, request.memory, request.length, static_cast<off_t>(request.position));
+    const auto position = static_cast<off_t>(request.position);
+    const ssize_t moved = request.writing
+                              ? ::pwrite(request.fd, request.memory, request.length, position)
+                              : ::pread(request.fd, request.memory, request.length, position);
     ready_unsaid_ = true;
-    finish(index, got < 0 ? -errno : got);
+    finish(index, moved < 0 ? -errno : moved);
 }
 
-bool FileDisk::reads_here(const Request& request) {
-    return !request.writing && storage(request) == Storage::memory && copies();
+bool FileDisk::copies_now(const Request& request) {
+    return storage(request) == Storage::memory && (request.writing ? writes() : reads());
 }
 
 bool FileDisk::copies_here(DiskFile file) {
     if (entry(file).file->kind == OpenFile::Kind::zeros) return true;
-    return !free_requests_.empty() && copies();
+    return !free_requests_.empty() && reads();
 }
 
-// What lies in memory is copied by this thread, unless that has too much to do.
-bool FileDisk::copies() {
+// What lies in memory is read by this thread, unless that has too much to do.
+bool FileDisk::reads() {
     return !(overloaded_ ? overloaded_() : load_.overloaded(reactor_.watched())) || !has_reader();
+}
+
+// Likewise, where nobody has time for more than a small part of it: of two that write to one file
+// one waits for the other.
+bool FileDisk::writes() {
+    return may_write_ && !(overloaded_ ? overloaded_() : load_.spare(reactor_.watched()));
 }
 
 bool FileDisk::has_reader() {

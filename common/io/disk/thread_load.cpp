@@ -20,6 +20,8 @@ constexpr double kFree = 0.1;
 // Who neither runs nor waits to sleeps: here for something else than a processor, be it the one
 // that took the work over, which is slower at it where the two share no cache.
 constexpr double kAwake = 0.75;
+// Of a processor: who has less does a small part of the work, and holds up the rest.
+constexpr double kIdle = 0.5;
 // By so many readings one after the other: a single one may have met anything.
 constexpr unsigned kAgainst = 4;
 // Twice as long each time, unless it went well for a while before: a quota of processor time looks
@@ -27,6 +29,14 @@ constexpr unsigned kAgainst = 4;
 constexpr Duration kFirstPause = std::chrono::milliseconds(500);
 constexpr Duration kLongestPause = std::chrono::seconds(8);
 constexpr int kWentWell = 2;  // pauses
+
+using Text = std::array<char, 96>;
+// Empty where there is nothing to read.
+Text read(const Descriptor& file) {
+    Text text{};
+    if (!file || ::pread(file.get(), text.data(), text.size() - 1, 0) <= 0) text[0] = 0;
+    return text;
+}
 
 }  // namespace
 
@@ -53,24 +63,56 @@ bool Overload::look(const Reading& reading) {
     return overloaded_;
 }
 
+bool Spare::look(const Reading& reading) {
+    const auto last = std::exchange(last_, reading);
+    const bool own = !std::exchange(left_, false);
+    if (last && own && reading.at > last->at) {
+        const double wall = seconds(reading.at - last->at);
+        left_ = seconds(reading.ran - last->ran) >= kBusy * wall &&
+                seconds(reading.waited - last->waited) <= kFree * wall &&
+                seconds(reading.idle - last->idle) >= kIdle * wall;
+    }
+    next_ = reading.at + (left_ ? kLeft : kInterval);
+    return left_;
+}
+
 bool ThreadLoad::overloaded(Duration watched) {
-    Clock clock;
-    const Time now = clock.now();
+    const Time now = Clock().now();
     if (now < next_) return overloaded_;
     next_ = now + Overload::kInterval;
+    const auto known = times(watched);
+    return overloaded_ =
+               known && rule_.look({.at = now, .ran = known->ran, .waited = known->waited});
+}
+
+bool ThreadLoad::spare(Duration watched) {
+    const Time now = Clock().now();
+    if (now < spare_rule_.next()) return spare_;
+    const auto known = times(watched);
+    const auto rest = idle();
+    return spare_ = spare_rule_.look({.at = now,
+                                      .ran = known ? known->ran : Duration(0),
+                                      .waited = known ? known->waited : Duration(0),
+                                      .idle = rest.value_or(Duration(0))});
+}
+
+// What the thread ran is by the last tick in the kernel's text, and its clock knows it to the
+// moment. A kernel that does not keep the times prints zeros.
+std::optional<ThreadLoad::Times> ThreadLoad::times(Duration watched) {
     if (!std::exchange(asked_, true))
         schedstat_ = Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
-    std::array<char, 96> text{};
-    if (!schedstat_ || ::pread(schedstat_.get(), text.data(), text.size() - 1, 0) <= 0)
-        return overloaded_ = false;
-    // What the thread ran is by the last tick here, and its clock knows it to the moment. A kernel
-    // that does not keep the times prints zeros.
+    const Text text = read(schedstat_);
     long long ran = 0, waited = 0;
-    if (std::sscanf(text.data(), "%lld %lld", &ran, &waited) != 2 || ran == 0)
-        return overloaded_ = false;
-    overloaded_ =
-        rule_.look({.at = now, .ran = clock.thread_cpu() - watched, .waited = Duration(waited)});
-    return overloaded_;
+    if (std::sscanf(text.data(), "%lld %lld", &ran, &waited) != 2 || ran == 0) return std::nullopt;
+    return Times{Clock().thread_cpu() - watched, Duration(waited)};
+}
+
+std::optional<Duration> ThreadLoad::idle() {
+    if (!uptime_) uptime_ = Descriptor(::open("/proc/uptime", O_RDONLY | O_CLOEXEC));
+    const Text text = read(uptime_);
+    double up = 0, idle = 0;
+    if (std::sscanf(text.data(), "%lf %lf", &up, &idle) != 2) return std::nullopt;
+    return from_seconds(idle);
 }
 
 }  // namespace lambda::io

@@ -1,7 +1,7 @@
 // Whether the thread that asks has more to do than one processor does, while others would have time
 // for a part of it. From /proc/thread-self/schedstat (Documentation/scheduler/sched-stats.rst): how
-// long the thread ran, and how long it could have run and waited for a processor. Where the kernel
-// does not tell, it never has.
+// long the thread ran, and how long it could have run and waited for a processor; and /proc/uptime
+// (proc(5)): how long processors were idle. Where the kernel does not tell, it never has.
 #pragma once
 
 #include <cstdint>
@@ -33,19 +33,50 @@ class Overload {
     Duration pause_{0};     // before it was so again
 };
 
+// Whether a thread that is always busy should leave to others, for a while, what can be done by one
+// of both alone: only where half a processor is idle beside it. Whether that still is so shows when
+// it does it itself.
+class Spare {
+  public:
+    struct Reading {
+        Time at{};
+        Duration ran{0}, waited{0};  // as above
+        Duration idle{0};            // all processors, together
+    };
+    // Once it is next().
+    bool look(const Reading& reading);
+    Time next() const { return next_; }
+    static constexpr Duration kInterval = std::chrono::milliseconds(100);
+    static constexpr Duration kLeft = std::chrono::seconds(2);
+
+  private:
+    std::optional<Reading> last_;
+    Time next_{};
+    bool left_ = false;
+};
+
 // One thread's, whichever asks first.
 class ThreadLoad {
   public:
-    // Costs a reading of the clock, and a system call every kInterval. `watched`: for how long the
-    // thread ran so far in place of sleeping.
+    // Both cost a reading of the clock, and system calls every kInterval. `watched`: for how long
+    // the thread ran so far in place of sleeping.
     bool overloaded(Duration watched);
+    bool spare(Duration watched);
 
   private:
-    Descriptor schedstat_;
-    Time next_{};
+    struct Times {
+        Duration ran{0}, waited{0};
+    };
+    std::optional<Times> times(Duration watched);
+    std::optional<Duration> idle();
+
+    Descriptor schedstat_, uptime_;
     bool asked_ = false;
+    Time next_{};
     bool overloaded_ = false;
     Overload rule_;
+    bool spare_ = false;
+    Spare spare_rule_;
 };
 
 }  // namespace lambda::io

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <thread>
 
 #include "tests/unit/io/disk/disk_harness.h"
@@ -312,6 +313,79 @@ TEST_CASE("disk: what lies in memory is read by another thread where this one is
             CHECK(std::memcmp(slot.data(), content.data() + offset, event.bytes) == 0);
         }
     }
+}
+
+TEST_CASE("disk: what is written into memory is there at once, a few blocks between two polls") {
+    const bool uring = GENERATE(true, false);
+    const Folder folder("/dev/shm");
+    Harness disk(uring, Root::machine(), 64, overloaded(false));
+    const std::string content = random_text(8 * kBlock - 3000, 5);
+    for (std::uint32_t slot = 0; slot < 8; ++slot) {
+        const std::string part = content.substr(slot * kBlock, kBlock);
+        std::memcpy(disk.disk->slot(slot).data(), part.data(), part.size());
+    }
+    const DiskEvent made = disk.create(folder / "file", content.size());
+    REQUIRE_FALSE(made.error);
+    const auto write = [&](std::uint32_t slot) {
+        const std::size_t bytes = std::min<std::size_t>(kBlock, content.size() - slot * kBlock);
+        return disk.disk->write(100 + slot, made.file, slot * kBlock, slot, 0, bytes);
+    };
+    std::uint32_t next = 0, polls = 0;
+    for (; next < 8 && polls < 8; ++polls) {
+        ports::DiskTag tag = 100 + next;
+        const std::uint32_t first = next;
+        while (next < 8 && write(next)) ++next;
+        const auto events = disk.disk->poll();  // nobody was waited for
+        REQUIRE(events.size() == next - first);
+        for (const DiskEvent& event : events) {
+            CHECK_FALSE(event.error);
+            CHECK(event.tag == tag++);
+            CHECK(event.bytes == (event.tag == 107 ? kBlock - 3000 : kBlock));
+        }
+    }
+    CHECK(next == 8);
+    CHECK(polls == 2);
+    disk.next_tag = 200;
+    CHECK_FALSE(disk.commit(made.file, {content.size(), 0, 0600}).error);
+    CHECK(disk.get(folder / "file") == content);
+}
+
+TEST_CASE("disk: a worker writes into memory where this thread has too much to do, or may not") {
+    const bool uring = GENERATE(true, false);
+    const bool busy = GENERATE(true, false);
+    const Folder folder("/dev/shm");
+    DiskOptions options = overloaded(busy);
+    options.copies_writes = busy;
+    Harness disk(uring, Root::machine(), 64, options);
+    const std::string content = random_text(kBlock, 5);
+    std::memcpy(disk.disk->slot(0).data(), content.data(), content.size());
+    const DiskEvent made = disk.create(folder / "file", content.size());
+    REQUIRE_FALSE(made.error);
+    REQUIRE(disk.disk->write(disk.next_tag, made.file, 0, 0, 0, kBlock));
+    if (uring) CHECK(disk.disk->poll().empty());  // not before it is handed over
+    CHECK_FALSE(disk.one().error);
+    CHECK_FALSE(disk.commit(made.file, {content.size(), 0, 0600}).error);
+    CHECK(disk.get(folder / "file") == content);
+}
+
+TEST_CASE("disk: what memory has no room for is an error of the write") {
+    const bool here = GENERATE(true, false);
+    const Folder folder("/dev/shm");
+    Harness disk(true, Root::machine(), 64, overloaded(!here));
+    const DiskEvent made = disk.create(folder / "file", 4 * kBlock);
+    REQUIRE_FALSE(made.error);
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const rlimit some{kBlock + 5000, before.rlim_max};
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &some) == 0);
+    CHECK_FALSE(disk.write(made.file, 0, kBlock).error);
+    const DiskEvent cut = disk.write(made.file, kBlock, kBlock);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+    std::signal(SIGXFSZ, handler);
+    REQUIRE(cut.error);
+    CHECK(cut.error->path == folder / "file");
+    disk.disk->close(made.file);
 }
 
 TEST_CASE("disk: destroyed with requests in flight it waits for them") {

@@ -22,6 +22,20 @@ struct Thread {
     }
 };
 
+// Likewise, and of all processors.
+struct Machine {
+    Spare rule;
+    Spare::Reading now{.at = Time(1s)};
+
+    bool spend(double ran, double waited, double idle, Duration wall = Spare::kInterval) {
+        now.at += wall;
+        now.ran += from_seconds(ran * seconds(wall));
+        now.waited += from_seconds(waited * seconds(wall));
+        now.idle += from_seconds(idle * seconds(wall));
+        return rule.look(now);
+    }
+};
+
 }  // namespace
 
 TEST_CASE("a thread that has a processor to itself and is always busy is overloaded") {
@@ -87,4 +101,28 @@ TEST_CASE("the pause grows where it goes wrong each time, and is short again whe
         CHECK(pause() == expected);
     for (int i = 0; i < 1000; ++i) thread.spend(0.7, 0.1);  // 20 s
     CHECK(pause() == 500ms);
+}
+
+TEST_CASE("what one of two can do alone is left to others where half a processor is idle") {
+    Machine machine;
+    CHECK_FALSE(machine.rule.look(machine.now));  // nothing is known by one reading
+    CHECK(machine.rule.next() == machine.now.at + Spare::kInterval);
+    CHECK_FALSE(machine.spend(1, 0, 0.4));
+    CHECK_FALSE(machine.spend(0.7, 0, 0.9));     // it can do it itself
+    CHECK_FALSE(machine.spend(0.8, 0.2, 62.0));  // of processors that it may not use
+    CHECK(machine.spend(1, 0, 0.6));
+    CHECK(machine.rule.next() == machine.now.at + Spare::kLeft);
+}
+
+TEST_CASE("whether others still have time for it shows when a thread does it itself") {
+    Machine machine;
+    machine.rule.look(machine.now);
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(machine.spend(1, 0, 1));
+        // What was idle while others did it says nothing.
+        CHECK_FALSE(machine.spend(1, 0, 1, Spare::kLeft));
+        CHECK(machine.rule.next() == machine.now.at + Spare::kInterval);
+    }
+    CHECK_FALSE(machine.spend(1, 0, 0.1));
+    CHECK_FALSE(machine.spend(1, 0, 0.1));
 }
