@@ -66,14 +66,18 @@ bool Overload::look(const Reading& reading) {
 bool Spare::look(const Reading& reading) {
     const auto last = std::exchange(last_, reading);
     const bool own = !std::exchange(left_, false);
-    if (last && own && reading.at > last->at) {
-        const double wall = seconds(reading.at - last->at);
-        left_ = seconds(reading.ran - last->ran) >= kBusy * wall &&
-                seconds(reading.waited - last->waited) <= kFree * wall &&
-                seconds(reading.idle - last->idle) >= kIdle * wall;
+    next_ = reading.at + kInterval;
+    if (!last || !own || reading.at <= last->at) return false;
+    const double wall = seconds(reading.at - last->at);
+    left_ = seconds(reading.ran - last->ran) >= kBusy * wall &&
+            seconds(reading.waited - last->waited) <= kFree * wall &&
+            seconds(reading.idle - last->idle) >= kIdle * wall;
+    if (!left_) {
+        while_ = kFirst;
+        return false;
     }
-    next_ = reading.at + (left_ ? kLeft : kInterval);
-    return left_;
+    next_ = reading.at + std::exchange(while_, std::min(2 * while_, kLongest));
+    return true;
 }
 
 bool ThreadLoad::overloaded(Duration watched) {

@@ -35,7 +35,7 @@ class Overload {
 
 // Whether a thread that is always busy should leave to others, for a while, what can be done by one
 // of both alone: only where half a processor is idle beside it. Whether that still is so shows when
-// it does it itself.
+// it does it itself, for an interval.
 class Spare {
   public:
     struct Reading {
@@ -47,12 +47,15 @@ class Spare {
     bool look(const Reading& reading);
     Time next() const { return next_; }
     static constexpr Duration kInterval = std::chrono::milliseconds(100);
-    static constexpr Duration kLeft = std::chrono::seconds(2);
+    // For so long it is left, and twice as long each time that it was right.
+    static constexpr Duration kFirst = std::chrono::milliseconds(200);
+    static constexpr Duration kLongest = std::chrono::milliseconds(3200);
 
   private:
     std::optional<Reading> last_;
     Time next_{};
     bool left_ = false;
+    Duration while_ = kFirst;
 };
 
 // One thread's, whichever asks first.

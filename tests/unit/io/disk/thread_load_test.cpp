@@ -111,18 +111,25 @@ TEST_CASE("what one of two can do alone is left to others where half a processor
     CHECK_FALSE(machine.spend(0.7, 0, 0.9));     // it can do it itself
     CHECK_FALSE(machine.spend(0.8, 0.2, 62.0));  // of processors that it may not use
     CHECK(machine.spend(1, 0, 0.6));
-    CHECK(machine.rule.next() == machine.now.at + Spare::kLeft);
+    CHECK(machine.rule.next() == machine.now.at + Spare::kFirst);
 }
 
 TEST_CASE("whether others still have time for it shows when a thread does it itself") {
     Machine machine;
     machine.rule.look(machine.now);
-    for (int i = 0; i < 3; ++i) {
+    // Twice as long each time, and from the first again once it was wrong.
+    for (int round = 0; round < 2; ++round) {
+        for (Duration left = Spare::kFirst; left <= Spare::kLongest; left *= 2) {
+            REQUIRE(machine.spend(1, 0, 1));
+            CHECK(machine.rule.next() == machine.now.at + left);
+            // What was idle while others did it says nothing.
+            CHECK_FALSE(machine.spend(1, 0, 1, left));
+            CHECK(machine.rule.next() == machine.now.at + Spare::kInterval);
+        }
         REQUIRE(machine.spend(1, 0, 1));
-        // What was idle while others did it says nothing.
-        CHECK_FALSE(machine.spend(1, 0, 1, Spare::kLeft));
-        CHECK(machine.rule.next() == machine.now.at + Spare::kInterval);
+        CHECK(machine.rule.next() == machine.now.at + Spare::kLongest);
+        CHECK_FALSE(machine.spend(1, 0, 1, Spare::kLongest));
+        CHECK_FALSE(machine.spend(1, 0, 0.1));
+        CHECK_FALSE(machine.spend(1, 0, 0.1));
     }
-    CHECK_FALSE(machine.spend(1, 0, 0.1));
-    CHECK_FALSE(machine.spend(1, 0, 0.1));
 }
