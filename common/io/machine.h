@@ -105,7 +105,8 @@ struct DiskOptions {
     // What arrives may wait while the engine's thread writes into memory.
     bool copies_writes = true;
     // Whether the engine's thread has too much to do, so that what lies in memory is read and
-    // written by another one. Empty: by its load (thread_load.h). Engine thread.
+    // written by another one. Empty: by its load, by a rule for each (thread_load.h). Engine
+    // thread.
     std::function<bool()> overloaded{};
     std::optional<FileRange> range{};     // of each source
     std::shared_ptr<RangeClaim> claim{};  // of the one target, in place of all others

@@ -28,8 +28,8 @@ constexpr Duration kLookEvery = std::chrono::milliseconds(1);
 // Dials that fail, with no stripe ever standing, before the transfer is given up.
 constexpr unsigned kMostFailedDials = 12;
 constexpr unsigned kFailuresOfAStripe = 3;  // all of them dial at once
-// A socket takes what arrives at 25 Gbit/s while a block is written into memory (0.3 ms).
-constexpr std::uint64_t kHoldsWrites = 1 << 20;
+// A socket takes what arrives at 25 Gbit/s while all that may be is written into memory (1.2 ms).
+constexpr std::uint64_t kHoldsWrites = 4 << 20;
 
 Result<std::vector<engine::StripeCiphers>> make_ciphers(const Setup& setup) {
     std::vector<engine::StripeCiphers> ciphers;

@@ -141,7 +141,7 @@ class Disk {
     // A regular file to read. `grain` is the leaf size, to which holes are rounded inwards.
     virtual void open_source(DiskTag tag, const SourceFile& file, std::uint64_t grain) = 0;
     // Reads [offset, offset+bytes) of the file to `at` in the slot. False: the queue is full,
-    // or what was copied from memory last was not polled yet; try later.
+    // or what was read from memory last was not polled yet; try later.
     virtual bool read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
                       std::size_t at, std::size_t bytes) = 0;
     // Of a source `in_memory`: a read would copy at once, on this thread.
@@ -159,6 +159,7 @@ class Disk {
     using Keep = std::function<bool(ByteView journal)>;
     virtual void create_target(DiskTag tag, const TargetName& name, std::uint64_t size,
                                std::vector<Range> holes, Keep keep) = 0;
+    // False: the queue is full, or enough was written into memory since the last poll(); try later.
     // The slot's bytes past `bytes`, up to the next kDiskAlignment, may be written too, and must be
     // writable where offset + bytes is the end of the file.
     virtual bool write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
@@ -182,7 +183,8 @@ class Disk {
     // flight on it must have ended.
     virtual void close(DiskFile file) = 0;
 
-    // Hands what was queued to the machine. Once for each turn of the engine.
+    // Hands what was queued to the machine. Once for each turn of the engine. What lies in memory
+    // may have ended before.
     virtual void submit() = 0;
     // What has ended since the last call; valid until the next, for the caller to move from.
     virtual std::span<DiskEvent> poll() = 0;

@@ -327,8 +327,8 @@ std::span<DiskEvent> FileDisk::poll() {
     names_taken_.clear();
     std::swap(events_, ready_);
     ready_.clear();
-    ready_unsaid_ = false;
-    copied_here_ = 0;
+    ready_unsaid_ = read_here_ = false;
+    written_here_ = 0;
     return events_;
 }
 

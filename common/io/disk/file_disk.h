@@ -63,6 +63,7 @@ class FileDisk : public ports::Disk {
         ports::DiskTag tag = 0;
         ports::DiskFile file = 0;
         bool writing = false;
+        bool here = false;  // by this thread, all of it
         std::uint32_t slot = 0;
         std::size_t at = 0;
         std::uint64_t offset = 0;
@@ -138,7 +139,7 @@ class FileDisk : public ports::Disk {
     void aim(Request& request);
     bool copies_now(const Request& request);
     bool reads();
-    bool writes();
+    bool writes(const OpenFile& target);
     bool has_reader();
     void help_reader();
     Entry& entry(ports::DiskFile file);
@@ -174,7 +175,9 @@ class FileDisk : public ports::Disk {
     std::vector<ports::DiskEvent> ready_;   // for the next poll()
     std::vector<ports::DiskEvent> events_;  // of the last poll()
     bool ready_unsaid_ = false;             // the reactor must not sleep over ready_
-    unsigned copied_here_ = 0;              // by this thread, since poll(): what is more waits
+    // By this thread, since poll(): what is more waits.
+    bool read_here_ = false;
+    std::size_t written_here_ = 0;
 
     // Sums over every hand-over to the machine, for the mean depth of the queue.
     std::uint64_t hand_overs_ = 0;

@@ -20,10 +20,9 @@ using ports::kDiskAlignment;
 // Of a file in memory, of what is written in one step: a kernel that preempts nobody copies it
 // before whoever wakes on that processor has his turn.
 constexpr std::size_t kMostCopied = 128 << 10;
-// By this thread, between two polls. What was read is used before there is more; what is written
-// are about as many as arrive in a turn, so that they are written while they are near.
-constexpr unsigned kReadsHere = 1;
-constexpr unsigned kWritesHere = 4;
+// By this thread, between two polls: about as much as arrives in a turn, so that it is written
+// while it is near.
+constexpr std::size_t kWrittenHere = 4 << 20;
 
 constexpr bool aligned(std::uint64_t value) {
     return value % kDiskAlignment == 0;
@@ -38,21 +37,30 @@ bool FileDisk::begin(const Request& wanted) {
     LAMBDA_ASSERT(wanted.wanted > 0 && wanted.at + wanted.wanted <= slots_.block_bytes());
     if (free_requests_.empty()) return false;
     const bool here = copies_now(wanted);
-    if (here && copied_here_ >= (wanted.writing ? kWritesHere : kReadsHere)) return false;
-    copied_here_ += here ? 1 : 0;
+    // What was read is used before there is more.
+    if (here && (wanted.writing ? written_here_ >= kWrittenHere : read_here_)) return false;
+    read_here_ = read_here_ || (here && !wanted.writing);
     const std::uint32_t index = free_requests_.back();
     free_requests_.pop_back();
     requests_[index] = wanted;
+    requests_[index].here = here;
     ++entry(wanted.file).in_flight;
     ++in_flight_;
+    if (!here || !wanted.writing) {
+        step(index);
+        return true;
+    }
+    written_here_ += wanted.wanted;
+    const Time began = Clock().now();
     step(index);
+    load_.spent(Clock().now() - began);
     return true;
 }
 
 void FileDisk::step(std::uint32_t index) {
     Request& request = requests_[index];
     aim(request);
-    if (!copies_now(request)) {
+    if (!request.here) {
         if (request.writing || storage(request) != Storage::memory) return start(index);
         return reader_->post({.index = index,
                               .slot = request.slot,
@@ -70,7 +78,8 @@ void FileDisk::step(std::uint32_t index) {
 }
 
 bool FileDisk::copies_now(const Request& request) {
-    return storage(request) == Storage::memory && (request.writing ? writes() : reads());
+    if (storage(request) != Storage::memory) return false;
+    return request.writing ? writes(*entry(request.file).file) : reads();
 }
 
 bool FileDisk::copies_here(DiskFile file) {
@@ -83,10 +92,11 @@ bool FileDisk::reads() {
     return !(overloaded_ ? overloaded_() : load_.overloaded(reactor_.watched())) || !has_reader();
 }
 
-// Likewise, where nobody has time for more than a small part of it: of two that write to one file
-// one waits for the other.
-bool FileDisk::writes() {
-    return may_write_ && !(overloaded_ ? overloaded_() : load_.spare(reactor_.watched()));
+// Likewise, where nobody has time for more than a small part of it. Of two that write to one file
+// one waits for the other, be it another process that writes another range of it.
+bool FileDisk::writes(const OpenFile& target) {
+    return may_write_ && target.kind == OpenFile::Kind::partial &&
+           !(overloaded_ ? overloaded_() : load_.spare(reactor_.watched()));
 }
 
 bool FileDisk::has_reader() {

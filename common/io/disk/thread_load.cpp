@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/io/machine.h"
+#include "common/io/process.h"
 
 namespace lambda::io {
 namespace {
@@ -22,6 +23,8 @@ constexpr double kFree = 0.1;
 constexpr double kAwake = 0.75;
 // Of a processor: who has less does a small part of the work, and holds up the rest.
 constexpr double kIdle = 0.5;
+// A block takes 0.3 ms, and 3 where its pages are far.
+constexpr Duration kHeldUp = std::chrono::milliseconds(10);
 // By so many readings one after the other: a single one may have met anything.
 constexpr unsigned kAgainst = 4;
 // Twice as long each time, unless it went well for a while before: a quota of processor time looks
@@ -71,13 +74,24 @@ bool Spare::look(const Reading& reading) {
     const double wall = seconds(reading.at - last->at);
     left_ = seconds(reading.ran - last->ran) >= kBusy * wall &&
             seconds(reading.waited - last->waited) <= kFree * wall &&
-            seconds(reading.idle - last->idle) >= kIdle * wall;
+            reading.idle - last->idle >= kIdle * wall;
     if (!left_) {
         while_ = kFirst;
         return false;
     }
     next_ = reading.at + std::exchange(while_, std::min(2 * while_, kLongest));
     return true;
+}
+
+void Spare::pass(Time now) {
+    last_.reset();
+    left_ = false;
+    next_ = now + kInterval;
+}
+
+void Spare::leave(Time now) {
+    left_ = true;
+    next_ = now + kLongest;
 }
 
 bool ThreadLoad::overloaded(Duration watched) {
@@ -94,10 +108,18 @@ bool ThreadLoad::spare(Duration watched) {
     if (now < spare_rule_.next()) return spare_;
     const auto known = times(watched);
     const auto rest = idle();
-    return spare_ = spare_rule_.look({.at = now,
-                                      .ran = known ? known->ran : Duration(0),
-                                      .waited = known ? known->waited : Duration(0),
-                                      .idle = rest.value_or(Duration(0))});
+    if (!known || !rest) {
+        spare_rule_.pass(now);
+        return spare_ = false;
+    }
+    return spare_ = spare_rule_.look(
+               {.at = now, .ran = known->ran, .waited = known->waited, .idle = *rest});
+}
+
+void ThreadLoad::spent(Duration time) {
+    if (time < kHeldUp) return;
+    spare_rule_.leave(Clock().now());
+    spare_ = true;
 }
 
 // What the thread ran is by the last tick in the kernel's text, and its clock knows it to the
@@ -111,12 +133,14 @@ std::optional<ThreadLoad::Times> ThreadLoad::times(Duration watched) {
     return Times{Clock().thread_cpu() - watched, Duration(waited)};
 }
 
-std::optional<Duration> ThreadLoad::idle() {
-    if (!uptime_) uptime_ = Descriptor(::open("/proc/uptime", O_RDONLY | O_CLOEXEC));
+// Of processors that this process may not use it says nothing that would help.
+std::optional<double> ThreadLoad::idle() {
+    if (!std::exchange(idle_asked_, true) && usable_processors() == ::sysconf(_SC_NPROCESSORS_ONLN))
+        uptime_ = Descriptor(::open("/proc/uptime", O_RDONLY | O_CLOEXEC));
     const Text text = read(uptime_);
     double up = 0, idle = 0;
     if (std::sscanf(text.data(), "%lf %lf", &up, &idle) != 2) return std::nullopt;
-    return from_seconds(idle);
+    return idle;
 }
 
 }  // namespace lambda::io

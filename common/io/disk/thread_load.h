@@ -41,10 +41,14 @@ class Spare {
     struct Reading {
         Time at{};
         Duration ran{0}, waited{0};  // as above
-        Duration idle{0};            // all processors, together
+        double idle = 0;             // seconds, of all processors together
     };
     // Once it is next().
     bool look(const Reading& reading);
+    // In place of look(), where nothing is known.
+    void pass(Time now);
+    // It was held up in it: that is for others, for kLongest.
+    void leave(Time now);
     Time next() const { return next_; }
     static constexpr Duration kInterval = std::chrono::milliseconds(100);
     // For so long it is left, and twice as long each time that it was right.
@@ -65,16 +69,19 @@ class ThreadLoad {
     // the thread ran so far in place of sleeping.
     bool overloaded(Duration watched);
     bool spare(Duration watched);
+    // What spare() left to this thread took so long. It may have slept: where memory has to be
+    // found first, or a cgroup had enough (memory.high).
+    void spent(Duration time);
 
   private:
     struct Times {
         Duration ran{0}, waited{0};
     };
     std::optional<Times> times(Duration watched);
-    std::optional<Duration> idle();
+    std::optional<double> idle();
 
     Descriptor schedstat_, uptime_;
-    bool asked_ = false;
+    bool asked_ = false, idle_asked_ = false;
     Time next_{};
     bool overloaded_ = false;
     Overload rule_;

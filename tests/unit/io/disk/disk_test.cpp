@@ -225,6 +225,7 @@ TEST_CASE("disk: a full file system is an error that says so") {
         return;
     }
     const bool uring = GENERATE(true, false);
+    const bool here = GENERATE(true, false);
     const Folder folder;
     std::string message;
     std::vector<std::string> left;
@@ -235,7 +236,7 @@ TEST_CASE("disk: a full file system is an error that says so") {
                   ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                   ::mount("small", folder.path().c_str(), "tmpfs", 0, "size=3m") == 0;
         if (!mounted) return;
-        Harness disk(uring);
+        Harness disk(uring, Root::machine(), 64, overloaded(!here));
         const DiskEvent failed = disk.put(folder / "file", std::string(8 * kBlock, 'x'));
         if (failed.error) message = failed.error->sentence();
         disk.disk.reset();
@@ -366,6 +367,34 @@ TEST_CASE("disk: a worker writes into memory where this thread has too much to d
     CHECK_FALSE(disk.one().error);
     CHECK_FALSE(disk.commit(made.file, {content.size(), 0, 0600}).error);
     CHECK(disk.get(folder / "file") == content);
+}
+
+TEST_CASE("disk: what a worker began to write into memory it ends") {
+    const bool uring = GENERATE(true, false);
+    const Folder folder("/dev/shm");
+    bool busy = true;
+    Harness disk(uring, Root::machine(), 64, {.overloaded = [&busy] { return busy; }});
+    const std::string content = random_text(kBlock, 5);
+    std::memcpy(disk.disk->slot(0).data(), content.data(), content.size());
+    const DiskEvent made = disk.create(folder / "file", 4 * kBlock);
+    REQUIRE_FALSE(made.error);
+    for (std::uint64_t i = 0; i < 4; ++i)
+        REQUIRE(disk.disk->write(100 + i, made.file, i * kBlock, 0, 0, kBlock));
+    busy = false;
+    std::size_t ended = 0, polls = 0;
+    for (const Time limit = Clock().now() + 20s; ended < 4 && Clock().now() < limit; ++polls) {
+        disk.disk->submit();
+        disk.reactor->wait(limit);
+        const auto events = disk.disk->poll();
+        // In steps of 128 KiB, of which one is under way between two polls.
+        if (polls < 7) CHECK(events.empty());
+        for (const DiskEvent& event : events) CHECK_FALSE(event.error);
+        ended += events.size();
+    }
+    CHECK(ended == 4);
+    disk.next_tag = 200;
+    CHECK_FALSE(disk.commit(made.file, {4 * kBlock, 0, 0600}).error);
+    CHECK(disk.get(folder / "file") == content + content + content + content);
 }
 
 TEST_CASE("disk: what memory has no room for is an error of the write") {

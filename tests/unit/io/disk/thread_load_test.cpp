@@ -31,7 +31,7 @@ struct Machine {
         now.at += wall;
         now.ran += from_seconds(ran * seconds(wall));
         now.waited += from_seconds(waited * seconds(wall));
-        now.idle += from_seconds(idle * seconds(wall));
+        now.idle += idle * seconds(wall);
         return rule.look(now);
     }
 };
@@ -132,4 +132,18 @@ TEST_CASE("whether others still have time for it shows when a thread does it its
         CHECK_FALSE(machine.spend(1, 0, 0.1));
         CHECK_FALSE(machine.spend(1, 0, 0.1));
     }
+}
+
+TEST_CASE("what a thread was held up in is left to others for long, and what is not known is not") {
+    Machine machine;
+    machine.rule.look(machine.now);
+    machine.rule.leave(machine.now.at);
+    CHECK(machine.rule.next() == machine.now.at + Spare::kLongest);
+    CHECK_FALSE(machine.spend(1, 0, 1, Spare::kLongest));  // it tries again
+    REQUIRE(machine.spend(1, 0, 1));
+    machine.rule.pass(machine.now.at);
+    CHECK(machine.rule.next() == machine.now.at + Spare::kInterval);
+    // All that was idle since the machine started is no more than nothing to compare with.
+    CHECK_FALSE(machine.spend(1, 0, 1e6));
+    CHECK_FALSE(machine.spend(1, 0, 0.1));
 }
