@@ -23,8 +23,8 @@ constexpr double kFree = 0.1;
 constexpr double kAwake = 0.75;
 // Of a processor: who has less does a small part of the work, and holds up the rest.
 constexpr double kIdle = 0.5;
-// A block takes 0.3 ms, and 3 where its pages are far.
-constexpr Duration kHeldUp = std::chrono::milliseconds(10);
+// A block takes 0.3 ms, and now and then 20 where a host has to find its pages.
+constexpr Duration kHeldUp = std::chrono::milliseconds(50);
 // By so many readings one after the other: a single one may have met anything.
 constexpr unsigned kAgainst = 4;
 // Twice as long each time, unless it went well for a while before: a quota of processor time looks
@@ -79,7 +79,7 @@ bool Spare::look(const Reading& reading) {
         while_ = kFirst;
         return false;
     }
-    next_ = reading.at + std::exchange(while_, std::min(2 * while_, kLongest));
+    leave(reading.at);
     return true;
 }
 
@@ -91,7 +91,7 @@ void Spare::pass(Time now) {
 
 void Spare::leave(Time now) {
     left_ = true;
-    next_ = now + kLongest;
+    next_ = now + std::exchange(while_, std::min(2 * while_, kLongest));
 }
 
 bool ThreadLoad::overloaded(Duration watched) {

@@ -47,7 +47,7 @@ class Spare {
     bool look(const Reading& reading);
     // In place of look(), where nothing is known.
     void pass(Time now);
-    // It was held up in it: that is for others, for kLongest.
+    // It was held up in it: that is for others, too.
     void leave(Time now);
     Time next() const { return next_; }
     static constexpr Duration kInterval = std::chrono::milliseconds(100);
