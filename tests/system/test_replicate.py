@@ -176,7 +176,7 @@ class Replicate(Jobs):
         for i in range(3):
             self.file_with(os.path.join(self.source, "z", str(i)), b"x")
         server = self.server()
-        job = self.job([server.url("copy")], rate_limit="100Mbit/s")
+        job = self.job([server.url("copy")], rate_limit="25Mbit/s")
         run = self.start("replicate", job)
         wait_for(lambda: "under way: 3 of 4 files" in self.replicate(job, "status", json=False).stdout, "three files",
                  alive=run.running)
