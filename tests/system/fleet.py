@@ -1,8 +1,8 @@
 """What tests of a fleet share: a job whose state is in PostgreSQL, and movers that begin together."""
 
 from harness import wait_for
+from jobs import Jobs
 from postgres import Postgres
-from test_replicate import Jobs
 
 
 class FleetCase(Jobs):

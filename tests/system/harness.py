@@ -435,3 +435,13 @@ class Case(unittest.TestCase):
                     pass
             return None
         return wait_for(grown, f"a partial file in {folder}", alive=process.running)
+
+
+def open_files(pid):
+    found = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except FileNotFoundError:
+            pass
+    return found

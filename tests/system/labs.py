@@ -3,10 +3,17 @@
 import json
 import os
 import shlex
+import sys
 
 from harness import DONE, USER, Case, Process, Settings, need, need_isolation, patience
 
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lab_peer.py")
+USAGE, UNABLE = 2, 3  # lambda-lab's own
+
+
+def peer(*words):
+    """lab_peer.py as a line for the shell."""
+    return f"exec {shlex.quote(sys.executable)} -B {shlex.quote(PEER)} " + " ".join(map(str, words))
 
 
 class LabCase(Case):

@@ -4,13 +4,12 @@ import json
 import os
 import subprocess
 
+from copies import CopyCase, fingerprint
 from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Result, need_isolation,
                      need_program, parts_below, wait_for)
 from line import Line
-from test_copy import TERMS, CopyCase, Impostor, Session, fingerprint
-from test_replicate import names_below, tree_of
-from test_sync import outdated, snapshot
-from test_trees import nasty
+from sessions import TERMS, Impostor, Session
+from trees import names_below, nasty, outdated, snapshot, tree_of
 
 WHOLE, ERASE, DRY_RUN = 1, 2, 4
 

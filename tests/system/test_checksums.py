@@ -1,36 +1,14 @@
 """lambda-ftp checksum beside md5sum, sha256sum and zlib, here and at a server."""
 
-import hashlib
 import os
 import pty
 import signal
 import subprocess
-import zlib
 
+from digests import DIGESTS
 from disks import btrfs, damage
-from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, Case, Result, Settings, need_program, wait_for
-
-
-def tree_digest(content):
-    """sha256-tree-1MiB, as docs/integrity.md defines it."""
-    leaves = [hashlib.sha256(content[at:at + MIB]).digest() for at in range(0, len(content), MIB)]
-    return hashlib.sha256(len(content).to_bytes(8, "big") + b"".join(leaves)).hexdigest()
-
-
-DIGESTS = {"sha256-tree-1MiB": tree_digest,
-           "md5": lambda content: hashlib.md5(content).hexdigest(),
-           "sha256": lambda content: hashlib.sha256(content).hexdigest(),
-           "adler32": lambda content: f"{zlib.adler32(content):08x}"}
-
-
-def open_files(pid):
-    found = []
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
-        except FileNotFoundError:
-            pass
-    return found
+from harness import (CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USAGE, Case, Result, Settings, need_program, open_files,
+                     wait_for)
 
 
 class Checksums(Case):

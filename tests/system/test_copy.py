@@ -1,122 +1,19 @@
 """Copies from server to server, which a client conducts (docs/copy.md)."""
 
-import base64
-import hashlib
 import json
 import os
 import re
 import shlex
 import shutil
 import signal
-import socket
-import ssl
 import struct
-import subprocess
-import threading
 import time
 
-from harness import (CUT, DONE, FILE_FAILED, INTEGRITY, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Result, Settings,
+from copies import CopyCase, fingerprint
+from harness import (CUT, DONE, FILE_FAILED, INTEGRITY, MIB, NO_SESSION, PASSWORD, USAGE, USER, Result, Settings,
                      need_program, wait_for)
 from labs import LabCase
-
-TERMS = ("stripes=2;payload=65475;syn=10000;initial=100000000;highest=0;window=0;block=1048576;memory=16777216;"
-         "protection=private;cipher=aes-128-gcm;congestion=sabul;")
-
-
-class Session:
-    """A control session, spoken by hand. `key_of`: the server whose certificate it shows."""
-
-    def __init__(self, case, server, key_of=None, login=True, user=USER):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        if key_of:
-            context.load_cert_chain(os.path.join(key_of.state, "certificate.pem"),
-                                    os.path.join(key_of.state, "key.pem"))
-        self.stream = context.wrap_socket(socket.create_connection((server.host, server.port), timeout=60))
-        case.addCleanup(self.stream.close)
-        self.file = self.stream.makefile("rb")
-        self.hear()
-        if login:
-            self.ask("USER " + user)
-            case.assertEqual(self.ask("PASS " + PASSWORD)[0], 230)
-
-    def hear(self):
-        """(code, lines) of the next reply; (0, []) where the session has ended."""
-        lines = []
-        while True:
-            line = self.file.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
-            if not line:
-                return 0, []
-            lines.append(line)
-            if line[:3].isdigit() and line[3:4] == " ":
-                return int(line[:3]), [line[4:] if line[:3].isdigit() else line[1:] for line in lines]
-
-    def ask(self, line):
-        self.stream.sendall(line.encode("utf-8", "surrogateescape") + b"\r\n")
-        return self.hear()
-
-    def last(self, line):
-        """The last reply to a command that says preliminary ones."""
-        answer = self.ask(line)
-        while 100 <= answer[0] < 200:
-            answer = self.hear()
-        return answer
-
-    def grant(self, case, facts, path):
-        code, lines = self.ask(f"GRANT {facts} {path}")
-        case.assertEqual(code, 200, lines)
-        return lines[0].split("grant=")[1].rstrip(";")
-
-
-class Impostor:
-    """A server that conducts no copy, and answers COPY with these lines. It shows the key of another."""
-
-    FACTS = ("files", "bytes", "failed", "links", "directories", "skipped", "unowned", "kept", "verified", "again",
-             "sent", "lost", "repeated", "refused", "time", "adopted", "adoptedbytes", "mended", "deleted", "unsaid")
-
-    def __init__(self, case, key_of, lines, port=0):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(os.path.join(key_of.state, "certificate.pem"),
-                                     os.path.join(key_of.state, "key.pem"))
-        self.replies = {"USER": ["331 Password"], "PASS": ["230 Welcome"], "MLST": ["550 No such file"],
-                        "GRANT": [f"200 grant={'0' * 32};"], "COPY": lines}
-        self.listener = socket.create_server(("127.0.0.1", port))
-        self.port = self.listener.getsockname()[1]
-        case.addCleanup(self.listener.close)
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    @classmethod
-    def facts(cls, **values):
-        return "".join(f"{name}={values.get(name, 0)};" for name in cls.FACTS)
-
-    def url(self, path):
-        return f"lambda://{USER}@127.0.0.1:{self.port}/{path}"
-
-    def serve(self):
-        try:
-            while True:
-                plain, _ = self.listener.accept()
-                with self.encrypted(plain) as stream:
-                    for line in stream.makefile("rb"):
-                        self.answer(stream, line)
-        except OSError:
-            pass  # the test is over
-
-    def encrypted(self, plain):
-        plain.settimeout(60)
-        if plain.recv(1, socket.MSG_PEEK) != b"\x16":  # a stripe's begins with the handshake
-            while plain.recv(1) not in (b"\n", b""):
-                pass  # AUTH TLS
-            plain.sendall(b"220 Ready\r\n234 TLS follows\r\n")
-        return self.context.wrap_socket(plain, server_side=True)
-
-    def answer(self, stream, line):
-        """The command's verb."""
-        verb = line.decode().split()[0]
-        said = self.replies.get(verb, ["502 What?"])
-        stream.sendall("".join(reply + "\r\n" for reply in said).encode())
-        return verb
+from sessions import TERMS, Impostor, Session
 
 
 class ForOnce(Impostor):
@@ -130,78 +27,9 @@ class ForOnce(Impostor):
                 self.answer(stream, line)
 
 
-def fingerprint(server):
-    """As the programs print it: over the certificate's public key."""
-    certificate = os.path.join(server.state, "certificate.pem")
-    public = subprocess.run(["openssl", "x509", "-in", certificate, "-noout", "-pubkey"], check=True,
-                            capture_output=True).stdout
-    der = ssl.PEM_cert_to_DER_cert(public.decode().replace("PUBLIC KEY", "CERTIFICATE"))
-    return "SHA256:" + base64.b64encode(hashlib.sha256(der).digest()).decode().rstrip("=")
-
-
-class ManyAtOnce(Impostor):
-    """Speaks to all that come, side by side."""
-
-    def serve(self):
-        try:
-            while True:
-                plain, _ = self.listener.accept()
-                threading.Thread(target=self.speak, args=(plain,), daemon=True).start()
-        except OSError:
-            pass  # the test is over
-
-    def speak(self, plain):
-        try:
-            with self.encrypted(plain) as stream:
-                for line in stream.makefile("rb"):
-                    self.answer(stream, line)
-        except (OSError, ssl.SSLError):
-            pass  # the other end has left
-
-
 def files_below(folder):
     return sorted(os.path.relpath(os.path.join(where, name), folder)
                   for where, _, names in os.walk(folder) for name in names)
-
-
-class CopyCase(Case):
-    def pair(self, source_dials=False, **settings):
-        """Two servers, of which the destination may dial, or the source."""
-        hosts = {"copy_hosts": '["127.0.0.0/8"]', **settings}
-        a = self.server(root=self.folder("a-root"), state=self.folder("a-state"),
-                        settings=hosts if source_dials else settings)
-        b = self.server(root=self.folder("b-root"), state=self.folder("b-state"),
-                        settings=settings if source_dials else hosts)
-        return a, b
-
-    def marks(self):
-        try:
-            return os.listdir(os.path.join(self.home, ".local/state/lambda-ftp/landings"))
-        except FileNotFoundError:
-            return []
-
-    def both(self):
-        return ("--source-password-file", self.client_password)
-
-    def copy(self, source, target, *options, code=DONE, **how):
-        result = self.client("copy", *self.both(), *options, source, target, **how)
-        self.assertEqual(result.code, code, str(result))
-        return result
-
-    def tree(self, server):
-        os.makedirs(server.path("data/deep/empty"))
-        names = {"data/big": 5 * MIB + 3, "data/deep/small": 7 * KIB, "data/none": 0}
-        for name, size in names.items():
-            self.file_with(server.path(name), self.random.randbytes(size))
-        os.symlink("deep/small", server.path("data/link"))
-        return names
-
-    def assert_copied(self, names, a, b, to="data"):
-        for name in names:
-            self.assert_same(a.path(name), b.path(to + name[len("data"):]))
-        self.assertEqual(os.readlink(b.path(to + "/link")), b"deep/small")
-        self.assertTrue(os.path.isdir(b.path(to + "/deep/empty")))
-        self.assertEqual(b.parts(), [])
 
 
 class Copies(CopyCase):

@@ -6,8 +6,9 @@ import socket
 import ssl
 import threading
 
+from copies import CopyCase, fingerprint
 from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, USER, need_program, wait_for
-from test_copy import TERMS, CopyCase, Impostor, Session, fingerprint
+from sessions import TERMS, Impostor, Session
 
 
 class Agreeing(Impostor):

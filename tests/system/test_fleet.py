@@ -6,7 +6,7 @@ import time
 
 from fleet import FleetCase
 from harness import CUT, DONE, GIB, KIB, MIB, NO_SESSION, Settings, parts_below, wait_for
-from test_replicate import names_below, tree_of
+from trees import names_below, tree_of
 
 
 class Fleet(FleetCase):

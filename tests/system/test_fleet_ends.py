@@ -9,7 +9,8 @@ from disks import run
 from fleet import FleetCase
 from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, Settings, need, need_isolation, need_program, parts_below,
                      support_program, wait_for)
-from test_replicate import Jobs, names_below, tree_of
+from jobs import Jobs
+from trees import names_below, tree_of
 
 
 class FromAServer(FleetCase):

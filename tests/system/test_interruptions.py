@@ -8,7 +8,7 @@ import struct
 import threading
 
 from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, Result, wait_for
-from test_copy import TERMS, Impostor, ManyAtOnce, Session
+from sessions import TERMS, Impostor, ManyAtOnce, Session
 
 
 class Talker(Impostor):

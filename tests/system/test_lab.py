@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import select
-import shlex
 import signal
 import subprocess
 import sys
@@ -12,14 +11,7 @@ import time
 
 from cgroups import Cgroup
 from harness import KIB, MIB, Process, need, need_program, patience, wait_for
-from labs import LabCase, PEER
-
-USAGE, UNABLE = 2, 3
-
-
-def peer(*words):
-    """lab_peer.py as a line for the shell."""
-    return f"exec {shlex.quote(sys.executable)} -B {shlex.quote(PEER)} " + " ".join(map(str, words))
+from labs import UNABLE, USAGE, LabCase, peer
 
 
 class Lab(LabCase):

@@ -5,8 +5,8 @@ import shutil
 import signal
 import stat
 
-import test_resume
 from harness import CUT, DONE, MIB, Case
+from journals import durable_bytes, until_durable
 
 
 class LandingAgain(Case):
@@ -36,11 +36,11 @@ class LandingAgain(Case):
     def cut(self, number, target, *arguments):
         """Runs it until some of it is durable. Returns what was then."""
         client = self.start(*arguments, *self.SLOWLY)
-        test_resume.Resume.until_durable(self, target, client, 2 * MIB)
+        until_durable(target, client, 2 * MIB)
         client.signal(number)
         self.assertEqual(client.wait(), CUT if number == signal.SIGINT else -number, client.stderr)
         self.assertEqual(len(self.marks()), 1)
-        return test_resume.durable_bytes(target)
+        return durable_bytes(target)
 
     def go_on(self, before, *arguments):
         result = self.client(*arguments)

@@ -4,8 +4,8 @@ import os
 
 from disks import Silent
 from harness import CUT, DONE, FILE_FAILED, Case, need_isolation
-from test_copy import Impostor, ManyAtOnce
-from test_replicate import Jobs
+from jobs import Jobs
+from sessions import Impostor, ManyAtOnce
 
 NOBODY = 65534
 

@@ -2,8 +2,9 @@
 
 import re
 
+from copies import CopyCase
 from harness import DONE, MIB
-from test_copy import CopyCase, ManyAtOnce
+from sessions import ManyAtOnce
 
 UNKNOWN = 100_000_000  # bit/s
 

@@ -7,7 +7,7 @@ import time
 
 from harness import DONE, MIB, Case, Settings, wait_for
 from disks import lose_power, small_ext4, small_xfs
-from test_resume import durable_bytes
+from journals import durable_bytes
 
 
 class PowerLoss(Case):

@@ -10,10 +10,10 @@ import stat
 import subprocess
 import threading
 
+from digests import tree_digest
 from harness import (CUT, DONE, FILE_FAILED, GIB, INTEGRITY, MIB, PATIENCE_S, USAGE, USER, Case, Result, need_program,
-                     wait_for)
-from test_between import Line
-from test_checksums import open_files, tree_digest
+                     open_files, wait_for)
+from line import Line
 
 
 def read(path):

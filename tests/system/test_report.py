@@ -5,8 +5,8 @@ import os
 import re
 
 from harness import DONE, Process, Settings, need, need_isolation, patience
+from labs import UNABLE, peer
 from pages import SCHEMES, PageCase
-from test_lab import UNABLE, peer
 
 SIM_FAILED, SIM_USAGE = 1, 2
 

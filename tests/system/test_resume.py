@@ -2,42 +2,14 @@
 
 import contextlib
 import fcntl
-import glob
 import os
-import struct
 import sys
 import time
 import unittest
 
 from harness import CUT, DONE, GIB, KIB, MIB, Case, Result, Settings, need, sanitized, support_program, wait_for
+from journals import durable, durable_bytes, journals_below, until_durable
 from network import UdpCounter
-
-SLOT = 512 << 10  # of a journal
-
-
-def journals_below(folder):
-    return glob.glob(os.path.join(os.fsdecode(folder), "**", ".lambda-*.journal"), recursive=True)
-
-
-def durable(journal):
-    """The ranges that a journal names (common/transfer/journal.h); its checksum is not looked at."""
-    with open(journal, "rb") as file:
-        content = file.read()
-    newest, ranges = -1, []
-    for at in range(0, len(content), SLOT):
-        fixed = content[at:at + 52]
-        if len(fixed) < 52 or fixed[:8] != b"lambdaJ1":
-            continue
-        sequence, = struct.unpack(">Q", fixed[8:16])
-        count, = struct.unpack(">I", fixed[48:52])
-        if sequence > newest:
-            newest = sequence
-            ranges = [struct.unpack(">QQ", content[at + 52 + 16 * i:at + 68 + 16 * i]) for i in range(count)]
-    return ranges
-
-
-def durable_bytes(folder):
-    return sum(last - first for journal in journals_below(folder) for first, last in durable(journal))
 
 
 class Resume(Case):
@@ -46,9 +18,6 @@ class Resume(Case):
     def again(self, server):
         return self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}")
 
-    def until_durable(self, folder, process, at_least):
-        wait_for(lambda: durable_bytes(folder) >= at_least, f"{at_least} durable bytes", alive=process.running)
-
     def cut_half_way(self, server, source, folder=None, how=(), get=False):
         """Kills the client once half of a file is durable. Returns what was then."""
         half = os.path.getsize(source) // 2
@@ -56,7 +25,7 @@ class Resume(Case):
         arguments = ("get", *how, server.url(os.path.basename(source)), folder) if get else \
             ("put", *how, source, server.url(os.path.basename(source)))
         client = self.start(*arguments)
-        self.until_durable(folder, client, half)
+        until_durable(folder, client, half)
         client.kill()
         return durable_bytes(folder)
 
@@ -146,7 +115,7 @@ class Resume(Case):
             file.truncate(1024 * GIB)
         client = self.start("put", *self.SLOWLY, source, server.url("sparse"))
         self.wait_for_part(server.root, client, 24 * MIB)
-        self.until_durable(server.root, client, 1024 * GIB - 23 * MIB)  # holes count
+        until_durable(server.root, client, 1024 * GIB - 23 * MIB)  # holes count
         client.kill()
         part, = (p for p in server.parts() if p.endswith(b".part"))
 
@@ -261,12 +230,12 @@ class Resume(Case):
         size = (14 + 4 * (Settings.stripes or 4)) * MIB
         sources = [self.random_file("small", 1000), self.random_file("file", size)]
         client = self.start("put", *self.SLOWLY, "--retry-for", "1min", *sources, server.url("into/"))
-        self.until_durable(server.root, client, 8 * MIB)
+        until_durable(server.root, client, 8 * MIB)
         for _ in range(2):
             before = durable_bytes(server.root)
             server.kill()
             server = self.again(server)
-            self.until_durable(server.root, client, before + MIB)
+            until_durable(server.root, client, before + MIB)
         self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
         result = Result(client)
         for source in sources:
@@ -282,7 +251,7 @@ class Resume(Case):
         server = self.server(settings=own)
         client = self.start("put", *self.SLOWLY, "--retry-for", "1min", "--ca", own["certificate"],
                             self.random_file("file", 30 * MIB), server.url("file"), trust=False)
-        self.until_durable(server.root, client, 8 * MIB)
+        until_durable(server.root, client, 8 * MIB)
         server.kill()
         self.server(root=server.root, state=server.state, listen=f"{server.host}:{server.port}", settings=others)
         self.assertEqual(client.wait(), CUT, client.stdout + client.stderr)
@@ -295,7 +264,7 @@ class Resume(Case):
         source = self.file_with(os.path.join(os.fsencode(tree), b"file"), self.random.randbytes(30 * MIB))
         self.file_with(os.path.join(os.fsencode(tree), b"small"), b"x")
         client = self.start("put", *self.SLOWLY, "--retry-for", "1min", tree, server.url("new"))
-        self.until_durable(server.root, client, 8 * MIB)
+        until_durable(server.root, client, 8 * MIB)
         server.kill()
         server = self.again(server)
         self.assertEqual(client.wait(), DONE, client.stdout + client.stderr)
@@ -308,7 +277,7 @@ class Resume(Case):
         left_over = os.path.join(self.scratch, "left-over")
         client = self.start("put", *self.SLOWLY, "--retry-for", "2s", "--left-over", left_over, *sources,
                             server.url("into/"))
-        self.until_durable(server.root, client, 8 * MIB)
+        until_durable(server.root, client, 8 * MIB)
         wait_for(lambda: os.path.exists(server.path("into/small")), "the small file", alive=client.running)
         server.kill()
         self.assertEqual(client.wait(), CUT, client.stdout + client.stderr)

@@ -8,7 +8,7 @@ import time
 
 from harness import (CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, need, need_program, sanitized, support_program,
                      wait_for)
-from test_copy import TERMS, Session
+from sessions import TERMS, Session
 
 
 class ShortageTest(Case):

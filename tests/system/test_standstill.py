@@ -7,8 +7,8 @@ import pty
 import signal
 import subprocess
 
+from copies import CopyCase
 from harness import CUT, MIB, Case, need, need_isolation, need_program, wait_for
-from test_copy import CopyCase
 
 
 class Dropping(Case):

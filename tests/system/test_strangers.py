@@ -9,7 +9,7 @@ import sys
 
 from harness import DONE, MIB, Case, Process, need_isolation, sanitized, wait_for
 from network import Capture, Path, inside
-from test_copy import Session
+from sessions import Session
 
 DATA_PORTS = (30100, 30199)  # below those that the kernel gives to clients
 AMPLIFICATION = 3

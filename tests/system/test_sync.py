@@ -9,62 +9,13 @@ import subprocess
 from disks import Image, small_xfs
 from harness import DONE, FILE_FAILED, MIB, USAGE, Case, Result, Settings, need, need_isolation, need_program, wait_for
 from labs import LabCase
-from test_trees import nasty
-
-
-def snapshot(root):
-    """Everything that a change of anything would change."""
-    root = os.fsencode(root)
-    seen = {}
-    for where, folders, names in os.walk(root):
-        for name in [b"."] + folders + names:
-            path = os.path.join(where, name)
-            s = os.lstat(path)
-            seen[os.path.relpath(path, root)] = (s.st_ino, s.st_mode, s.st_nlink, s.st_uid, s.st_size, s.st_mtime_ns,
-                                                 s.st_ctime_ns)
-    return seen
+from trees import nasty, outdated, snapshot
 
 
 def carried():
     """Bytes that the loopback of this namespace has carried."""
     with open("/sys/class/net/lo/statistics/tx_bytes") as file:
         return int(file.read())
-
-
-def outdated(source, target, rsync):
-    """`target` becomes an older, other version of the tree `source`, in all the ways that there are."""
-    subprocess.run([rsync, "-aHAX", source + "/", target + "/"], check=True)
-
-    def path(name):
-        return os.path.join(os.fsencode(target), name)
-
-    for name in (b".hidden", b"schn", b"n" * 255, b"holes"):
-        if os.path.lexists(path(name)):
-            os.unlink(path(name))
-    with open(path(b"block"), "r+b") as file:  # as large, not as old
-        file.write(b"other")
-    with open(path(b"large"), "r+b") as file:  # of another size; a further name of it too
-        file.truncate(1_000_000)
-    os.chmod(path(b"mode 1"), 0o711)
-    os.utime(path(b"empty"), ns=(0, 5))
-    os.unlink(path(b"dangling"))
-    os.symlink("else/where", path(b"dangling"))
-    os.unlink(path(b"zero"))
-    os.makedirs(path(b"zero/was/a directory"))  # where a file comes
-    with open(path(b"zero/was/file"), "wb") as file:
-        file.write(b"z")
-    shutil.rmtree(path(b"d0"))
-    with open(path(b"d0"), "wb") as file:  # where a directory comes
-        file.write(b"f")
-    os.unlink(path(b"to a directory"))
-    os.makedirs(path(b"to a directory/x"))  # where a link comes
-    os.unlink(path(b"--"))
-    os.symlink("/etc/passwd", path(b"--"))  # where a file comes
-    os.makedirs(path(b"extra/deep/er"))
-    for name in (b"extra/one", b"extra/deep/two", b"a new one", b"read only/stranger", b"\xfe"):
-        with open(path(name), "wb") as file:
-            file.write(b"gone soon")
-    os.symlink("nowhere", path(b"extra/link"))
 
 
 def counts(result):

@@ -7,56 +7,7 @@ import socket
 import subprocess
 
 from harness import DONE, FILE_FAILED, MIB, USAGE, Case, Result, Settings, need, need_isolation, need_program
-
-
-def nasty(root, archive):
-    """A small tree with everything that a name or an entry can be."""
-    def path(*parts):
-        return os.path.join(os.fsencode(root), *parts)
-
-    def write(at, content=b"x"):
-        with open(at, "wb") as file:
-            file.write(content)
-        return at
-
-    os.makedirs(path(b"empty/deeper"))
-    os.makedirs(path(*[b"d%d" % level for level in range(40)]))
-    for name in (b"new\nline", b"\xff\xfe not text", b" spaces  ", b"-rf", b"--", b"n" * 255, b"*?[a]", b"back\\slash",
-                 b".hidden", "schön".encode()):
-        write(path(name))
-    write(path(b"zero"), b"")
-    write(path(b"small"), os.urandom(65535))
-    write(path(b"block"), os.urandom(65536))
-    write(path(b"large"), os.urandom(3_000_001))
-    os.symlink("no/where", path(b"dangling"))
-    os.symlink("/etc/passwd", path(b"absolute"))
-    os.symlink(b"\xff\n", path(b"odd link"))
-    os.symlink("empty", path(b"to a directory"))
-    os.link(path(b"small"), path(b"empty/small again"))
-    os.link(path(b"large"), path(b"a large again"))
-    with open(path(b"holes"), "wb") as file:
-        file.truncate(9_000_000)
-        file.seek(5_000_000)
-        file.write(b"data")
-    with open(path(b"small hole"), "wb") as file:
-        file.truncate(9_000)
-    for number, mode in enumerate((0o000, 0o400, 0o777, 0o1755) + ((0o4755, 0o2750, 0o6711) if archive else ())):
-        os.chmod(write(path(b"mode %d" % number)), mode)
-    os.makedirs(path(b"read only/inside"))
-    write(path(b"read only/file"))
-    os.utime(path(b"zero"), ns=(0, -1_234_567_890_123_456_789))
-    os.utime(path(b"block"), ns=(0, 1_600_000_000_000_000_001))
-    os.utime(path(b"dangling"), ns=(0, 999_999_999), follow_symlinks=False)
-    os.utime(path(b"empty"), ns=(0, 77))
-    if archive:
-        os.chown(write(path(b"owned")), 12345, 54321)
-        os.lchown(path(b"absolute"), 1, 2)
-        os.setxattr(path(b"small"), "user.test", b"\x00value")
-        os.setxattr(path(b"empty"), "user.folder", b"of")
-        if shutil.which("setfacl"):
-            subprocess.run(["setfacl", "-m", "u:1234:rw", path(b"owned")], check=True)
-            subprocess.run(["setfacl", "-d", "-m", "g:99:rx", path(b"empty")], check=True)
-    os.chmod(path(b"read only"), 0o555)
+from trees import nasty
 
 
 class Trees(Case):
