@@ -22,9 +22,7 @@ class ForOnce(Impostor):
     def serve(self):
         plain, _ = self.listener.accept()
         self.listener.close()
-        with self.encrypted(plain) as stream:
-            for line in stream.makefile("rb"):
-                self.answer(stream, line)
+        self.converse(plain)
 
 
 def files_below(folder):

@@ -52,10 +52,7 @@ class Silent(Impostor):
     def serve(self):
         self.replies["MLST"] = ["250 There"]
         try:
-            plain, _ = self.listener.accept()
-            with self.encrypted(plain) as stream:
-                for line in stream.makefile("rb"):
-                    self.answer(stream, line)
+            self.converse(self.listener.accept()[0])
         except OSError:
             pass  # the test is over
 
