@@ -46,7 +46,7 @@ def main(words):
     with Folder(arguments) as folder:
         ways = {f"{protection}, {payload}": functools.partial(case, arguments, folder, protection, payload)
                 for protection in arguments.protections for payload in arguments.payloads}
-        found = in_turn("instructions", ways, 1, verdicts, near=False)
+        found = in_turn("instructions", ways, 1, verdicts, measured=False)
     rows = []
     for name, (result,) in found.items():
         verdicts.note(name, **result)

@@ -107,7 +107,7 @@ class Jumbo:
             self.verdicts.skipped("curl", f"not installed: {', '.join(Nginx.missing())}")
         checks = {name: functools.partial(self.compare, move, "target" if name == "put" else self.target)
                   for name, move in moves.items()}
-        good = in_turn("jumbo", checks, 1, self.verdicts, near=False)
+        good = in_turn("jumbo", checks, 1, self.verdicts, measured=False)
         ways = {way: functools.partial(self.raw_udp, rate, way) for way in WAYS}
         ways |= {name: functools.partial(moves[name], ".null" if name == "put" else "/dev/null") for name in good}
         ways = {name: functools.partial(once_more, way) for name, way in ways.items()}

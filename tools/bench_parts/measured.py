@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import tempfile
 
+from bench_parts.free_memory import host_takes
 from bench_parts.hosts import LOOPBACK
 from bench_parts.lab import Failed
 from bench_parts.ours import summary
@@ -133,4 +134,5 @@ def print_figures(what, ways):
 def load():
     """What else the machine does, to be read beside the figures."""
     with open("/proc/loadavg") as file:
-        return f"{os.cpu_count()} processors, load {' '.join(file.read().split()[:2])} before"
+        said = f"{os.cpu_count()} processors, load {' '.join(file.read().split()[:2])} before"
+    return said + ", free memory brought back from the host" * host_takes()

@@ -23,6 +23,7 @@ from bench_parts.loopback_peers import NOTHING, PEERS, Ours, make_peers
 from bench_parts.measured import Mover, load, memory_folder
 from bench_parts.path import VERBS, one_of, several, size
 from bench_parts.raw import RawUdp
+from bench_parts.rounds import WANTED
 from bench_parts.side_by_side import Judge, SideBySide
 from bench_parts.verdict import Verdicts, positive, seconds, small_bench
 
@@ -69,8 +70,10 @@ class Memory:
                 target = os.path.join(mover.root, "arrived")
                 both = SideBySide(self.name, [ours, *peers], mover.source, target, self.verdicts)
                 both.check()
-                judge = Judge(self.name, both.rounds(arguments.rounds, target if self.name == "stored" else NOTHING,
-                                                     self.besides(mover)), self.verdicts)
+                kept = self.name == "stored"
+                runs = both.rounds(arguments.rounds, target if kept else NOTHING, self.besides(mover),
+                                   WANTED + (arguments.size if kept else 0))
+                judge = Judge(self.name, runs, self.verdicts)
             finally:
                 for peer in peers:
                     peer.stop()

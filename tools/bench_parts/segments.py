@@ -74,7 +74,7 @@ def measure(arguments, folder, pair, verdicts):
                 https = RunningNginx(folder, mover.root, pair.server)
                 target = os.path.join(folder, "fetched")
                 check = {"curl": lambda: check_curl(arguments, https, pair, mover.source, target)}
-                if in_turn("segments", check, 1, verdicts, near=False):
+                if in_turn("segments", check, 1, verdicts, measured=False):
                     ways["curl"] = lambda: curl(arguments, https, pair, "/dev/null")
             mover.check_identity(*stripes)
             runs = in_turn("segments", ways, arguments.rounds, verdicts)

@@ -8,7 +8,7 @@ import statistics
 from bench_parts.lab import Failed
 from bench_parts.loopback_peers import NOTHING
 from bench_parts.measured import figures, print_figures, same
-from bench_parts.rounds import in_turn
+from bench_parts.rounds import WANTED, in_turn
 
 MOST_PEAK_MIB = 320
 
@@ -25,13 +25,13 @@ class SideBySide:
     def check(self):
         """Each brings `source` to `target` once, which warms up; what arrived is compared."""
         checks = {name: functools.partial(run, self.target, compared=True) for name, run in self.ways.items()}
-        good = in_turn(self.part, checks, 1, self.verdicts, near=False)
+        good = in_turn(self.part, checks, 1, self.verdicts, measured=False)
         self.ways = {name: self.ways[name] for name in good}
 
-    def rounds(self, count, target=None, besides=()):
-        """By name and verb: its runs. besides: name to what else is run."""
+    def rounds(self, count, target=None, besides=(), wanted=WANTED):
+        """By name and verb: its runs. besides: name to what else is run. `wanted`: as in_turn() has it."""
         ways = {name: functools.partial(run, target or self.target) for name, run in self.ways.items()}
-        return in_turn(self.part, ways | dict(besides), count, self.verdicts)
+        return in_turn(self.part, ways | dict(besides), count, self.verdicts, wanted=wanted)
 
     def one_run(self, mover, verb, target, compared=False):
         self.before()

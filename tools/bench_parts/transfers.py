@@ -21,12 +21,13 @@ from bench_parts.lab import Failed
 from bench_parts.measured import Mover, figures, load, memory_folder, moved
 from bench_parts.path import VERBS, one_of, several, size
 from bench_parts.processes import Served, ends, longest, stop
-from bench_parts.rounds import in_turn
+from bench_parts.rounds import WANTED, in_turn
 from bench_parts.table import table
 from bench_parts.together import jain
 from bench_parts.verdict import Verdicts, positive, small_bench
 
 MIB = 1 << 20
+BOTH_ENDS = 48 * MIB  # at most, of each of many transfers
 DEFAULT_RING = 176 * MIB  # transfer_memory, which `memory` may not be below
 # All clients have one address, and each stripe is a connection.
 SESSIONS = {"sessions_max": 8192, "sessions_per_address": 8192}
@@ -78,7 +79,8 @@ class Bench:
                 for verb in arguments.verbs for count in arguments.counts}
         with self.mover:
             self.mover.check_identity("--stripes", str(arguments.stripes))
-            runs = in_turn("transfers", ways, arguments.rounds + 1, verdicts)
+            runs = in_turn("transfers", ways, arguments.rounds + 1, verdicts,
+                           wanted=max(WANTED, max(arguments.counts) * BOTH_ENDS))
         return {case: done[1:] for case, done in runs.items()}
 
     def at_once(self, verb, count):
