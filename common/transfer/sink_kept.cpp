@@ -13,7 +13,9 @@ void Sink::handle_found(const ports::DiskEvent& event) {
     nothing_kept_ = true;
     stream_.put(NothingRecord{});
     if (read_back_) return;
-    const auto kept = spare_slots_.begin() + (spares_ ? 1 : 0);
+    // Those that hold leaves just now, of files that changed, stay spare.
+    const std::size_t keeps = spares_ && !spare_slots_.empty() ? 1 : 0;
+    const auto kept = spare_slots_.begin() + static_cast<std::ptrdiff_t>(keeps);
     slots_for_credit_ += static_cast<std::uint64_t>(spare_slots_.end() - kept);
     free_slots_.insert(free_slots_.begin(), kept, spare_slots_.end());
     spare_slots_.erase(kept, spare_slots_.end());

@@ -93,3 +93,55 @@ TEST_CASE("sink slots: kept for files that are not closed, or are read back") {
     receiver.end(kFiles - 1);
     CHECK(receiver.sink.credit() == before + 1);
 }
+
+// The search for what an earlier transfer left takes its time in a large directory.
+TEST_CASE("sink slots: a search that finds nothing gives back no slot that holds a leaf") {
+    struct SearchedDisk final : testing::ToldDisk {
+        SearchedDisk() : ToldDisk(64, kBlock) {}
+        void find_partials(ports::DiskTag tag, const std::string&, bool) override { search = tag; }
+        void create_target(ports::DiskTag tag, const ports::TargetName&, std::uint64_t,
+                           std::vector<Range>, Keep) override {
+            created.push_back(tag);
+        }
+        bool write(ports::DiskTag tag, ports::DiskFile, std::uint64_t, std::uint32_t, std::size_t,
+                   std::size_t bytes) override {
+            written.push_back({.tag = tag, .bytes = bytes});
+            return true;
+        }
+        ports::DiskTag search = 0;
+        std::vector<ports::DiskTag> created;
+        std::vector<ports::DiskEvent> written;
+    } disk;
+    constexpr std::size_t kLarge = 100'000;
+    constexpr std::uint32_t kChanged = 4;
+    StreamSender stream;
+    Sink sink{disk, stream, Target{"folder", true}, kBlock,
+              Sink::Listener{[](Sink::Failure) {}, [](const SkipRecord&) {}}};
+    const std::vector<std::byte> content(kLarge, std::byte{7});
+    const Digest digest = leaf_digest(content);
+    for (std::uint32_t i = 0; i < kChanged; ++i) {
+        REQUIRE(sink.handle(FileRecord{.file = i,
+                                       .place = i * kBlock,
+                                       .size = kLarge,
+                                       .mode = 0644,
+                                       .name = "file" + std::to_string(i),
+                                       .data = {{0, kLarge}}}));
+    }
+    REQUIRE(sink.handle(FrontierRecord{kChanged * kBlock}));
+    sink.turn({}, {});
+    REQUIRE(disk.created.size() == kChanged);
+    for (std::uint32_t i = 0; i < kChanged; ++i)
+        sink.handle(ports::DiskEvent{.tag = disk.created[i], .file = i});
+    for (std::uint32_t i = 0; i < kChanged; ++i) sink.accept(i * kBlock, content, &digest);
+    sink.turn({}, {});
+    REQUIRE(disk.written.size() == kChanged);
+    for (const ports::DiskEvent& event : disk.written) sink.handle(event);
+    for (std::uint32_t i = 0; i < kChanged; ++i) {
+        REQUIRE(sink.handle(ChangedRecord{i}));
+        REQUIRE(sink.handle(LeafRecord{i, 0, digest}));
+    }
+    sink.turn({}, {});  // each is compared, in a slot that is spare
+    const std::uint64_t before = sink.credit();
+    sink.handle(ports::DiskEvent{.tag = disk.search});
+    CHECK(sink.credit() == before);
+}
