@@ -170,6 +170,12 @@ class ShortageTest(Case):
         few = ("prlimit", "--nofile=512:512")
         self.transfer("get", server.url("many"), self.folder("got"), files=500, launcher=few)
 
+    def test_more_files_than_a_sender_may_open_wait(self):
+        need_program("prlimit")
+        server = self.server()
+        tree = self.many(self.folder("many"), 500)
+        self.transfer("put", tree, server.url("got"), files=500, launcher=("prlimit", "--nofile=128:128"))
+
     def test_a_directory_that_becomes_a_link_is_not_followed(self):
         server = self.server()
         tree = self.many(self.folder("tree"), 700)

@@ -61,29 +61,33 @@ void FileDisk::stop() {
 
 void FileDisk::open_source(DiskTag tag, const ports::SourceFile& file, std::uint64_t grain) {
     if (!may_open(tag, file.path)) return;
-    openings_.push_back({tag, file, grain});
-    if (openings_.size() == kOpensInJob) open_queued();
+    open_sources_.put([this, tag, file, grain](OpenQueue::Held held) {
+        openings_.push_back({tag, file, grain, std::move(held)});
+        if (openings_.size() == kOpensInJob) open_queued();
+    });
 }
 
 // Handing a job to a thread costs more than opening a small file: several go together.
 void FileDisk::open_queued() {
     if (openings_.empty()) return;
-    name_workers_->post([this, openings = std::exchange(openings_, {})] {
+    name_workers_->post([this, openings = std::exchange(openings_, {})]() mutable {
         std::vector<NameDone> opened;
-        for (const Opening& wanted : openings) opened.push_back(open_one(wanted));
+        for (Opening& wanted : openings) opened.push_back(open_one(std::move(wanted)));
         bool wake = false;
         for (NameDone& each : opened) wake = names_done_.put(std::move(each)) || wake;
         if (wake) reactor_.wake();
     });
 }
 
-FileDisk::NameDone FileDisk::open_one(const Opening& wanted) const {
+// What is read whole holds nothing open any more when it is told.
+FileDisk::NameDone FileDisk::open_one(Opening wanted) const {
     NameDone result;
     result.opening = true;
     result.event.tag = wanted.tag;
     auto opened = io::open_source(sources_, wanted.file, wanted.grain, range_);
     if (opened) {
         result.opened = std::move(opened->file);
+        if (result.opened) result.opened->held = std::move(wanted.held);
         result.event.size = opened->metadata.size;
         result.event.mtime_ns = opened->metadata.mtime_ns;
         result.event.mode = opened->metadata.mode;
@@ -119,9 +123,9 @@ void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::ui
         });
         return;
     }
-    TargetQueue& queue = keep ? kept_targets_ : targets_;
+    OpenQueue& queue = keep ? kept_targets_ : targets_;
     queue.put([this, tag, name, size, holes = std::move(holes),
-               keep = std::move(keep)](TargetQueue::Held held) {
+               keep = std::move(keep)](OpenQueue::Held held) {
         name_workers_->post([this, tag, name, size, holes, keep, held = std::move(held)]() mutable {
             auto opened = io::create_target(root_, name, size, holes, keep);
             if (opened) opened->file->held = std::move(held);
@@ -290,6 +294,7 @@ bool FileDisk::write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint
 }
 
 void FileDisk::submit() {
+    open_sources_.begin();
     open_queued();
     targets_.begin();
     kept_targets_.begin();

@@ -11,8 +11,8 @@
 #include "common/io/completions.h"
 #include "common/io/disk/maker.h"
 #include "common/io/disk/memory_reader.h"
+#include "common/io/disk/open_queue.h"
 #include "common/io/disk/slots.h"
-#include "common/io/disk/target_queue.h"
 #include "common/io/disk/thread_load.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/source_names.h"
@@ -124,10 +124,11 @@ class FileDisk : public ports::Disk {
         ports::DiskTag tag = 0;
         ports::SourceFile file;
         std::uint64_t grain = 0;
+        OpenQueue::Held held;
     };
 
     void open_queued();
-    NameDone open_one(const Opening& wanted) const;
+    NameDone open_one(Opening wanted) const;
     void created(ports::DiskTag tag, Result<CreatedTarget> target);
     // The one target that a claim is of; an error for any other.
     Result<std::shared_ptr<const RangeClaim>> take_claim(const std::string& path);
@@ -163,9 +164,10 @@ class FileDisk : public ports::Disk {
     std::size_t in_flight_ = 0;
     bool stopping_ = false;
 
+    OpenQueue open_sources_{OpenQueue::Kind::source};
     // A sender may wait to hear of a target whose journal may be kept, and sends others before it:
     // these must not wait for it in turn.
-    TargetQueue targets_{TargetQueue::Kind::fresh}, kept_targets_{TargetQueue::Kind::kept};
+    OpenQueue targets_{OpenQueue::Kind::fresh}, kept_targets_{OpenQueue::Kind::kept};
     std::vector<Entry> files_;
     std::vector<ports::DiskFile> free_files_;
     std::size_t opening_ = 0;

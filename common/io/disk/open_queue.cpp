@@ -1,4 +1,4 @@
-#include "common/io/disk/target_queue.h"
+#include "common/io/disk/open_queue.h"
 
 #include <array>
 #include <utility>
@@ -8,35 +8,38 @@
 namespace lambda::io {
 namespace {
 
-// Two kinds of four files each: a quarter of all. See finisher.h for most of the rest.
-constexpr std::size_t kOfFilesToOpen = 32;
+// A source holds two (the file by itself, and past the page cache): an eighth of all. Two kinds of
+// targets hold four each: a quarter. See finisher.h for most of the rest.
+constexpr std::size_t kOfFilesForSources = 16, kOfFilesForTargets = 32;
 
-std::array<std::atomic<std::size_t>, 2> in_hand;
+std::array<std::atomic<std::size_t>, 3> in_hand;
 
 }  // namespace
 
-TargetQueue::TargetQueue(Kind kind)
-    : all_(in_hand[static_cast<std::size_t>(kind)]), most_(files_to_open() / kOfFilesToOpen) {}
+OpenQueue::OpenQueue(Kind kind)
+    : all_(in_hand[static_cast<std::size_t>(kind)]),
+      sure_(kind == Kind::source ? kSureSources : kSureTargets),
+      most_(files_to_open() / (kind == Kind::source ? kOfFilesForSources : kOfFilesForTargets)) {}
 
-void TargetQueue::put(Create create) {
-    waiting_.push_back(std::move(create));
+void OpenQueue::put(Open open) {
+    waiting_.push_back(std::move(open));
     begin();
 }
 
-void TargetQueue::begin() {
-    while (!waiting_.empty() && (ours_ < kSure || all_ < most_)) {
-        Create create = std::move(waiting_.front());
+void OpenQueue::begin() {
+    while (!waiting_.empty() && (ours_ < sure_ || all_ < most_)) {
+        Open open = std::move(waiting_.front());
         waiting_.pop_front();
-        create(hold());
+        open(hold());
     }
 }
 
-TargetQueue::Held TargetQueue::hold() {
+OpenQueue::Held OpenQueue::hold() {
     ++ours_;
     ++all_;
     return {static_cast<void*>(this), [](void* queue) {
-                --static_cast<TargetQueue*>(queue)->all_;
-                --static_cast<TargetQueue*>(queue)->ours_;
+                --static_cast<OpenQueue*>(queue)->all_;
+                --static_cast<OpenQueue*>(queue)->ours_;
             }};
 }
 

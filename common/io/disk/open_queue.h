@@ -1,6 +1,6 @@
-// Targets that a disk is to create, in order, while it has others in hand: each of these may hold
-// four files open (OpenFile), and a process may open only so many. In hand may be a share of those
-// for all queues of a kind, and kSure for each.
+// What a disk is to open, in order, while it has others open: each of these may hold several
+// descriptors (OpenFile), and a process may have only so many. Open may be a share of those for all
+// queues of a kind, and a few for each.
 #pragma once
 
 #include <atomic>
@@ -11,19 +11,25 @@
 
 namespace lambda::io {
 
-class TargetQueue {
+class OpenQueue {
   public:
-    // What waits here may fill all slots, and then nothing comes for those in hand. So they must be
-    // more than the files whose blocks a sender reads while later ones pass them
+    enum class Kind {
+        source,
+        fresh,  // a target
+        kept,   // a target of whose partial file something may be kept
+    };
+    // What waits here may fill all slots, and then nothing comes for the targets in hand. So they
+    // must be more than the files whose blocks a sender reads while later ones pass them
     // (transfer::Source::kMostAhead).
-    static constexpr std::size_t kSure = 64;
-    enum class Kind { fresh, kept };  // kept: of whose partial file something may be kept
-    explicit TargetQueue(Kind kind);
+    static constexpr std::size_t kSureTargets = 64;
+    static constexpr std::size_t kSureSources = 8;
+    explicit OpenQueue(Kind kind);
 
-    // It is in hand until `held`, which must not outlive the queue, is let go. Any thread may.
+    // It is in hand until `held`, which must not outlive the queue, is let go. Any thread may, and
+    // has submit() called after that.
     using Held = std::shared_ptr<void>;
-    using Create = std::function<void(Held held)>;
-    void put(Create create);
+    using Open = std::function<void(Held held)>;
+    void put(Open open);
     // Begins those for which there is room. To be called whenever there may be.
     void begin();
 
@@ -31,9 +37,9 @@ class TargetQueue {
     Held hold();
 
     std::atomic<std::size_t>& all_;  // of this kind, of all queues
-    const std::size_t most_;
+    const std::size_t sure_, most_;
     std::atomic<std::size_t> ours_ = 0;
-    std::deque<Create> waiting_;
+    std::deque<Open> waiting_;
 };
 
 }  // namespace lambda::io

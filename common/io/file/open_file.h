@@ -11,7 +11,7 @@
 #include "common/base/bytes.h"
 #include "common/base/file_range.h"
 #include "common/base/time.h"
-#include "common/io/disk/target_queue.h"
+#include "common/io/disk/open_queue.h"
 #include "common/io/file/root.h"
 #include "common/ports/disk.h"
 
@@ -39,7 +39,7 @@ struct OpenFile {
         zeros,     // virtual source
         null,      // virtual target
     };
-    TargetQueue::Held held;  // of a disk's target; first, since it goes behind what is open
+    OpenQueue::Held held;  // of a disk's file; first, since it goes behind what is open
     Kind kind = Kind::source;
     std::string path;                       // as it was asked for
     bool follow = true;                     // source: links at the end of it

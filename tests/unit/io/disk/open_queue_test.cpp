@@ -1,9 +1,10 @@
-// Many targets, where the process may open few files.
-#include "common/io/disk/target_queue.h"
+// Many files, where the process may open few.
+#include "common/io/disk/open_queue.h"
 
 #include <fcntl.h>
 
 #include <array>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -67,11 +68,11 @@ TEST_CASE("targets: those in hand leave the spare files alone") {
         std::array<Harness, 3> disks{Harness(true), Harness(true), Harness(true)};
         char name = 'a';
         for (Harness& disk : disks) {
-            for (std::size_t i = 0; i < TargetQueue::kSure; ++i)
+            for (std::size_t i = 0; i < OpenQueue::kSureTargets; ++i)
                 disk.disk->create_target(i, {folder.path(), name + std::to_string(i)}, kBytes, {},
                                          {});
             ++name;
-            for (const DiskEvent& event : disk.wait_for(TargetQueue::kSure)) {
+            for (const DiskEvent& event : disk.wait_for(OpenQueue::kSureTargets)) {
                 if (!event.error) continue;
                 ++refused;
                 CHECK(event.error->message.find("Too many open files") != std::string::npos);
@@ -89,7 +90,7 @@ TEST_CASE("targets: those in hand leave the spare files alone") {
 TEST_CASE("targets: those in hand of one disk hold up none of another, nor fresh ones kept ones") {
     const Folder folder;
     const FewFiles few(1024);
-    constexpr std::size_t kMany = TargetQueue::kSure + 10;
+    constexpr std::size_t kMany = OpenQueue::kSureTargets + 10;
     Harness full(true);
     const ports::Disk::Keep keep = [](ByteView) { return true; };
     for (std::size_t i = 0; i < 2 * kMany; ++i) {
@@ -98,11 +99,32 @@ TEST_CASE("targets: those in hand of one disk hold up none of another, nor fresh
                                  fresh ? ports::Disk::Keep{} : keep);
     }
     std::size_t fresh = 0;
-    for (const DiskEvent& event : full.wait_for(2 * TargetQueue::kSure)) {
+    for (const DiskEvent& event : full.wait_for(2 * OpenQueue::kSureTargets)) {
         CHECK_FALSE(event.error);
         if (event.tag % 2 == 0) ++fresh;
     }
-    CHECK(fresh == TargetQueue::kSure);
+    CHECK(fresh == OpenQueue::kSureTargets);
     Harness other(true);
     CHECK_FALSE(other.put(folder / "other", random_text(kBytes, 1)).error);
+}
+
+TEST_CASE("sources: more at once than the process may open wait until others are closed") {
+    constexpr std::size_t kMany = 400;
+    const Folder folder;
+    for (std::size_t i = 0; i < kMany; ++i)
+        std::ofstream(folder / ("f" + std::to_string(i)))
+            << random_text(i % 2 == 0 ? 10 : kBytes, 1);
+    const FewFiles few(128);
+    Harness disk(true);
+    for (std::size_t i = 0; i < kMany; ++i)
+        disk.disk->open_source(i, {.path = folder / ("f" + std::to_string(i))}, kBytes);
+    std::size_t opened = 0;
+    disk.wait_until([&](const std::vector<DiskEvent>& all) {
+        for (; opened < all.size(); ++opened) {
+            REQUIRE_FALSE(all[opened].error);
+            if (!all[opened].content) disk.disk->close(all[opened].file);
+        }
+        return opened == kMany;
+    });
+    CHECK(opened == kMany);
 }
