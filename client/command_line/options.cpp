@@ -63,11 +63,15 @@ void add_path(CLI::App& app, const char* option, std::string& into, const char* 
         ->type_name("FILE");
 }
 
+constexpr const char* kNoPattern = "a rule has no pattern";
+constexpr std::size_t kMostOfRules = 1 << 20;  // with comments
+
 void add_rule(CLI::App& app, const char* option, bool include, Arguments& into, const char* about) {
     app.add_option_function<std::string>(
            option,
-           [&into, include](const std::string& text) {
-               transfer::add_rule(into.walk.rules, text, include);
+           [&into, include, option](const std::string& text) {
+               if (!transfer::add_rule(into.walk.rules, text, include))
+                   throw CLI::ValidationError(option, kNoPattern);
            },
            about)
         ->type_name("PATTERN")
@@ -86,9 +90,10 @@ void add_rules_from(CLI::App& app, const char* option, bool include, Arguments& 
            option,
            [&into, include, option](const std::string& file) {
                take_stdin(option, file, into);
-               const auto content = read_whole_file(file);
+               const auto content = read_whole_file(file, kMostOfRules);
                if (!content) throw CLI::ValidationError(option, content.error().sentence());
-               transfer::add_rules(into.walk.rules, *content, include);
+               if (!transfer::add_rules(into.walk.rules, *content, include))
+                   throw CLI::ValidationError(option, file + ": " + kNoPattern);
            },
            about)
         ->type_name("FILE")

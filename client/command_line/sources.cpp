@@ -7,11 +7,12 @@
 #include <array>
 #include <cerrno>
 
+#include "common/base/units.h"
 #include "common/io/file/root.h"
 
 namespace lambda::client {
 
-Result<std::string> read_whole_file(const std::string& file) {
+Result<std::string> read_whole_file(const std::string& file, std::size_t most) {
     io::Descriptor opened(file == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                       : ::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!opened) return errno_error(Fault::usage, "cannot open", file, errno);
@@ -23,6 +24,12 @@ Result<std::string> read_whole_file(const std::string& file) {
         if (got < 0) return errno_error(Fault::usage, "cannot read", file, errno);
         if (got == 0) return content;
         content.append(piece.data(), static_cast<std::size_t>(got));
+        if (content.size() <= most) continue;
+        return Error{.fault = Fault::usage,
+                     .message = "larger than the " + format_size(most) + " allowed here",
+                     .path = file,
+                     .side = Side::local,
+                     .remedy = "split it"};
     }
 }
 

@@ -372,8 +372,14 @@ Result<Job> parse_job(std::string_view text, const std::string& file,
         return config::setting_error(file, line_of(*entries, misplaced->key), misplaced->key,
                                      misplaced->what);
     }
-    for (const std::string& pattern : words.include) transfer::add_rule(job.rules, pattern, true);
-    for (const std::string& pattern : words.exclude) transfer::add_rule(job.rules, pattern, false);
+    for (const bool include : {true, false}) {
+        for (const std::string& pattern : include ? words.include : words.exclude) {
+            if (transfer::add_rule(job.rules, pattern, include)) continue;
+            const char* const key = include ? "include" : "exclude";
+            return config::setting_error(file, line_of(*entries, key), key,
+                                         "a rule has no pattern");
+        }
+    }
     if (job.lanes == 0)
         job.lanes = static_cast<std::uint16_t>(std::min<std::size_t>(job.sites.size(), 8));
     if (!words.password_file.empty()) job.password_file = from_file(words.password_file, job);

@@ -18,7 +18,8 @@ unsigned char byte_of(char c) {
     return static_cast<unsigned char>(c);
 }
 
-void add_class(Characters& set, std::string_view name) {
+// False: there is no such class.
+bool add_class(Characters& set, std::string_view name) {
     static constexpr struct {
         std::string_view name;
         int (*is)(int);
@@ -26,15 +27,17 @@ void add_class(Characters& set, std::string_view name) {
                    {"cntrl", std::iscntrl}, {"digit", std::isdigit}, {"graph", std::isgraph},
                    {"lower", std::islower}, {"print", std::isprint}, {"punct", std::ispunct},
                    {"space", std::isspace}, {"upper", std::isupper}, {"xdigit", std::isxdigit}};
-    for (const auto& each : classes) {
-        for (int c = 0; each.name == name && c < 256; ++c) {
-            if (each.is(c) != 0) set.set(static_cast<std::size_t>(c));
-        }
+    const auto found = std::ranges::find(classes, name, [](const auto& each) { return each.name; });
+    if (found == std::end(classes)) return false;
+    for (int c = 0; c < 256; ++c) {
+        if (found->is(c) != 0) set.set(static_cast<std::size_t>(c));
     }
+    return true;
 }
 
 // The bracket expression at pattern[at] == '[', and moves `at` behind it; nothing where it is not
-// closed.
+// closed, or names a class that is none: then nothing matches. As rsync, the low end of a range
+// that is turned round is in it.
 std::optional<Characters> take_set(std::string_view pattern, std::size_t& at) {
     std::size_t i = at + 1;
     const bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
@@ -42,10 +45,11 @@ std::optional<Characters> take_set(std::string_view pattern, std::size_t& at) {
     Characters set;
     for (bool first = true; i < pattern.size() && (first || pattern[i] != ']'); first = false) {
         if (pattern[i] == '[' && i + 1 < pattern.size() && pattern[i + 1] == ':') {
-            const std::size_t end = pattern.find(":]", i + 2);
-            if (end != pattern.npos) {
-                add_class(set, pattern.substr(i + 2, end - i - 2));
-                i = end + 2;
+            const std::size_t end = pattern.find(']', i + 2);
+            if (end == pattern.npos) return std::nullopt;
+            if (end > i + 2 && pattern[end - 1] == ':') {
+                if (!add_class(set, pattern.substr(i + 2, end - i - 3))) return std::nullopt;
+                i = end + 1;
                 continue;
             }
         }
@@ -59,6 +63,7 @@ std::optional<Characters> take_set(std::string_view pattern, std::size_t& at) {
             ++i;
             high = one();
         }
+        set.set(low);
         for (unsigned c = low; c <= high; ++c) set.set(c);
     }
     if (i >= pattern.size()) return std::nullopt;
@@ -264,17 +269,21 @@ bool wild_match(std::string_view pattern, std::string_view text) {
     return places.pass(pattern) && places.has(whole.end());
 }
 
-void add_rule(std::vector<Rule>& rules, std::string_view text, bool include) {
+bool add_rule(std::vector<Rule>& rules, std::string_view text, bool include) {
     if (text == "!") {
         rules.clear();
-    } else if (text.starts_with("+ ") || text.starts_with("- ")) {
-        rules.push_back({text[0] == '+', std::string(text.substr(2))});
-    } else {
-        rules.push_back({include, std::string(text)});
+        return true;
     }
+    if (text.starts_with("+ ") || text.starts_with("- ")) {
+        include = text[0] == '+';
+        text.remove_prefix(2);
+    }
+    if (text.empty()) return false;
+    rules.push_back({include, std::string(text)});
+    return true;
 }
 
-void add_rules(std::vector<Rule>& rules, std::string_view content, bool include) {
+bool add_rules(std::vector<Rule>& rules, std::string_view content, bool include) {
     const char end_of_line = content.find('\0') != content.npos ? '\0' : '\n';
     while (!content.empty()) {
         const std::size_t end = std::min(content.find(end_of_line), content.size());
@@ -282,8 +291,9 @@ void add_rules(std::vector<Rule>& rules, std::string_view content, bool include)
         content.remove_prefix(std::min(end + 1, content.size()));
         if (end_of_line == '\n' && line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty() || line[0] == ';' || line[0] == '#') continue;
-        add_rule(rules, line, include);
+        if (!add_rule(rules, line, include)) return false;
     }
+    return true;
 }
 
 }  // namespace lambda::transfer

@@ -42,11 +42,11 @@ class Filter {
 };
 
 // The text of an option: "+ PATTERN" and "- PATTERN" overrule what the option says, and "!" drops
-// the rules before it.
-void add_rule(std::vector<Rule>& rules, std::string_view text, bool include);
+// the rules before it. False: there is no pattern.
+[[nodiscard]] bool add_rule(std::vector<Rule>& rules, std::string_view text, bool include);
 // Of a file of patterns, one a line (or each ended by a NUL, where there is one): empty lines and
-// those that begin with ';' or '#' are none.
-void add_rules(std::vector<Rule>& rules, std::string_view content, bool include);
+// those that begin with ';' or '#' are none. False: a rule has no pattern.
+[[nodiscard]] bool add_rules(std::vector<Rule>& rules, std::string_view content, bool include);
 
 // '*' and '?' do not match '/', "**" does.
 bool wild_match(std::string_view pattern, std::string_view text);

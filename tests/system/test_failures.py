@@ -53,6 +53,18 @@ class Sources(Case):
                 self.assert_failed(result, USAGE)
                 self.assertIn("another list comes by standard input already", result.said())
 
+    def test_rules_without_a_pattern_and_lists_without_an_end_are_refused(self):
+        rules = self.file_with(os.path.join(self.scratch, "rules"), b"- a\n- \n")
+        for option, value, said in (("--exclude", "- ", "a rule has no pattern"),
+                                    ("--exclude-from", rules, f"{rules}: a rule has no pattern"),
+                                    ("--exclude-from", "/dev/zero", "/dev/zero: larger than the 1.00 MiB"),
+                                    ("--from-file", "/dev/zero", "/dev/zero: larger than the 256.00 MiB")):
+            with self.subTest(option=option, value=value):
+                sources = () if option == "--from-file" else (self.folder("local"),)
+                result = self.client("put", option, value, *sources, "lambda://127.0.0.1:1/")
+                self.assert_failed(result, USAGE)
+                self.assertIn(said, result.said())
+
     def test_a_listed_name_with_a_colon_that_is_gone_fails_alone(self):
         server, gone = self.server(), "2026-01-01T10:00:00.log"
         source, left = self.random_file("source", 10), os.path.join(self.scratch, "left")

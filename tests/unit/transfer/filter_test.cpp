@@ -70,6 +70,12 @@ TEST_CASE("filter: sets") {
     CHECK_FALSE(wild_match("[[:digit:]]", "x"));
     CHECK(wild_match("[\xc0-\xff]", "\xe4"));
     CHECK_FALSE(wild_match("[a", "a"));
+    CHECK(wild_match("[z-a]", "z"));
+    CHECK_FALSE(wild_match("[z-a]", "a"));
+    for (const std::string pattern : {"[![:foo:]]", "[[:foo:]a]", "[a[::]]", "[a[:b"})
+        CHECK_FALSE(wild_match(pattern, "a"));
+    CHECK(wild_match("[[:c]b:]]", "cb:]]"));
+    CHECK(wild_match("[[:]x", "[x"));
     CHECK(wild_match("\\*", "*"));
     CHECK_FALSE(wild_match("a\\", "a\\"));
 }
@@ -90,6 +96,16 @@ TEST_CASE("filter: corners, as rsync has them") {
     CHECK_FALSE(excludes("?/a/[bc]", "a/b", false));
     CHECK(excludes("f\\", "f\\", false));
     CHECK_FALSE(excludes("?\\", "f\\", false));
+}
+
+TEST_CASE("filter: a rule without a pattern is none") {
+    std::vector<Rule> rules;
+    for (const std::string text : {"", "- ", "+ "}) CHECK_FALSE(add_rule(rules, text, false));
+    CHECK_FALSE(add_rules(rules, "a\n- \n", false));
+    CHECK(rules.size() == 1);
+    CHECK(add_rules(rules, "# b\n\n!\n- c\n", true));
+    REQUIRE(rules.size() == 1);
+    CHECK_FALSE(rules[0].include);
 }
 
 TEST_CASE("hostile patterns: each is soon held against a name") {
