@@ -1,14 +1,20 @@
 #include "common/io/log.h"
 
+#include <poll.h>
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "common/base/utf8.h"
@@ -48,9 +54,48 @@ bool stderr_is_journal() {
     return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) == stream;
 }
 
+// Nobody who logs waits for a reader that does not read: a server would stand still for all its
+// users. What is lost by that is said once there is room.
+class Stderr final : public spdlog::sinks::base_sink<std::mutex> {
+  private:
+    static constexpr int kPatienceMs = 100;  // for a reader that is slow; once, until he reads
+
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        if (lost_ > 0 && takes(0)) {
+            const std::string said =
+                std::to_string(lost_) + " lines of this log were lost: nobody read them";
+            spdlog::details::log_msg loss = message;
+            loss.level = spdlog::level::warn;
+            loss.payload = said;
+            if (put(loss)) lost_ = 0;
+        }
+        if (lost_ > 0 || !put(message)) ++lost_;
+    }
+    void flush_() override {}
+
+    // A pipe that has room takes PIPE_BUF bytes at once (pipe(7)). False: not all of the line.
+    bool put(const spdlog::details::log_msg& message) {
+        spdlog::memory_buf_t line;
+        formatter_->format(message, line);
+        for (std::size_t at = 0; at < line.size();) {
+            if (!takes(kPatienceMs)) return false;
+            const ssize_t written = ::write(STDERR_FILENO, line.data() + at,
+                                            std::min<std::size_t>(line.size() - at, PIPE_BUF));
+            if (written < 0 && errno != EINTR) return false;
+            if (written > 0) at += static_cast<std::size_t>(written);
+        }
+        return true;
+    }
+    static bool takes(int milliseconds) {
+        pollfd end{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+        return ::poll(&end, 1, milliseconds) > 0;
+    }
+
+    std::uint64_t lost_ = 0;
+};
+
 std::shared_ptr<spdlog::logger> make_logger() {
-    auto logger = std::make_shared<spdlog::logger>(
-        "lambda", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto logger = std::make_shared<spdlog::logger>("lambda", std::make_shared<Stderr>());
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     if (stderr_is_journal()) {
         formatter->add_flag<JournalPriority>('*').set_pattern("%*%v");

@@ -1,7 +1,8 @@
 // The log: one line a message on stderr. Under systemd (JOURNAL_STREAM is stderr) a line starts
 // with its priority as `<N>` and has no time of its own (sd-daemon(3)); else with time and level.
 // Control bytes in a message are written as \xNN, so that a file's name cannot forge a line.
-// Thread-safe. Before open_log(), warnings and errors go out.
+// Where nobody reads stderr, lines are lost, which is said when somebody does again; a thread that
+// logs waits for 0.1 s at most. Thread-safe. Before open_log(), warnings and errors go out.
 #pragma once
 
 #include <string_view>
