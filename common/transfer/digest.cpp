@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "common/base/assert.h"
 #include "common/base/xxh3.h"
@@ -62,7 +63,7 @@ void LeafDigest::extend(ByteView block, std::uint32_t first, std::uint32_t last)
     LAMBDA_ASSERT(last >= from && last - first <= kLeafBytes);
     if (state_ == nullptr) {
         state_.reset(XXH3_createState());
-        LAMBDA_ASSERT(state_ != nullptr);
+        if (state_ == nullptr) throw std::bad_alloc();
     }
     if (from == first) XXH3_128bits_reset(state_.get());
     XXH3_128bits_update(state_.get(), block.data() + from, last - from);
@@ -136,7 +137,7 @@ void FileDigest::absorb(std::uint64_t offset, const Digest& digest, const Sha256
 
 void FileDigest::begin_state() {
     state_.reset(XXH3_createState());
-    LAMBDA_ASSERT(state_ != nullptr);
+    if (state_ == nullptr) throw std::bad_alloc();
     XXH3_128bits_reset(state_.get());
     XXH3_128bits_update(state_.get(), begun_.data(), begun_bytes_);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -102,7 +103,11 @@ bool FileDisk::writes(const OpenFile& target) {
 bool FileDisk::has_reader() {
     if (reader_ != nullptr || reader_refused_) return reader_ != nullptr;
     auto made = MemoryReader::start([this](std::uint32_t index, long result) {
-        if (steps_done_.put({index, result})) reactor_.wake();
+        try {
+            if (steps_done_.put({index, result})) reactor_.wake();
+        } catch (const std::bad_alloc&) {
+            reactor_.lose_work();
+        }
     });
     reader_refused_ = !made.ok();  // this thread reads, then
     if (reader_refused_) return false;

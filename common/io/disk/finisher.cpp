@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -27,11 +28,13 @@ void close_all_but_one(std::vector<Made>& named) {
 
 std::atomic<std::size_t> Finisher::in_hand_ = 0;
 
-Finisher::Finisher(Done done)
-    : done_(std::move(done)), most_in_hand_(files_to_open() / kOfFilesToOpen) {}
+Finisher::Finisher(Done done, Lost lost)
+    : done_(std::move(done)),
+      lost_(std::move(lost)),
+      most_in_hand_(files_to_open() / kOfFilesToOpen) {}
 
-Result<std::unique_ptr<Finisher>> Finisher::make(Done done) {
-    std::unique_ptr<Finisher> finisher(new Finisher(std::move(done)));
+Result<std::unique_ptr<Finisher>> Finisher::make(Done done, Lost lost) {
+    std::unique_ptr<Finisher> finisher(new Finisher(std::move(done), std::move(lost)));
     auto flusher = start_thread([all = finisher.get()] { all->flush_all(); });
     if (!flusher) return flusher.error();
     finisher->flusher_thread_ = *std::move(flusher);
@@ -101,14 +104,20 @@ void Finisher::gather(std::unique_lock<std::mutex>& lock) {
 }
 
 void Finisher::finish(Batch batch) {
-    const std::size_t count = batch.fresh.size();
-    finish_whole(batch.fresh);
-    const Flusher::Outcome outcome = flusher_.flush(batch.fresh, batch.named);
-    fail_if(batch.fresh, outcome.fresh, "cannot flush");
-    fail_if(batch.named, outcome.named, kNamedNotFlushed);
-    in_hand_ -= count - batch.fresh.size();
-    for (const Made& made : batch.named) done_(made, std::nullopt);
-    if (!batch.fresh.empty()) hand_over(std::move(batch.fresh));
+    std::size_t held = batch.fresh.size();
+    try {
+        finish_whole(batch.fresh);
+        const Flusher::Outcome outcome = flusher_.flush(batch.fresh, batch.named);
+        fail_if(batch.fresh, outcome.fresh, "cannot flush");
+        fail_if(batch.named, outcome.named, kNamedNotFlushed);
+        in_hand_ -= held - batch.fresh.size();
+        held = batch.fresh.size();
+        for (const Made& made : batch.named) done_(made, std::nullopt);
+        if (!batch.fresh.empty()) hand_over(std::move(batch.fresh));
+    } catch (const std::bad_alloc&) {
+        in_hand_ -= held;
+        lost_();
+    }
 }
 
 void Finisher::hand_over(std::vector<Made> flushed) {
@@ -120,13 +129,21 @@ void Finisher::hand_over(std::vector<Made> flushed) {
 }
 
 void Finisher::name_all() {
-    while (auto flushed = take_flushed()) {
-        const std::size_t count = flushed->size();
-        read_back_all(*flushed);
-        give_names(*flushed);
-        close_all_but_one(*flushed);
-        in_hand_ -= count;
-        hand_back(*std::move(flushed));
+    while (auto flushed = take_flushed()) name(*std::move(flushed));
+}
+
+void Finisher::name(std::vector<Made> flushed) {
+    std::size_t held = flushed.size();
+    try {
+        read_back_all(flushed);
+        give_names(flushed);
+        close_all_but_one(flushed);
+        in_hand_ -= std::exchange(held, 0);
+        hand_back(std::move(flushed));
+    } catch (const std::bad_alloc&) {
+        in_hand_ -= held;
+        hand_back({});
+        lost_();
     }
 }
 

@@ -38,9 +38,11 @@ class Finisher {
     static constexpr Duration kPause = std::chrono::milliseconds(5);
     static constexpr Duration kLongestWait = std::chrono::milliseconds(100);
 
-    // On one of the finisher's threads.
+    // Both on one of the finisher's threads. `lost`: for want of memory some of what was put is not
+    // done, and never is told.
     using Done = std::function<void(const Made& made, std::optional<Error> error)>;
-    static Result<std::unique_ptr<Finisher>> make(Done done);
+    using Lost = std::function<void()>;
+    static Result<std::unique_ptr<Finisher>> make(Done done, Lost lost);
     ~Finisher();  // finishes what it has, then ends
 
     // Waits while too much waits already. One thread.
@@ -52,13 +54,14 @@ class Finisher {
         std::vector<Made> fresh, named;
         bool empty() const { return fresh.empty() && named.empty(); }
     };
-    explicit Finisher(Done done);
+    Finisher(Done done, Lost lost);
     void flush_all();
     void name_all();
     Batch take();
     void gather(std::unique_lock<std::mutex>& lock);
     bool has_room() const;
     void finish(Batch batch);
+    void name(std::vector<Made> flushed);
     void hand_over(std::vector<Made> flushed);
     std::optional<std::vector<Made>> take_flushed();
     void hand_back(std::vector<Made> named);
@@ -72,6 +75,7 @@ class Finisher {
     static std::atomic<std::size_t> in_hand_;
 
     const Done done_;
+    const Lost lost_;
     const std::size_t most_in_hand_;
     Flusher flusher_;  // the flushing thread's
 

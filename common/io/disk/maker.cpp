@@ -111,13 +111,15 @@ Maker::Maker(const Root& root, Done done, std::unique_ptr<Finisher> finisher,
 
 Result<std::unique_ptr<Maker>> Maker::start(const Root& root, std::size_t most_jobs, Done done,
                                             std::function<void()> lost) {
-    auto finisher = Finisher::make([done](const Made& made, std::optional<Error> error) {
-        ports::DiskEvent event;
-        event.tag = made.tag;
-        event.error = std::move(error);
-        event.unowned = made.unowned;
-        done(std::move(event));
-    });
+    auto finisher = Finisher::make(
+        [done](const Made& made, std::optional<Error> error) {
+            ports::DiskEvent event;
+            event.tag = made.tag;
+            event.error = std::move(error);
+            event.unowned = made.unowned;
+            done(std::move(event));
+        },
+        lost);
     if (!finisher) return finisher.error();
     auto thread = Workers::make(1, most_jobs, std::move(lost));
     if (!thread) return thread.error();

@@ -17,11 +17,12 @@ namespace lambda::io {
 
 class Maker {
   public:
-    // `done` runs on one of the maker's threads. The owner never has more than `most_jobs` jobs
-    // that are not done. `root` must outlive it.
+    // `done` and `lost` run on one of the maker's threads. The owner never has more than
+    // `most_jobs` jobs that are not done. `lost`: for want of memory some never will be. `root`
+    // must outlive it.
     using Done = std::function<void(ports::DiskEvent event)>;
     static Result<std::unique_ptr<Maker>> start(const Root& root, std::size_t most_jobs, Done done,
-                                                std::function<void()> lost = {});
+                                                std::function<void()> lost);
 
     // Engine thread. `content` must stay until it is done.
     void make(ports::DiskTag tag, ports::Making making, ByteView content);

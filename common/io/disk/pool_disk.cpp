@@ -11,7 +11,8 @@ constexpr unsigned kThreads = 4;
 
 Result<std::unique_ptr<ports::Disk>> PoolDisk::make(const DiskOptions& options, Parts parts,
                                                     Reactor& reactor) {
-    auto workers = Workers::make(kThreads, options.queue_depth);
+    auto workers =
+        Workers::make(kThreads, options.queue_depth, [&reactor] { reactor.lose_work(); });
     if (!workers) return workers.error();
     return std::unique_ptr<ports::Disk>(
         new PoolDisk(options, std::move(parts), *std::move(workers), reactor));

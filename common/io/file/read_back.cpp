@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "common/base/xxh3.h"
 #include "common/io/file/open_file.h"
@@ -21,7 +22,7 @@ struct Free {
 std::unique_ptr<std::byte, Free> aligned_room() {
     std::unique_ptr<std::byte, Free> room(
         static_cast<std::byte*>(std::aligned_alloc(ports::kDiskAlignment, ports::kSmallFile)));
-    LAMBDA_ASSERT(room != nullptr);
+    if (room == nullptr) throw std::bad_alloc();
     return room;
 }
 

@@ -187,9 +187,11 @@ void TargetTree::finish(std::uint64_t tag, Result<Made> made) {
     };
     if (!made) return tell(tag, false, made.error());
     if (finisher_ == nullptr) {
-        auto started = Finisher::make([tell](const Made& each, std::optional<Error> error) {
-            tell(each.tag, each.unowned, std::move(error));
-        });
+        auto started = Finisher::make(
+            [tell](const Made& each, std::optional<Error> error) {
+                tell(each.tag, each.unowned, std::move(error));
+            },
+            [this] { reactor_.lose_work(); });
         if (!started) {
             Error error = started.error();
             error.fault = Fault::file;
