@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -72,12 +73,19 @@ void reload(server::Server& running, const CommandLine& line, server::Accounts& 
     const Result<config::ServerSettings> settings = server::settings_of(line);
     if (!settings) return io::log_error("not reloaded: " + settings.error().sentence());
     io::open_log(level_of(*settings));
+    const std::string file = server::accounts_file(*settings);
+    const bool stored = std::any_of(accounts.begin(), accounts.end(),
+                                    [&](const auto& each) { return each.first != line.user; });
+    if (stored && ::access(file.c_str(), F_OK) != 0) {
+        Error gone = errno_error(Fault::usage, "cannot read", file, errno);
+        gone.remedy = "write 'accounts:' into it where none is meant";
+        return io::log_error("accounts not reloaded: " + gone.sentence());
+    }
     Result<server::Accounts> fresh = server::accounts_of(line, *settings, accounts);
     if (!fresh) return io::log_error("accounts not reloaded: " + fresh.error().sentence());
     look_at_roots(*fresh, *settings);
     if (fresh->empty() && !accounts.empty()) {
-        io::log_warning("no account is left: nobody can log in; see " +
-                        server::accounts_file(*settings));
+        io::log_warning("no account is left: nobody can log in; see " + file);
     }
     io::log_info("accounts and log level reloaded; accounts: " + std::to_string(fresh->size()) +
                  ", before: " + std::to_string(accounts.size()));

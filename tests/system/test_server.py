@@ -273,6 +273,19 @@ class Life(Case):
         server.signal(signal.SIGHUP)
         wait_for(lambda: self.client("put", source, url).code == NO_SESSION, "the new password")
 
+    def test_accounts_that_are_gone_lock_nobody_out(self):
+        server = self.server()
+        self.assertEqual(self.daemon_command("user", "add", "ben", "--state", server.state, "--root", server.root,
+                                             "--password-file", self.client_password).wait(), DONE)
+        source, url = self.random_file("source", 1000), server.url("x", user="ben")
+        server.signal(signal.SIGHUP)
+        wait_for(lambda: self.client("put", source, url).code == DONE, "the account")
+        os.unlink(os.path.join(server.state, "accounts.yaml"))
+        server.signal(signal.SIGHUP)
+        wait_for(lambda: "accounts not reloaded: " in server.stderr, "the answer")
+        self.assertIn("accounts.yaml: cannot read: No such file or directory", server.stderr)
+        self.assertEqual(self.client("put", source, url).code, DONE)
+
     def test_a_call_to_reload_while_it_starts(self):
         password = os.path.join(self.folder("secrets"), "password")
         os.mkfifo(password, 0o600)

@@ -89,6 +89,14 @@ Result<void> make_partial(Link link, int directory, const std::string& partial,
     return file_error(what, path, errno);
 }
 
+// Whether both are names of it.
+bool one_file(int directory, const std::string& one, const std::string& other) {
+    struct stat a {};
+    struct stat b {};
+    return ::fstatat(directory, one.c_str(), &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ::fstatat(directory, other.c_str(), &b, AT_SYMLINK_NOFOLLOW) == 0 && same_file(a, b);
+}
+
 // Nothing, and errno.
 std::shared_ptr<const TargetDirectories::Directory> itself_as_directory(const Descriptor& opened) {
     auto directory = std::make_shared<TargetDirectories::Directory>();
@@ -366,8 +374,10 @@ Maker::Outcome Maker::name_link(const ports::TargetName& name,
     const int directory = place.directory->opened.get();
     const int renamed = ::renameat(directory, partial.c_str(), directory, place.leaf.c_str());
     const int error_number = errno;
-    // Where both were names of one file already, the rename left both.
-    ::unlinkat(directory, partial.c_str(), 0);
+    // Where both were names of one file already, the rename left both. Else who makes this file
+    // next may have begun one of that name.
+    if (renamed != 0 || one_file(directory, partial, place.leaf))
+        ::unlinkat(directory, partial.c_str(), 0);
     if (renamed != 0) return file_error("cannot give it its name", name.text(), error_number);
     Made made;
     made.path = name.text();

@@ -72,7 +72,9 @@ class TargetTree final : public ports::TargetTree {
     bool is_first(const ports::Look& look, const struct stat& status) const;
     Result<Made> mend_one(const ports::TargetName& target, const ports::FileMetadata& metadata,
                           std::int64_t stood_ns);
-    Result<Descriptor> open_to_mend(const ports::TargetName& target) const;
+    Result<Descriptor> open_to_mend(const ports::TargetName& target,
+                                    const ports::FileMetadata& metadata,
+                                    std::int64_t stood_ns) const;
     Result<Made> keep_one(const ports::TargetName& target);
     Result<TargetDirectories::Place> place_to_keep(const ports::TargetName& target);
     void finish(std::uint64_t tag, Result<Made> made);

@@ -10,10 +10,25 @@
 #include "common/io/tree/target_tree.h"
 
 namespace lambda::io {
+namespace {
+
+Result<void> as_it_stood(const struct stat& status, const ports::FileMetadata& metadata,
+                         std::int64_t stood_ns, const std::string& path) {
+    if (static_cast<std::uint64_t>(status.st_size) == metadata.size &&
+        nanoseconds_of(status.st_mtim) == stood_ns)
+        return {};
+    return Error{.fault = Fault::file,
+                 .message = "the file changed while it was compared",
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "run the transfer again when nobody writes it"};
+}
+
+}  // namespace
 
 Result<Made> TargetTree::mend_one(const ports::TargetName& target,
                                   const ports::FileMetadata& metadata, std::int64_t stood_ns) {
-    auto opened = open_to_mend(target);
+    auto opened = open_to_mend(target, metadata, stood_ns);
     if (!opened) return opened.error();
     Made mended;
     mended.path = target.text();
@@ -21,14 +36,8 @@ Result<Made> TargetTree::mend_one(const ports::TargetName& target,
     struct stat status {};
     if (::fstat(mended.opened.get(), &status) != 0)
         return file_error("cannot look at", mended.path, errno);
-    const bool as_it_stood = static_cast<std::uint64_t>(status.st_size) == metadata.size &&
-                             nanoseconds_of(status.st_mtim) == stood_ns;
-    if (!as_it_stood)
-        return Error{.fault = Fault::file,
-                     .message = "the file changed while it was compared",
-                     .path = mended.path,
-                     .side = Side::local,
-                     .remedy = "run the transfer again when nobody writes it"};
+    if (auto stood = as_it_stood(status, metadata, stood_ns, mended.path); !stood)
+        return stood.error();
     mended.device = status.st_dev;
     const int entry = mended.opened.get();
     const auto applied = target.below.empty()
@@ -39,7 +48,10 @@ Result<Made> TargetTree::mend_one(const ports::TargetName& target,
     return mended;
 }
 
-Result<Descriptor> TargetTree::open_to_mend(const ports::TargetName& target) const {
+// One that changed keeps its mode, too.
+Result<Descriptor> TargetTree::open_to_mend(const ports::TargetName& target,
+                                            const ports::FileMetadata& metadata,
+                                            std::int64_t stood_ns) const {
     const std::string path = target.text();
     if (target.below.empty()) return root_.open(path, O_RDONLY | O_NONBLOCK);
     const auto place = place_of(root_, target, false);
@@ -51,6 +63,7 @@ Result<Descriptor> TargetTree::open_to_mend(const ports::TargetName& target) con
     if (!found || ::fstat(found.get(), &status) != 0)
         return file_error("cannot look at", path, errno);
     if (!S_ISREG(status.st_mode)) return file_error("cannot set the mode", path, ESTALE);
+    if (auto stood = as_it_stood(status, metadata, stood_ns, path); !stood) return stood.error();
     const std::string magic = "/proc/self/fd/" + std::to_string(found.get());
     const auto open = [&] { return Descriptor(::open(magic.c_str(), O_RDONLY | O_CLOEXEC)); };
     Descriptor opened = open();
