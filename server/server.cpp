@@ -32,6 +32,9 @@ constexpr std::chrono::seconds kEndTime{20};
 constexpr int kGoodbyeLooks = 50;
 constexpr std::chrono::milliseconds kGoodbyePause{10};
 constexpr std::size_t kFilesToAnswer = 64;
+// Of the service's pools, and one that reloads. Asio's pool that gets some of its threads never
+// ends.
+constexpr unsigned kThreads = 14;
 
 // A machine without one family still serves the other.
 bool family_missing(const Error& error) {
@@ -171,6 +174,7 @@ Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Ac
     io::keep_files_spare(2 * std::size_t{settings.sessions_max} + kFilesToAnswer);
     dummy_password_hash();  // made before the first stranger could time it
 
+    if (auto can = io::try_threads(kThreads); !can) return can.error();
     auto state = std::make_unique<State>(std::move(settings), std::move(*tls), *first);
     state->take(std::make_shared<const Accounts>(std::move(accounts)));
     std::optional<Error> missing;

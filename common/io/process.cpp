@@ -1,6 +1,7 @@
 #include "common/io/process.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -11,8 +12,10 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
+#include <latch>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace lambda::io {
 namespace {
@@ -37,6 +40,14 @@ constexpr std::uint64_t kSliceNs = 250'000;
 constexpr std::int32_t kLeastShare = 19;  // nice(2)
 
 std::atomic<std::size_t> spare_files = 0;
+
+Error no_thread(int error_number) {
+    Error error = errno_error(Fault::cut, "cannot start a thread", {}, error_number);
+    error.remedy =
+        "raise the limit of processes (ulimit -u, the unit's TasksMax, the container's pids) or "
+        "of memory (ulimit -v, LimitAS)";
+    return error;
+}
 
 }  // namespace
 
@@ -128,11 +139,32 @@ Result<std::thread> start_thread(std::function<void()> run) {
     } catch (const std::system_error& refused) {
         Error error = errno_error(Fault::cut, "cannot start a thread", {}, refused.code().value());
         error.remedy =
-            "raise the limit of processes (ulimit -u, the unit's TasksMax, the container's pids)";
+            "raise the limit of processes (ulimit -u, the unit's TasksMax, the container's pids) "
+            "or "
+            "of memory (ulimit -v, LimitAS)";
         started = std::move(error);
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return started;
+}
+
+// Not by start_thread(): what it allocates in a thread leaves an arena of malloc's for each.
+Result<void> try_threads(unsigned count) {
+    std::latch tried(1);
+    const auto wait = [](void* until) -> void* {
+        static_cast<std::latch*>(until)->wait();
+        return nullptr;
+    };
+    std::vector<pthread_t> threads;
+    int refused = 0;
+    while (refused == 0 && threads.size() < count) {
+        pthread_t thread{};
+        refused = ::pthread_create(&thread, nullptr, wait, &tried);
+        if (refused == 0) threads.push_back(thread);
+    }
+    tried.count_down();
+    for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
+    return refused == 0 ? Result<void>() : no_thread(refused);
 }
 
 }  // namespace lambda::io

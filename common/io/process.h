@@ -50,5 +50,8 @@ Error no_memory(std::string what);
 // A thread that takes no signals. An error (Fault::cut: later it may do) where the machine allows
 // no more of them.
 Result<std::thread> start_thread(std::function<void()> run);
+// Whether so many may run beside those that do: of a library that waits for ever where it gets but
+// some of its threads.
+Result<void> try_threads(unsigned count);
 
 }  // namespace lambda::io

@@ -68,6 +68,15 @@ TEST_CASE("of several threads all are started, or none is left") {
     if (count > 0) CHECK(Workers::make(count, 1));
 }
 
+TEST_CASE("threads are tried all at once") {
+    const FewThreads few(3);
+    CHECK(try_threads(3));
+    const auto refused = try_threads(4);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().remedy.find("ulimit -v") != std::string::npos);
+    CHECK(try_threads(3));
+}
+
 TEST_CASE("a disk is not made without its threads") {
     const bool uring = GENERATE(true, false);
     const auto reactor = std::move(Reactor::make().value());
