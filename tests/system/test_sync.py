@@ -306,6 +306,24 @@ class Sync(Case):
         self.assertNotIn("nothing was deleted", result.said())
         self.assertEqual(sorted(os.listdir(target)), ["a", "closed"])
 
+    def test_what_may_not_be_listed_comes_to_rest(self):
+        need(os.geteuid() == 0, "only root can start a server as a user whom modes bind")
+        server = self.server(user=61_234, root=self.folder("theirs"), state=self.folder("their-state"))
+        tree = self.folder("tree")
+        for mode in (0o311, 0o300):
+            self.file_with(os.path.join(self.folder(f"tree/{mode:04o}"), "f"), b"x")
+            os.chmod(os.path.join(tree, f"{mode:04o}"), mode)
+        self.transfer("sync", tree, server.url("to"), files=2)
+        self.assertEqual(self.sync(tree, server.url("to")).summary["bytes"], 0)
+        self.file_with(os.path.join(tree, "0311/g"), b"y")
+        self.assertEqual(self.client("put", tree + "/", server.url("to")).code, DONE)
+        for mode in (0o311, 0o300):
+            self.assertEqual(stat.S_IMODE(os.stat(server.path(f"to/{mode:04o}")).st_mode), mode)
+        self.assertTrue(os.path.exists(server.path("to/0311/g")))
+        os.unlink(os.path.join(tree, "0311/g"))
+        gone = self.sync("--delete", tree, server.url("to"), code=FILE_FAILED)
+        self.assertIn("0311", gone.said())
+
     def test_what_stays_as_it_is(self):
         source = self.small_tree()
         self.sync(source, self.daemon.url("to"))

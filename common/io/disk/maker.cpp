@@ -302,8 +302,17 @@ Maker::Outcome Maker::settle_directory(const ports::Making& making) {
     } else {
         const auto place = directories_.place(making.name);
         if (!place) return place.error();
-        made.opened = Descriptor(
-            ::openat(place->directory->opened.get(), place->leaf.c_str(), kOpenDirectory));
+        const int parent = place->directory->opened.get();
+        const auto open = [&](int how) {
+            return Descriptor(::openat(parent, place->leaf.c_str(), how));
+        };
+        made.opened = open(kOpenDirectory);
+        // Nothing had to be made in it, or it could be without reading it.
+        if (!made.opened && errno == EACCES) {
+            const auto up = open_up(root_, open(O_PATH | O_NOFOLLOW | O_CLOEXEC), made.path);
+            if (!up) return up.error();
+            made.opened = open(kOpenDirectory);
+        }
         struct stat status {};
         if (!made.opened || ::fstat(made.opened.get(), &status) != 0)
             return file_error("cannot open the directory", made.path, errno);

@@ -77,6 +77,11 @@ bool holds(int directory, IsIt is_it) {
     return some;
 }
 
+// Not, where it may only be searched (open_directory()).
+bool is_listed(const Descriptor& directory) {
+    return (::fcntl(directory.get(), F_GETFL) & O_PATH) == 0;
+}
+
 bool is_link(const Root& root, const std::string& path) {
     const auto place = root.place(path, false);
     struct stat status {};
@@ -339,8 +344,13 @@ void TargetTree::enter(const Look& look, const Standing& standing) {
     // Only what lies below one base is ever removed: that of the first root.
     if (seeks_ && levels_.empty() && !base_ && at_base && level.opened)
         base_ = Descriptor(::fcntl(level.opened.get(), F_DUPFD_CLOEXEC, 0));
-    if (seeks_ && base_ && level.opened)
-        level.names = std::make_unique<DirectoryNames>(level.opened.get(), look.name);
+    if (seeks_ && base_ && level.opened) {
+        if (is_listed(level.opened)) {
+            level.names = std::make_unique<DirectoryNames>(level.opened.get(), look.name);
+        } else {
+            note_unread(file_error("cannot read the directory", look.name, EACCES));
+        }
+    }
     levels_.push_back(std::move(level));
 }
 
@@ -361,8 +371,14 @@ Result<Descriptor> TargetTree::open_directory(const Look& look) const {
         place = *std::move(found);
     }
     const int outer = levels_.empty() ? place.directory.get() : levels_.back().opened.get();
-    Descriptor opened(
-        ::openat(outer, leaf_of(look.target.below).c_str(), kOpenDirectory | O_NOFOLLOW));
+    const std::string leaf = leaf_of(look.target.below);
+    Descriptor opened(::openat(outer, leaf.c_str(), kOpenDirectory | O_NOFOLLOW));
+    // In one that may be searched, but not listed, each name can be looked at.
+    if (!opened && errno == EACCES) {
+        constexpr int kSearch = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        const Descriptor found(::openat(outer, leaf.c_str(), kSearch));
+        if (found) opened = Descriptor(::openat(found.get(), ".", kSearch));
+    }
     if (!opened) return file_error("cannot open the directory", look.name, errno);
     return opened;
 }
@@ -396,7 +412,7 @@ bool TargetTree::pass(Level& level, const std::string* leaf) {
 // What is found and not listed stands there in another spelling, and would be deleted as that;
 // unless it was made a moment ago.
 void TargetTree::check_spelling(const Level& level, const Look& look) {
-    if (!seeks_ || !base_ || !level.opened) return;
+    if (!seeks_ || !base_ || !level.opened || !is_listed(level.opened)) return;
     struct stat status {};
     const int directory = level.opened.get();
     const std::string leaf = leaf_of(look.target.below);
