@@ -196,6 +196,7 @@ Result<void> Conductor::beat() {
     if (now < next_beat_) return {};
     next_beat_ = now + pause;
     std::string doing = crew_.doing();
+    if (doing.empty()) doing = waits();
     if (paused_) {
         doing = "paused";
     } else if (!in_window_) {
@@ -356,6 +357,10 @@ Result<bool> Conductor::start_moving(std::uint32_t number) {
         // What others have in hand may come back at any time.
         const milliseconds most = store_.shared() ? kBeat : waiting->next;
         sites_[number].not_before = crew_.now() + std::min(waiting->next, most);
+        sites_[number].waits =
+            waiting->reason.empty()
+                ? std::string()
+                : std::to_string(waiting->files) + " to be tried again: " + waiting->reason;
         return false;
     }
     const auto moved = store_.moved_all(run_, number);

@@ -67,6 +67,7 @@ class Conductor {
         bool left = false;         // given up by us alone, and why
         std::string why{};
         WallTime not_before = kNoTime;
+        std::string waits{};  // for what, while nothing is in hand
         std::chrono::milliseconds pause{0};
         bool stood = false;  // a session with it; between servers, theirs
         bool troubled = false;
@@ -83,6 +84,7 @@ class Conductor {
     void keep_hours();
     Result<void> refresh();
     Result<void> beat();
+    std::string waits() const;
     Result<void> fill();
     // Starts one piece of work at the site, if there is any.
     Result<bool> start_work(std::uint32_t number);

@@ -22,6 +22,19 @@ std::string reason_of(const Error& error) {
 
 }  // namespace
 
+// Of sites of which nothing is in hand.
+std::string Conductor::waits() const {
+    std::string text;
+    for (std::size_t i = 0; i < sites_.size(); ++i) {
+        const SiteWork& site = sites_[i];
+        if (site.in_hand > 0 || site.waits.empty()) continue;
+        if (!text.empty()) text += "; ";
+        if (job_.sites.size() > 1) text += job_.sites[i].text + ": ";
+        text += site.waits;
+    }
+    return text;
+}
+
 Result<void> Conductor::handle(Done done) {
     if (done.work.kind != Work::Kind::scan) --sites_[done.work.load.site].in_hand;
     if (done.work.kind == Work::Kind::carry && --carrying_ == 0)

@@ -428,10 +428,13 @@ Result<Store::Waiting> SqlStore::waiting(std::int64_t run, std::uint32_t site) {
     const auto read = run_alone(
         "SELECT count(*), coalesce(min(CASE WHEN state = 1 THEN NULL "
         "WHEN not_before > now_ms() + $3 THEN 0 ELSE not_before END), 0) "
-        "- now_ms() FROM task WHERE run = $1 AND site = $2 AND state IN (0, 1, 2) AND kind = 0",
+        "- now_ms(), coalesce((SELECT reason FROM task WHERE run = $1 AND site = $2 AND state = 0 "
+        "AND kind = 0 AND attempts > 0 ORDER BY id LIMIT 1), '') "
+        "FROM task WHERE run = $1 AND site = $2 AND state IN (0, 1, 2) AND kind = 0",
         {run, std::int64_t{site}, std::int64_t{longest_pause_.count()}}, [&](const Row& row) {
             waiting = {.files = unsigned_of(row.integer(0)),
-                       .next = Milliseconds(std::max<std::int64_t>(0, row.integer(1)))};
+                       .next = Milliseconds(std::max<std::int64_t>(0, row.integer(1))),
+                       .reason = row.text(2)};
         });
     if (!read) return read.error();
     return waiting;

@@ -215,10 +215,12 @@ class Store {
     // Ends the lease. A range that failed fails its file. False: it had ended, and nothing
     // happened; as when it is said again.
     virtual Result<bool> settle(std::int64_t lease, const std::vector<Settled>& settled) = 0;
-    // Files that are not done, and when the first of those that wait may be tried.
+    // Files that are not done, when the first of those that wait may be tried, and why one of them
+    // is tried again.
     struct Waiting {
         std::uint64_t files = 0;
         Milliseconds next{0};
+        std::string reason{};
     };
     virtual Result<Waiting> waiting(std::int64_t run, std::uint32_t site) = 0;
     // Links and directories that wait.

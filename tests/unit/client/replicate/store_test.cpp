@@ -36,7 +36,8 @@ TEST_CASE("what became of work is kept, across processes") {
                            {.id = lease.tasks[1].id,
                             .state = TaskState::waiting,
                             .attempts = 1,
-                            .pause = milliseconds(60'000)},
+                            .pause = milliseconds(60'000),
+                            .reason = "no space"},
                            {.id = lease.tasks[2].id,
                             .state = TaskState::failed,
                             .attempts = 2,
@@ -78,6 +79,7 @@ TEST_CASE("what became of work is kept, across processes") {
     CHECK(waiting.files == 2);
     CHECK(waiting.next > milliseconds(30'000));
     CHECK(waiting.next <= milliseconds(60'000));
+    CHECK(waiting.reason == "no space");
     CHECK(good(store->conduct()));
     bench.pass(milliseconds(20'000));
     CHECK(good(store->take_over(run.id, "me too")) == 1);
