@@ -339,7 +339,14 @@ Maker::Outcome Maker::make_link(const ports::Making& making) {
     const auto link = [&] { return ::symlinkat(making.text.c_str(), directory, partial.c_str()); };
     auto made = make_partial(link, directory, partial, "cannot make the link", path);
     if (!made) return made.error();
-    const auto applied = apply({.descriptor = directory, .name = partial.c_str()}, making.metadata,
+    // By itself: who may write in the directory may put something else under its name.
+    const Descriptor made_link(
+        ::openat(directory, partial.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!made_link || ::fstat(made_link.get(), &status) != 0)
+        return file_error("cannot look at the link", path, errno);
+    if (!S_ISLNK(status.st_mode)) return file_error("somebody replaced the link", path, ESTALE);
+    const auto applied = apply({.descriptor = made_link.get(), .link = true}, making.metadata,
                                gives_set_id(root_), path);
     if (!applied) {
         ::unlinkat(directory, partial.c_str(), 0);

@@ -110,7 +110,7 @@ Result<bool> give(const Entry& entry, const ports::Owner& owner, const std::stri
 bool opened_for_writing(const Entry& entry) {
     const int error_number = errno;
     struct stat status {};
-    const bool opened = error_number == EACCES && entry.name == nullptr &&
+    const bool opened = error_number == EACCES && entry.name == nullptr && !entry.link &&
                         ::fstat(entry.descriptor, &status) == 0 &&
                         (status.st_mode & S_IWUSR) == 0 &&
                         ::fchmod(entry.descriptor, (status.st_mode & 07777) | S_IWUSR) == 0;
@@ -172,6 +172,8 @@ timespec timespec_of(std::int64_t ns) {
 
 int set_time(const Entry& entry, std::int64_t mtime_ns) {
     const timespec times[2] = {{0, UTIME_OMIT}, timespec_of(mtime_ns)};
+    if (entry.link)
+        return ::utimensat(entry.descriptor, "", times, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
     return entry.name != nullptr
                ? ::utimensat(entry.descriptor, entry.name, times, AT_SYMLINK_NOFOLLOW)
                : ::futimens(entry.descriptor, times);
@@ -254,7 +256,7 @@ Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata, bool
         const auto replaced = replace_extended(entry, metadata.archived->extended, path);
         if (!replaced) return replaced.error();
     }
-    if (entry.name == nullptr) {
+    if (entry.name == nullptr && !entry.link) {
         const auto mode = give_mode(entry.descriptor, metadata.mode, owned, set_id);
         if (!mode) return file_error("cannot set the mode", path, errno);
         if (metadata.archived && *mode != (metadata.mode & 07777)) whole = false;

@@ -17,11 +17,12 @@ namespace lambda::io {
 // Since 1970. The nearest that 64 bits hold, from 1677 to 2262, of a time beyond that.
 std::int64_t nanoseconds_of(const timespec& time);
 
-// A file or directory by a descriptor of its own, or a link by its directory's and its name in
-// that.
+// A file or directory by a descriptor of its own; a link by one (O_PATH), or by its directory's and
+// its name in that.
 struct Entry {
     int descriptor = -1;
     const char* name = nullptr;  // of a link
+    bool link = false;           // `descriptor` is of one
 };
 
 // `archive`: with owner and extended attributes. `path` is for messages.
