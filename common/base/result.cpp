@@ -58,6 +58,10 @@ Error errno_error(Fault fault, std::string what, std::string path, int error_num
     if (error_number == EDQUOT) remedy = "free space within the quota, or have it raised";
     if (error_number == EMFILE) remedy = "raise the limit of open files (ulimit -n)";
     if (error_number == ENFILE) remedy = "raise the machine's limit of open files (fs.file-max)";
+    if (error_number == EROFS) remedy = "mount it for writing, or name another place";
+    if (error_number == EFBIG)
+        remedy =
+            "raise the limit of a file's size (ulimit -f), or use a file system for larger ones";
     return Error{.fault = fault,
                  .message = std::move(what) + ": " + std::strerror(error_number),
                  .path = std::move(path),

@@ -108,7 +108,10 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
                                                    SocketBuffers* buffers) {
     const int family = is_ipv4(options.bind_to) || is_ipv4(options.connect_to) ? AF_INET : AF_INET6;
     Descriptor fd(::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd) return errno_error(Fault::unsupported, "cannot make a UDP socket", {}, errno);
+    if (!fd) {
+        const Fault fault = may_pass(errno) ? Fault::cut : Fault::unsupported;
+        return errno_error(fault, "cannot make a UDP socket", {}, errno);
+    }
 
     // Best effort: the answers are read below, and the administrator's bounds hold.
     const int wanted = static_cast<int>(options.buffer_bytes);
