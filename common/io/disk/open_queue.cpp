@@ -8,9 +8,9 @@
 namespace lambda::io {
 namespace {
 
-// A source holds two (the file by itself, and past the page cache): an eighth of all. Two kinds of
-// targets hold four each: a quarter. See finisher.h for most of the rest.
-constexpr std::size_t kOfFilesForSources = 16, kOfFilesForTargets = 32;
+// A source holds two (the file by itself, and past the page cache): a sixteenth of all. Two kinds
+// of targets hold four each: a quarter. See finisher.h for most of the rest.
+constexpr std::size_t kOfFilesToOpen = 32;
 
 std::array<std::atomic<std::size_t>, 3> in_hand;
 
@@ -19,7 +19,7 @@ std::array<std::atomic<std::size_t>, 3> in_hand;
 OpenQueue::OpenQueue(Kind kind)
     : all_(in_hand[static_cast<std::size_t>(kind)]),
       sure_(kind == Kind::source ? kSureSources : kSureTargets),
-      most_(files_to_open() / (kind == Kind::source ? kOfFilesForSources : kOfFilesForTargets)) {}
+      most_(files_to_open() / kOfFilesToOpen) {}
 
 void OpenQueue::put(Open open) {
     waiting_.push_back(std::move(open));
