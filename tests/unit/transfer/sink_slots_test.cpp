@@ -13,6 +13,15 @@ namespace {
 constexpr std::size_t kBlock = 1u << 20;
 constexpr std::size_t kFiles = 5, kBytes = 1000;
 
+FileRecord whole_file(std::uint32_t number, std::uint64_t place, std::uint64_t size) {
+    return {.file = number,
+            .place = place,
+            .size = size,
+            .mode = 0644,
+            .name = "file" + std::to_string(number),
+            .data = {{0, size}}};
+}
+
 struct MakingDisk final : testing::ToldDisk {
     MakingDisk() : ToldDisk(8, kBlock) {}
     void make_entry(ports::DiskTag tag, ports::Making making) override {
@@ -32,12 +41,7 @@ struct Receiver {
 
     void announce() {
         for (std::uint32_t i = 0; i < kFiles; ++i) {
-            REQUIRE(sink.handle(FileRecord{.file = i,
-                                           .place = i * kBytes,
-                                           .size = kBytes,
-                                           .mode = 0644,
-                                           .name = "file" + std::to_string(i),
-                                           .data = {{0, kBytes}}}));
+            REQUIRE(sink.handle(whole_file(i, i * kBytes, kBytes)));
         }
         REQUIRE(sink.handle(FrontierRecord{kBlock}));
     }
@@ -120,12 +124,7 @@ TEST_CASE("sink slots: a search that finds nothing gives back no slot that holds
     const std::vector<std::byte> content(kLarge, std::byte{7});
     const Digest digest = leaf_digest(content);
     for (std::uint32_t i = 0; i < kChanged; ++i) {
-        REQUIRE(sink.handle(FileRecord{.file = i,
-                                       .place = i * kBlock,
-                                       .size = kLarge,
-                                       .mode = 0644,
-                                       .name = "file" + std::to_string(i),
-                                       .data = {{0, kLarge}}}));
+        REQUIRE(sink.handle(whole_file(i, i * kBlock, kLarge)));
     }
     REQUIRE(sink.handle(FrontierRecord{kChanged * kBlock}));
     sink.turn({}, {});
