@@ -41,7 +41,7 @@ class SilentRoots(Case):
         wait_for(self.silent.asked, "the look at the root")
         self.assert_prompt()
         wait_for(lambda: "log level reloaded" in self.daemon.stderr, "the reload")
-        os.rename(os.path.join(self.daemon.state, "accounts.yaml"), os.path.join(self.scratch, "away"))
+        self.file_with(os.path.join(self.daemon.state, "accounts.yaml"), b"accounts:\n")
         self.daemon.signal(signal.SIGHUP)
         wait_for(lambda: "accounts: 1, before: 2" in self.daemon.stderr, "another reload")
         self.assertIn("are not looked at: one of them has not answered", self.daemon.stderr)
