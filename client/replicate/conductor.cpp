@@ -363,6 +363,7 @@ Result<bool> Conductor::start_moving(std::uint32_t number) {
                 : std::to_string(waiting->files) + " to be tried again: " + waiting->reason;
         return false;
     }
+    sites_[number].waits.clear();
     const auto moved = store_.moved_all(run_, number);
     if (!moved) return moved.error();
     if (auto refreshed = refresh(); !refreshed) return refreshed.error();
