@@ -97,7 +97,7 @@ Result<void> show_all(const std::vector<RemoteFile>& files, RemoteSession& sessi
                                                       .path = file.path}));
     }
     return ask_all(session.connection(), "CKSM", questions, [&](std::size_t i) -> Result<void> {
-        const auto reply = session.receive(report, kDigestTimeout);
+        const auto reply = session.receive_slow(report);
         if (!reply) return reply.error();
         const auto digits = digits_of(*reply, arguments.algorithm, files[i].path);
         if (digits) {

@@ -2,19 +2,14 @@
 // sha256sum and its like write it, so that their --check takes it; on a terminal it is printable().
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "client/command_line/arguments.h"
 #include "client/report/report.h"
 #include "common/base/result.h"
-#include "common/base/time.h"
 #include "common/verify/hash.h"
 
 namespace lambda::client {
-
-// A server reads the whole file before it answers: a petabyte at 1 GB/s is 12 days.
-constexpr Duration kDigestTimeout = std::chrono::hours(24 * 14);
 
 void checksum(const Arguments& arguments, Report& report);
 

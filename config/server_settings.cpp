@@ -166,7 +166,8 @@ void add_sessions(Schema& schema, ServerSettings& into) {
     schema.count({"sessions_max",
                   "The most sessions at once. A stripe's connection is one until it has joined its "
                   "transfer. Where all are taken, one that has not logged in or joined gives way "
-                  "to one from an address (IPv6: /48) that has fewer of such."},
+                  "to one from an address (IPv6: /48) that has fewer of such. Of the limit of open "
+                  "files they take half at most, two each; where fewer fit, the log says so."},
                  into.sessions_max, {1, 65536});
     schema.count({"sessions_per_address", "The most connections at once from one address."},
                  into.sessions_per_address, {1, 65536});

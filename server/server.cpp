@@ -32,6 +32,7 @@ constexpr std::chrono::seconds kEndTime{20};
 constexpr int kGoodbyeLooks = 50;
 constexpr std::chrono::milliseconds kGoodbyePause{10};
 constexpr std::size_t kFilesToAnswer = 64;
+constexpr std::size_t kFewestSessions = 8;
 // Of the service's pools, and one that reloads. Asio's pool that gets some of its threads never
 // ends.
 constexpr unsigned kThreads = 14;
@@ -156,6 +157,30 @@ void Server::State::await_signal(std::function<void()> hangup) {
     });
 }
 
+namespace {
+
+// A session has its socket and its root, and files while it is answered.
+std::size_t files_of(std::size_t sessions) {
+    return 2 * sessions + kFilesToAnswer;
+}
+
+// Where the limit of open files is low, half of it: else strangers could leave transfers none.
+std::uint32_t sessions_that_fit(std::uint32_t wanted) {
+    const std::size_t half = io::files_to_open() / 2;
+    const std::size_t fit = half > kFilesToAnswer ? (half - kFilesToAnswer) / 2 : 0;
+    if (fit >= wanted) return wanted;
+    const auto most = static_cast<std::uint32_t>(std::max(fit, kFewestSessions));
+    if (most >= wanted) return wanted;
+    io::log_warning("at most " + std::to_string(most) + " sessions, though sessions_max is " +
+                    std::to_string(wanted) + ": the limit of open files is " +
+                    std::to_string(io::files_to_open()) +
+                    " (raise it, by ulimit -n or LimitNOFILE, to " +
+                    std::to_string(2 * files_of(wanted)) + ")");
+    return most;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Accounts accounts) {
     if (auto made = make_state_directory(settings.state); !made) return made.error();
     if (settings.certificate.empty()) {
@@ -170,8 +195,8 @@ Result<std::unique_ptr<Server>> Server::make(config::ServerSettings settings, Ac
     if (!tls) return tls.error();
     const Result<std::uint64_t> first = first_transfer_number(settings.state);
     if (!first) return first.error();
-    // A session has its socket and its root, and files while it is answered.
-    io::keep_files_spare(2 * std::size_t{settings.sessions_max} + kFilesToAnswer);
+    settings.sessions_max = sessions_that_fit(settings.sessions_max);
+    io::keep_files_spare(files_of(settings.sessions_max));
     dummy_password_hash();  // made before the first stranger could time it
 
     if (auto can = io::try_threads(kThreads); !can) return can.error();

@@ -2,7 +2,6 @@
 
 #include <deque>
 
-#include "client/checksum.h"
 #include "client/remote/connection.h"
 #include "client/remote/server_names.h"
 #include "common/session/entry.h"
@@ -54,18 +53,18 @@ class Questions {
         Asked asked = std::move(asked_.front());
         asked_.pop_front();
         if (asked.refused) {
-            const auto facts = receive(Connection::kReplyTimeout);
+            const auto facts = heard(connection_.receive());
             if (!facts) return facts.error();
             judge_refused(asked, *facts);
             return {};
         }
         std::optional<session::Reply> digits;
         if (asked.algorithm) {
-            auto answer = receive(kDigestTimeout);
+            auto answer = heard(connection_.receive_slow());
             if (!answer) return answer.error();
             digits = *std::move(answer);
         }
-        auto size = receive(Connection::kReplyTimeout);
+        auto size = heard(connection_.receive());
         if (!size) return size.error();
         if (size->code == 550) {
             auto sent = connection_.send("MLST", asked.path);
@@ -92,8 +91,7 @@ class Questions {
         return error;
     }
 
-    Result<session::Reply> receive(Duration timeout) {
-        auto reply = connection_.receive(timeout);
+    Result<session::Reply> heard(Result<session::Reply> reply) {
         if (connection_.logged_in()) report_.session_stands();
         return reply;
     }

@@ -43,8 +43,15 @@ Result<void> RemoteSession::open(const Arguments& arguments, Report& report) {
     return {};
 }
 
-Result<session::Reply> RemoteSession::receive(Report& report, Duration timeout) {
-    auto reply = connection_->receive(timeout);
+Result<session::Reply> RemoteSession::receive(Report& report) {
+    return heard(connection_->receive(), report);
+}
+
+Result<session::Reply> RemoteSession::receive_slow(Report& report) {
+    return heard(connection_->receive_slow(), report);
+}
+
+Result<session::Reply> RemoteSession::heard(Result<session::Reply> reply, Report& report) {
     if (connection_->logged_in()) report.session_stands();
     return reply;
 }

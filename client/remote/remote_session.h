@@ -23,14 +23,17 @@ class RemoteSession {
     static Result<RemoteSession> of_server(const std::string& operand);
 
     Result<void> open(const Arguments& arguments, Report& report);
-    // As Connection::receive(), and the report learns that the session stands.
-    Result<session::Reply> receive(Report& report, Duration timeout = Connection::kReplyTimeout);
+    // As Connection::receive() and receive_slow(), and the report learns that the session stands.
+    Result<session::Reply> receive(Report& report);
+    Result<session::Reply> receive_slow(Report& report);
 
     const Server& server() const { return server_; }
     const std::vector<std::string>& paths() const { return paths_; }
     Connection& connection() { return *connection_; }
 
   private:
+    Result<session::Reply> heard(Result<session::Reply> reply, Report& report);
+
     Server server_;
     std::vector<std::string> paths_;
     std::unique_ptr<Connection> connection_;

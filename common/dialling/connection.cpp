@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "common/base/units.h"
 #include "common/dialling/auth_tls.h"
@@ -113,6 +114,18 @@ Result<session::Reply> Connection::receive(Duration timeout) {
     return next_reply(timeout);
 }
 
+Result<session::Reply> Connection::receive_slow(Duration patience) {
+    if (auto login = finish_login(); !login) return login.error();
+    for (;;) {
+        auto reply = reply_within(patience);
+        if (!reply) return reply.error();
+        if (*reply) return **std::move(reply);
+        if (asked_) return no_answer(patience);
+        if (auto queued = send("NOOP"); !queued) return queued.error();
+        asked_ = true;
+    }
+}
+
 Result<session::ReplyLine> Connection::receive_lines(
     const std::function<void(const session::ReplyLine&)>& take) {
     if (auto login = finish_login(); !login) return login.error();
@@ -127,7 +140,9 @@ Result<session::ReplyLine> Connection::receive_lines(
     LinePace pace(now(), kReplyTimeout);
     for (std::size_t lines = 0; lines < kMostLines; ++lines) {
         const Duration left = std::max(pace.deadline() - now(), Duration{});
-        if (auto waited = wait_until(ready, left); !waited) return waited.error();
+        const auto there = wait_until(ready, left);
+        if (!there) return there.error();
+        if (!*there) return no_answer(left);
         pace.came(now());
         if (line->first && line->code == 421) return lost(line->text);
         if (line->last) return *std::move(line);
@@ -171,19 +186,19 @@ Result<void> Connection::finish_login() {
     return {};
 }
 
-Result<void> Connection::wait_until(const std::function<Result<bool>()>& ready, Duration timeout) {
+Result<bool> Connection::wait_until(const std::function<Result<bool>()>& ready, Duration timeout) {
     const Time deadline = now() + timeout;
     for (unsigned late = 0;;) {
         const auto there = ready();
         if (!there) return there.error();
-        if (*there) return {};
+        if (*there) return true;
         const std::size_t before = incoming_.size();
-        if (auto moved = move_bytes(); !moved) return moved;
+        if (auto moved = move_bytes(); !moved) return moved.error();
         if (incoming_.size() != before) {
             // Who never stops talking is left all the same.
             if (interruption_.raised()) return interruption_error();
             if (now() < deadline || ++late < kMostLate) continue;
-            return lost("no answer within " + format_duration(timeout));
+            return false;
         }
         std::vector<pollfd> sockets = {{.fd = fd(), .events = events(), .revents = 0},
                                        {.fd = interruption_.fd(), .events = POLLIN, .revents = 0}};
@@ -191,13 +206,18 @@ Result<void> Connection::wait_until(const std::function<Result<bool>()>& ready, 
         poll_until(sockets, std::min(deadline, joins_.deadline()));
         if (sockets[1].revents != 0) return interruption_error();
         joins_.advance();
-        if (sockets[0].revents == 0 && now() >= deadline) {
-            return lost("no answer within " + format_duration(timeout));
-        }
+        if (sockets[0].revents == 0 && now() >= deadline) return false;
     }
 }
 
 Result<session::Reply> Connection::next_reply(Duration timeout) {
+    auto reply = reply_within(timeout);
+    if (!reply) return reply.error();
+    if (!*reply) return no_answer(timeout);
+    return **std::move(reply);
+}
+
+Result<std::optional<session::Reply>> Connection::reply_within(Duration timeout) {
     std::optional<session::Reply> reply;
     const auto ready = [&]() -> Result<bool> {
         auto parsed = parse_reply();
@@ -206,7 +226,7 @@ Result<session::Reply> Connection::next_reply(Duration timeout) {
         return reply.has_value();
     };
     if (auto waited = wait_until(ready, timeout); !waited) return waited.error();
-    return *std::move(reply);
+    return reply;
 }
 
 Result<std::optional<session::Reply>> Connection::parse_reply() {
@@ -216,6 +236,7 @@ Result<std::optional<session::Reply>> Connection::parse_reply() {
         if (!reply) return lost(reply.error().message);
         if (!*reply) continue;
         if ((*reply)->code == 421) return lost((*reply)->text());
+        if ((*reply)->code == 200 && std::exchange(asked_, false)) continue;
         return *std::move(reply);
     }
     return std::optional<session::Reply>();
@@ -256,6 +277,10 @@ Error Connection::lost(const std::string& why) const {
                  .path = {},
                  .side = Side::network,
                  .remedy = logged_in_ ? "run the same command again" : ""};
+}
+
+Error Connection::no_answer(Duration within) const {
+    return lost("no answer within " + format_duration(within));
 }
 
 std::string path_at_server(const std::string& path) {

@@ -49,6 +49,10 @@ class Connection {
     // The next reply, whatever its code. The login's own replies are taken first; a refused login
     // is an error, and so is 421.
     Result<session::Reply> receive(Duration timeout = kReplyTimeout);
+    // Likewise, of what takes as long as it takes: the server is asked by NOOP whether it is there
+    // each time that nothing came for so long, and has as long to answer that. Not where a command
+    // that it answers by 200 is on its way.
+    Result<session::Reply> receive_slow(Duration patience = kReplyTimeout);
     // More than any directory has names.
     static constexpr std::size_t kMostLines = 100'000'000;
     // Likewise, but each line goes to `take` as it comes and is not kept. Returns the last one.
@@ -82,13 +86,15 @@ class Connection {
     explicit Connection(Parts parts);
     Result<void> trust_stripes();
     Result<void> finish_login();
-    // Calls `ready` until it has something, and moves bytes in between.
-    Result<void> wait_until(const std::function<Result<bool>()>& ready, Duration timeout);
+    // Calls `ready` until it has something, and moves bytes in between. False: too late.
+    Result<bool> wait_until(const std::function<Result<bool>()>& ready, Duration timeout);
     Result<session::Reply> next_reply(Duration timeout);
+    Result<std::optional<session::Reply>> reply_within(Duration timeout);
     Result<std::optional<session::Reply>> parse_reply();
     // Sends and receives what goes without waiting.
     Result<void> move_bytes();
     Error lost(const std::string& why) const;
+    Error no_answer(Duration within) const;
 
     HostPort server_;
     Interruption interruption_;
@@ -104,6 +110,7 @@ class Connection {
     int login_replies_ = 0;  // still to come
     std::string login_remedy_;
     bool logged_in_ = false;
+    bool asked_ = false;  // by NOOP, and not answered yet
 };
 
 // As every error writes what stands at a server: from its root on.

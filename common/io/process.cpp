@@ -76,7 +76,7 @@ std::size_t files_to_open() {
 }
 
 void keep_files_spare(std::size_t count) {
-    spare_files = std::min(count, files_to_open() / 4);
+    spare_files = std::min(count, files_to_open() / 2);
 }
 
 bool is_spare(int opened) {

@@ -19,7 +19,7 @@ void prepare_process();
 // The soft limit.
 std::size_t files_to_open();
 
-// From now on the last `count` of these (a quarter of all at most) are spare: not for what
+// From now on the last `count` of these (half of all at most) are spare: not for what
 // transfers receive, so that a server that is short of them takes connections, logs in and answers.
 void keep_files_spare(std::size_t count);
 // Whether this descriptor, opened just now, is one of them: the kernel gives the lowest number that

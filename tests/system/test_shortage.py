@@ -37,6 +37,17 @@ class ShortageTest(Case):
             self.assertNotIn("terminate called", server.stderr)
             server.kill()
 
+    def test_strangers_leave_the_last_files_to_others(self):
+        need_program("prlimit")
+        server = self.server(settings={"sessions_max": 400, "sessions_per_address": 400, "login_timeout": "5min"},
+                             launcher=("prlimit", "--nofile=256:256"))
+        for _ in range(300):
+            stranger = socket.create_connection(("127.0.0.1", server.port), source_address=("127.0.0.2", 0))
+            self.addCleanup(stranger.close)
+        self.transfer("put", self.random_file("one", 100_000), server.url("one"))
+        self.assertIn("gave way to another", server.stderr)
+        self.assertIn("at most 32 sessions, though sessions_max is 400", server.stderr)
+
     def test_a_password_that_no_memory_can_check_is_not_called_wrong(self):
         need_program("prlimit")
         server = self.server()
