@@ -57,13 +57,13 @@ Lanes::Lanes(const Job& job, const Carrier& carrier, io::Descriptor event)
 
 Result<std::unique_ptr<Lanes>> Lanes::make(const Job& job, const Carrier& carrier) {
     io::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!event) return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
+    if (!event) return errno_error(Fault::cut, "cannot make an eventfd", {}, errno);
     std::unique_ptr<Lanes> lanes(new Lanes(job, carrier, std::move(event)));
     for (std::size_t i = 0; i < job.lanes; ++i) {
         Lane& lane = *lanes->lanes_.emplace_back(std::make_unique<Lane>());
         lane.interruption = io::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!lane.interruption)
-            return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
+            return errno_error(Fault::cut, "cannot make an eventfd", {}, errno);
         auto thread = io::start_thread([self = lanes.get(), &lane] { self->run(lane); });
         if (!thread) return thread.error();
         lane.thread = *std::move(thread);

@@ -33,9 +33,9 @@ timespec timespec_of(Duration duration) {
 
 Result<std::unique_ptr<Reactor>> Reactor::make() {
     Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
-    if (!epoll) return errno_error(Fault::unsupported, "cannot make an epoll set", {}, errno);
+    if (!epoll) return errno_error(Fault::cut, "cannot make an epoll set", {}, errno);
     Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!event) return errno_error(Fault::unsupported, "cannot make an eventfd", {}, errno);
+    if (!event) return errno_error(Fault::cut, "cannot make an eventfd", {}, errno);
     epoll_event interest{};
     interest.events = EPOLLIN | EPOLLET;
     interest.data.ptr = nullptr;
