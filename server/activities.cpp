@@ -122,8 +122,8 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
     }
     if (granted_) granted_->used = true;
     if (again) service_.grants.begin(granted_->token, number);
-    log("transfer " + std::to_string(number) +
-        " begins: " + to_string(started.agreement.terms.direction) + ", " +
+    log("transfer " + std::to_string(number) + " begins for " + user_ + ": " +
+        to_string(started.agreement.terms.direction) + ", " +
         std::to_string(started.agreement.terms.stripes) + " stripes, " + target);
     Transfers& transfers = service_.transfers;
     begin({.cancel = [&transfers,

@@ -4,9 +4,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -22,6 +24,7 @@
 namespace lambda::server {
 namespace {
 
+namespace fs = std::filesystem;
 using session::usage_error;
 
 constexpr const char* kReadAtReload =
@@ -88,6 +91,27 @@ Result<void> check_root(std::string what, const std::string& root) {
     return no_root(std::move(what), root, error_number);
 }
 
+bool lies_in(const std::string& file, const std::string& directory) {
+    std::error_code unknown;
+    const fs::path inner = fs::weakly_canonical(file, unknown);
+    const fs::path outer = fs::weakly_canonical(directory, unknown);
+    const auto [rest, at] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+    return rest == outer.end();
+}
+
+// Who has the root of all files has what the server's user has; that is said, too.
+void warn_of_secrets_within(const std::string& name, const std::string& root,
+                            const config::ServerSettings& settings) {
+    for (const std::string& secret :
+         {settings.state, accounts_file(settings), key_file(settings)}) {
+        if (!lies_in(secret, root)) continue;
+        return io::log_warning("account '" + name + "' can reach " + secret +
+                               ", which lies in its root " + root +
+                               ": it may take the server's key and change accounts; keep "
+                               "that elsewhere (`state`), or give it another root");
+    }
+}
+
 Result<void> check_root_of(const std::string& name, const Account& account,
                            const config::ServerSettings& settings) {
     const std::string& root = account.root.empty() ? settings.root : account.root;
@@ -95,7 +119,9 @@ Result<void> check_root_of(const std::string& name, const Account& account,
         return usage_error("account '" + name + "' has no root, and the settings name none",
                            "name a directory by --root, or set `root` in the settings");
     }
-    return check_root("cannot use the root of account '" + name + "'", root);
+    auto checked = check_root("cannot use the root of account '" + name + "'", root);
+    if (checked) warn_of_secrets_within(name, root, settings);
+    return checked;
 }
 
 // Reads, changes and writes the accounts while no other does.

@@ -142,7 +142,15 @@ asio::awaitable<void> Session::user(const std::string& name) {
         reply(232, "Logged in by your certificate");
         co_return;
     }
-    reply(331, "Say the password by PASS");
+    std::string doubt = connection_.tls().client_doubt();
+    if (!doubt.empty() && service_.settings.client_ca.empty()) doubt = "client_ca is not set";
+    if (proved) doubt = *proved == name ? "there is no such account" : "it is of " + *proved;
+    if (doubt.empty()) {
+        reply(331, "Say the password by PASS");
+    } else {
+        log(service_.untaken, "the certificate is not taken for " + name + ": " + doubt);
+        reply(331, "Your certificate is not taken (" + doubt + "); say the password by PASS");
+    }
 }
 
 asio::awaitable<void> Session::pass(const std::string& password) {
@@ -174,7 +182,7 @@ asio::awaitable<void> Session::pass(const std::string& password) {
         }
         if (!*proved) {
             const std::string why = "Wrong user or password";
-            log("refused: " + why + ", from " + config::format_endpoint(peer_));
+            log("refused: " + why + ", for " + user_ + ", from " + config::format_endpoint(peer_));
             failed_try(530, why);
             co_return;
         }

@@ -36,6 +36,7 @@ struct Service {
     KnownLogins known_logins{};
     SparseLog gave_way{};
     SparseLog no_tls{};
+    SparseLog untaken{};   // certificates
     SparseLog unproved{};  // JOIN and GRANT, which cost a stranger nothing
     bool stopping = false;
     std::atomic<bool> ending{false};  // nothing goes on any more; passwords and checksums look, too

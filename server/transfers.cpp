@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/units.h"
 #include "common/io/log.h"
 #include "common/io/machine.h"
 #include "common/io/process.h"
@@ -77,7 +78,8 @@ void log_end(std::uint64_t number, const mover::Outcome& outcome) {
         name_of(number) + (outcome.cut ? "cut: " + told_here(*outcome.cut) + "; " : "ended: ") +
         session::format_tally(
             {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed});
-    text += " sent packets: " + std::to_string(outcome.sent_packets) +
+    text += " in " + format_duration(from_seconds(outcome.transfer_seconds)) +
+            ", sent packets: " + std::to_string(outcome.sent_packets) +
             ", lost: " + std::to_string(outcome.lost_packets) +
             ", refused: " + std::to_string(outcome.refused_packets);
     io::log_info(text);

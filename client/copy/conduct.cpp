@@ -336,7 +336,8 @@ CopyConductor::Outcome CopyConductor::copy(Role dialler, CopyTry& done) {
         if (const auto number = number_of(*reply))
             lost_ = Lost{.dialler = dialler, .copy = *number, .grant = *token};
         const Outcome outcome = follow(dialler, done);
-        began_ = began_ || outcome != Outcome::unreached;
+        began_ = began_ || (outcome == Outcome::copied && !made_nothing(outcome_of(done.result))) ||
+                 outcome == Outcome::failed;
         return outcome;
     }
     fail(refusal(*reply, fault_of(reply->code), {}), dialler);

@@ -61,7 +61,7 @@ std::string identity_of(const std::string& directory) {
 // What the tree holds lands in the directory that it became.
 void become_contents_again(Plan& plan) {
     for (Item& item : plan.items) {
-        if (!is_directory(item.path)) continue;
+        if (item.name == "." || !is_directory(item.path)) continue;
         item.top = std::exchange(item.name, std::string("."));
         plan.several = true;
     }
@@ -110,11 +110,13 @@ void Landing::keep() {
 }
 
 void Landing::begins() {
-    if (!kept_) keep();
+    if (kept_) return;
+    first_ = !goes_on();
+    keep();
 }
 
-void Landing::ended(bool all_done) {
-    if (all_done) {
+void Landing::ended(bool over) {
+    if (over) {
         marks_.drop(known_by_);
     } else if (kept_) {
         keep();  // the target is made by now
@@ -132,13 +134,21 @@ bool recall_landing(Plan& plan) {
     return plan.goes_on || plan.several;
 }
 
-void begin_landing(Plan& plan, bool into_directory) {
+void begin_landing(const Plan& plan, bool into_directory) {
     const bool put = plan.direction == session::Direction::put;
-    if (put ? into_directory : plan.local_target.into_directory) return;
-    if (put) become_contents_again(plan);
-    if (!plan.landing) return;
+    if (!plan.landing || (put ? into_directory : plan.local_target.into_directory)) return;
     // What a get's source is, nobody knows yet.
-    if (put ? plan.several : !is_other(plan.local_target.path)) plan.landing->begins();
+    if (put ? is_directory(plan.items.front().path) : !is_other(plan.local_target.path))
+        plan.landing->begins();
+}
+
+void stay_landed(Plan& plan, bool into_directory) {
+    if (plan.direction == session::Direction::put && !into_directory) become_contents_again(plan);
+}
+
+bool made_nothing(const mover::Outcome& outcome) {
+    return !outcome.cut && outcome.cuts == 0 && outcome.failed > 0 &&
+           outcome.files + outcome.links + outcome.directories + outcome.adopted == 0;
 }
 
 std::vector<transfer::Rule> rules_within(const std::string& top,

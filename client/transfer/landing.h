@@ -13,6 +13,7 @@
 #include "client/home/marks.h"
 #include "client/transfer/destination.h"
 #include "common/base/result.h"
+#include "common/mover/mover.h"
 #include "common/transfer/record.h"
 
 namespace lambda::client {
@@ -32,7 +33,10 @@ class Landing {
     bool goes_on() const;
     // Its source becomes the target.
     void begins();
-    void ended(bool all_done);
+    // By itself, or cut: nothing is left to do, or nothing was made that could be gone on with.
+    void ended(bool over);
+    // No earlier run of the same command had begun.
+    bool is_first() const { return first_; }
     // Why the same command will not know of it.
     const std::optional<Error>& unkept() const { return unkept_; }
 
@@ -43,6 +47,7 @@ class Landing {
     std::string known_by_;
     std::string here_;
     bool kept_ = false;
+    bool first_ = false;
     std::optional<Error> unkept_;
 };
 
@@ -51,7 +56,11 @@ class Landing {
 bool recall_landing(Plan& plan);
 // Of the first try, once the session stands. `into_directory`: how the target of a put is
 // understood there.
-void begin_landing(Plan& plan, bool into_directory);
+void begin_landing(const Plan& plan, bool into_directory);
+// After it: what the next try of a put is of, where its tree became the target.
+void stay_landed(Plan& plan, bool into_directory);
+// Whether all that was tried failed, the target itself first.
+bool made_nothing(const mover::Outcome& outcome);
 // Patterns that mean of the contents of the tree `top` what `rules` mean of the tree, where its own
 // name is the first component. One whose first component has "**" stays as it is. Pure.
 std::vector<transfer::Rule> rules_within(const std::string& top,

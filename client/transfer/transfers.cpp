@@ -253,6 +253,7 @@ Result<mover::Outcome> transfer(Plan& plan, const Arguments& arguments, std::str
             report.error(made.error());
         }
     }
+    stay_landed(plan, agreement->into_directory);
     return outcome;
 }
 
@@ -345,11 +346,12 @@ namespace {
 void end_landing(const Plan& plan, const mover::Outcome& outcome, Report& report) {
     if (!plan.landing) return;
     const bool all_done = !outcome.cut && outcome.failed == 0;
-    plan.landing->ended(all_done);
+    const bool over = all_done || (plan.landing->is_first() && made_nothing(outcome));
+    plan.landing->ended(over);
     // Of a get that was of a file, there is nothing to say.
     std::error_code unknown;
-    if (all_done || (plan.direction == session::Direction::get &&
-                     !std::filesystem::is_directory(plan.local_target.path, unknown)))
+    if (over || (plan.direction == session::Direction::get &&
+                 !std::filesystem::is_directory(plan.local_target.path, unknown)))
         return;
     const std::string remedy = remedy_of(*plan.landing, plan.items.front().argument);
     if (!remedy.empty()) report.say(remedy);
@@ -376,6 +378,7 @@ void run(Plan plan, const Arguments& arguments, Report& report) {
         end_landing(plan, *outcome, report);
     } else {
         report.error(outcome.error());
+        if (plan.landing && plan.landing->is_first()) plan.landing->ended(true);  // nothing ran
         for (const Item& item : plan.items) left.push_back(item.argument);
     }
     if (arguments.plan.dry_run) return;  // nothing was to be done

@@ -368,6 +368,14 @@ class Copies(CopyCase):
             self.copy(a.url("data"), b.url("new"), *options, code=NO_SESSION)
             self.assertEqual(self.marks(), [])
 
+    def test_of_a_target_that_could_not_be_made_nothing_is_kept(self):
+        both = {"copy_hosts": '["127.0.0.1"]'}
+        a, b = (self.server(root=self.folder(side), state=self.folder("s" + side), settings=both) for side in "ab")
+        self.tree(a)
+        self.file_with(b.path("new"), b"a file")
+        self.copy(a.url("data"), b.url("new"), code=FILE_FAILED)
+        self.assertEqual(self.marks(), [])
+
 
 class Grants(CopyCase):
     def setUp(self):

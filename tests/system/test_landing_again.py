@@ -5,7 +5,7 @@ import shutil
 import signal
 import stat
 
-from harness import CUT, DONE, MIB, Case
+from harness import CUT, DONE, FILE_FAILED, MIB, Case
 from journals import durable_bytes, until_durable
 
 
@@ -113,6 +113,28 @@ class LandingAgain(Case):
         self.assertEqual(self.client(*get).code, DONE)
         self.assertEqual(os.path.getsize(mine), 4)
         self.assert_same_tree(top, os.path.join(here, "tree"))
+
+    def test_of_a_target_that_could_not_be_made_nothing_is_kept(self):
+        top = self.tree("local")
+        there = self.file_with(self.daemon.path("new"), b"a file")
+        put = ("put", *self.EXCLUDE, top, self.daemon.url("new"))
+        refused = self.client(*put)
+        self.assert_failed(refused, FILE_FAILED)
+        self.assertIn("/new (on the server): cannot be made: something else stands there", refused.stderr)
+        self.assertEqual(self.marks(), [])
+        os.unlink(there)
+        os.mkdir(there)
+        theirs = self.file_with(os.path.join(there, b"a"), b"theirs")
+        self.assertEqual(self.client(*put).code, DONE)
+        self.assertEqual(os.path.getsize(theirs), 6)
+        self.assert_same_tree(top, self.daemon.path("new/tree"))
+
+    def test_what_fails_at_the_server_is_named_as_it_stands_there(self):
+        top = self.tree("local")
+        server = self.server(root=self.folder("short"), launcher=("prlimit", f"--fsize={MIB}"))
+        result = self.client("put", top, server.url("new"))
+        self.assert_failed(result, FILE_FAILED)
+        self.assertIn("/new/d/big (on the server): ", result.stderr)
 
     def test_a_source_that_became_a_file_lands_in_the_directory(self):
         top = self.tree("root")

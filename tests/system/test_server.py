@@ -9,6 +9,10 @@ from harness import CUT, DONE, MIB, NO_SESSION, USAGE, USER, Case, Process, Sett
 from line import Line
 
 
+def openssl(*arguments):
+    subprocess.run([need_program("openssl"), *arguments], check=True, capture_output=True)
+
+
 class Life(Case):
     def test_a_restart_keeps_the_certificate(self):
         server = self.server()
@@ -178,9 +182,6 @@ class Life(Case):
         self.assertEqual(self.check_config(f"root: {self.folder('root')}\n")[0], DONE)
 
     def test_a_certificate_that_ended_is_told(self):
-        def openssl(*arguments):
-            subprocess.run([need_program("openssl"), *arguments], check=True, capture_output=True)
-
         request, key = (os.path.join(self.scratch, name) for name in ("request", "key"))
         openssl("req", "-new", "-newkey", "ed25519", "-nodes", "-subj", "/CN=here", "-keyout", key, "-out", request)
         for days, ended in ((2, False), (-1, True)):
@@ -252,9 +253,29 @@ class Life(Case):
         server.signal(signal.SIGTERM)
         server.wait()
         for once in (r"info: session \d+: logged in as .*, from 127\.0\.0\.1:\d+$",
-                     r"info: session \d+: transfer \d+ begins: put", r"info: transfer \d+: ended: files=1;"):
+                     r"info: session \d+: transfer \d+ begins for tester: put",
+                     r"info: transfer \d+: ended: files=1;"):
             self.assertEqual(len(re.findall(once, server.stderr, re.M)), 1, f"{once} in {server.stderr}")
         self.assertNotRegex(server.stderr, r"session \d+: (connected|joined|ended)")
+
+    def test_secrets_in_an_accounts_root_are_told(self):
+        root = self.folder("root")
+        told = "which lies in its root"
+        for state in ("root/state", "elsewhere"):
+            server = self.server(root=root, state=self.folder(state))
+            self.assertEqual(told in server.stderr, state.startswith("root"), server.stderr)
+            server.kill()
+
+    def test_a_certificate_that_is_not_taken_is_told_at_both_ends(self):
+        server = self.server()
+        certificate, key = (os.path.join(self.scratch, name) for name in ("mine.pem", "mine.key"))
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=tester", "-out", certificate,
+                "-keyout", key)
+        refused = self.client("ls", "--certificate", certificate, "--key", key, server.url(), password=False)
+        self.assert_failed(refused, NO_SESSION)
+        why = "not taken (client_ca is not set)"
+        self.assertIn(why, refused.said())
+        self.assertIn("the certificate is not taken for tester: client_ca is not set, from 127.0.0.1:", server.stderr)
 
     def test_accounts_are_read_again(self):
         server = self.server()

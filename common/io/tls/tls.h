@@ -98,6 +98,8 @@ class TlsStream {
     Fingerprint peer_fingerprint() const;
     // The subject's one common name, if the certificate verified.
     std::optional<std::string> verified_client_name() const;
+    // Why the certificate that the client showed gives no name. Empty: it does, or it showed none.
+    std::string client_doubt() const;
     std::string cipher_name() const;
     // RFC 8446 §7.5.
     Result<std::array<std::byte, 32>> export_key(const std::string& label, ByteView context) const;

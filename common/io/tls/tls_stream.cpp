@@ -204,6 +204,16 @@ std::optional<std::string> TlsStream::verified_client_name() const {
     return name;
 }
 
+std::string TlsStream::client_doubt() const {
+    if (state_->ssl == nullptr || SSL_is_server(state_->ssl) == 0 ||
+        SSL_get0_peer_certificate(state_->ssl) == nullptr || verified_client_name()) {
+        return {};
+    }
+    const long result = SSL_get_verify_result(state_->ssl);
+    return result != X509_V_OK ? X509_verify_cert_error_string(result)
+                               : "it has not one common name";
+}
+
 std::string TlsStream::cipher_name() const {
     return state_->ssl != nullptr ? SSL_get_cipher_name(state_->ssl) : "";
 }

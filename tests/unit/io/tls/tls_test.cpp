@@ -212,6 +212,7 @@ TEST_CASE("TLS: a client certificate gives the account's name, if it verifies") 
     Pair pair(bare, server, "localhost");
     REQUIRE(pair.server_status == IoStatus::ok);
     CHECK_FALSE(pair.server.verified_client_name().has_value());
+    CHECK(pair.server.client_doubt().empty());
 }
 
 TEST_CASE("TLS: any client key is proved where it is asked for, and gives no name") {
@@ -234,6 +235,7 @@ TEST_CASE("TLS: any client key is proved where it is asked for, and gives no nam
         CHECK(pair.server.peer_fingerprint() == shown->fingerprint);
         const bool vouched = shown == &alice && !authority.empty();
         CHECK(pair.server.verified_client_name().has_value() == vouched);
+        CHECK(pair.server.client_doubt().empty() == vouched);
     }
     const TlsContext bare = pinned_client(certificate.fingerprint);
     Pair pair(bare, server, "localhost");
