@@ -76,6 +76,28 @@ class Resume(Case):
         self.assertEqual(result.summary["leaves_again"], 1)
         self.assertEqual(result.summary["bytes_kept"], before - MIB)
 
+    def test_a_byte_where_the_source_has_a_hole(self):
+        hole, data = 16 * MIB, 24 * MIB
+        for get, how in ((False, ()), (True, ("--no-uring",))):
+            with self.subTest(get=get):
+                server = self.server(root=self.folder(f"root-{get}"), state=self.folder(f"state-{get}"))
+                here = self.folder(f"here-{get}")
+                source = os.path.join(server.root if get else here, "file")
+                with open(source, "wb") as file:
+                    file.seek(hole)
+                    file.write(self.random.randbytes(data))
+                self.cut_half_way(server, source, here if get else None, how=(*self.SLOWLY, *how), get=get)
+                target = os.path.join(here if get else server.root, "file")
+                name, = (name for name in os.listdir(os.path.dirname(target)) if name.endswith(".part"))
+                with open(os.path.join(os.path.dirname(target), name), "r+b") as file:
+                    file.seek(hole // 2 + 5)
+                    file.write(b"rot")
+                ends = (server.url("file"), target) if get else (source, server.url("file"))
+                result = self.transfer("get" if get else "put", *how, *ends)
+                self.assertGreater(result.summary["bytes_kept"], 0)
+                self.assert_same(source, target)
+                self.assertLess(os.stat(target).st_blocks * 512, data + MIB)
+
     def test_a_source_that_changed_starts_again(self):
         server = self.server()
         source = self.random_file("file", 24 * MIB)

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "common/io/file/attributes.h"
+#include "common/io/file/next_data.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/partial_lock.h"
 #include "common/io/file/target_name.h"
@@ -164,6 +165,21 @@ Result<void> zero(int fd, Range bytes, const std::string& path) {
     return write_zeros(fd, bytes, path);
 }
 
+// Somebody may have written there since, or a failing disk: no digest would tell.
+Result<void> empty_holes(OpenFile& target, const std::vector<Range>& holes) {
+    const int fd = target.plain.get();
+    for (const Range& hole : holes) {
+        for (std::uint64_t at = hole.first; at < hole.last;) {
+            const Range found = next_data(fd, at, hole.last);
+            const Range data{std::max(found.first, at), std::min(found.last, hole.last)};
+            if (data.first >= data.last) break;
+            if (const auto emptied = empty_range(fd, data, target.path); !emptied) return emptied;
+            at = data.last;
+        }
+    }
+    return {};
+}
+
 // A device is written where it is. Data come in any order, which a pipe cannot take.
 Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t type,
                                     const std::vector<Range>& holes) {
@@ -272,8 +288,11 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
 
     auto journal = open_partial(*target, keep);
     if (!journal) return journal.error();
-    // It is compared as the disk has it. What is not flushed stays.
-    if (target->keep) ::posix_fadvise(target->plain.get(), 0, 0, POSIX_FADV_DONTNEED);
+    if (target->keep) {
+        if (const auto emptied = empty_holes(*target, holes); !emptied) return emptied.error();
+        // It is compared as the disk has it. What is not flushed stays.
+        ::posix_fadvise(target->plain.get(), 0, 0, POSIX_FADV_DONTNEED);
+    }
     // Before the time is spent that the digests of holes take. What has none is as large as what is
     // written.
     if (!target->keep && !holes.empty() &&
@@ -303,6 +322,15 @@ Result<void> write_zeros(int fd, Range bytes, const std::string& path) {
         if (const auto written = write_all(fd, some, path, at); !written) return written;
     }
     return {};
+}
+
+Result<void> empty_range(int fd, Range bytes, const std::string& path) {
+    if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(bytes.first),
+                    static_cast<off_t>(bytes.length())) == 0) {
+        return {};
+    }
+    if (errno == EOPNOTSUPP) return write_zeros(fd, bytes, path);
+    return file_error("cannot empty the range", path, errno);
 }
 
 Result<void> flush(OpenFile& target) {

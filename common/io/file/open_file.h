@@ -95,7 +95,9 @@ struct CreatedTarget {
 
 // Makes missing directories and the partial file, locked where its file system has locks. A link
 // that the user named is followed to the place it shows; one that stands below that is replaced by
-// the rename. A device keeps what it held: there the holes are filled with zeros.
+// the rename. A device keeps what it held: there the holes are filled with zeros; and what a
+// partial file that is gone on with has where the source has none is emptied, since nobody compares
+// it.
 Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& name,
                                     std::uint64_t size, const std::vector<Range>& holes,
                                     const ports::Disk::Keep& keep);
@@ -109,6 +111,8 @@ Result<void> flush(OpenFile& target);
 // From the offset `at` of the file.
 Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at = 0);
 Result<void> write_zeros(int fd, Range bytes, const std::string& path);
+// What was written there becomes hole, or zeros where the file system knows no holes.
+Result<void> empty_range(int fd, Range bytes, const std::string& path);
 
 // The journal beside a partial file that is ours by its lock; empty where there is none that could
 // have been written by this program.
