@@ -97,6 +97,76 @@ class Troubled(Case):
         self.troubled(self.folder("root"), re.compile("directory", re.I), self.lose, self.find, get=True)
 
 
+class MovedAway(Case):
+    """A directory that goes elsewhere while it is written: what is not under its name is not called done."""
+    FILES = [f"{directory}/{number}" for directory in "ab" for number in range(5)]
+
+    def ways(self):
+        """(put or get, where the tree lies, where it lands, its server), each with folders of its own."""
+        for verb in ("put", "get"):
+            server = self.server(root=self.folder(f"{verb}-root"), state=self.folder(f"{verb}-state"))
+            here = self.folder(f"{verb}-here")
+            source, target = (server.root, here) if verb == "get" else (here, server.root)
+            for name in self.FILES:
+                os.makedirs(os.path.join(source, "tree", os.path.dirname(name)), exist_ok=True)
+                self.random_file(name, 2 * MIB, folder=os.path.join(source, "tree"))
+            os.chmod(os.path.join(source, "tree"), 0o700)
+            yield verb, source, target, server
+
+    def move(self, verb, ends, until, trouble):
+        client = self.start(verb, "--rate-limit", "100Mbit/s", *ends)
+        wait_for(until, "the first of it", alive=client.running)
+        trouble()
+        self.assertEqual(client.wait(), FILE_FAILED, client.stdout + client.stderr)
+        return Result(client)
+
+    def tree_away(self, trouble):
+        for verb, source, target, server in self.ways():
+            into = os.path.join(target, "into")
+            ends = (source + "/tree/", server.url("into")) if verb == "put" else (server.url("tree/"), into)
+            first = os.path.join(into, "a/0")
+            result = self.move(verb, ends, lambda first=first: os.path.exists(first), lambda into=into: trouble(into))
+            self.assertIn("another directory took its place while it was written", result.said())
+            yield target
+            self.assertEqual(self.client(verb, *ends).code, DONE)
+            for name in self.FILES:
+                self.assert_same(os.path.join(source, "tree", name), os.path.join(into, name))
+
+    def test_the_top_and_a_link_is_put_in_its_place(self):
+        def trouble(into):
+            theirs = os.path.join(os.path.dirname(into), "theirs")
+            os.mkdir(theirs, 0o755)
+            os.utime(theirs, (1, 1))
+            os.rename(into, into + "-away")
+            os.symlink("theirs", into)
+
+        for target in self.tree_away(trouble):
+            theirs = os.stat(os.path.join(target, "theirs"))
+            self.assertEqual((theirs.st_mode & 0o777, theirs.st_mtime), (0o755, 1.0))
+            os.unlink(os.path.join(target, "into"))
+
+    def test_one_below_and_it_is_made_again(self):
+        def trouble(into):
+            os.rename(os.path.join(into, "a"), os.path.join(into, "away"))
+            os.mkdir(os.path.join(into, "a"))
+
+        for _ in self.tree_away(trouble):
+            pass
+
+    def test_of_a_single_file(self):
+        for verb, source, target, server in self.ways():
+            os.mkdir(os.path.join(target, "x"))
+            self.random_file("one", 8 * MIB, folder=source)
+            file = os.path.join(target, "x/one")
+            ends = (source + "/one", server.url("x/one")) if verb == "put" else (server.url("one"), file)
+            result = self.move(verb, ends, lambda folder=target: parts_below(folder),
+                               lambda folder=target: os.rename(folder + "/x", folder + "/y"))
+            self.assertIn("cannot give the file its name: its directory was moved", result.said())
+            self.assertEqual(os.listdir(target + "/y"), [])
+            self.assertEqual(self.client(verb, *ends).code, DONE)
+            self.assert_same(source + "/one", file)
+
+
 class PartialFiles(Case):
     """Two transfers of one name, and somebody who removes what they are writing."""
 

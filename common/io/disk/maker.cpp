@@ -58,6 +58,12 @@ Result<void> open_up(const Root& root, const Descriptor& found, const std::strin
     return {};
 }
 
+// What stands there is not made.
+Result<bool> stands(const Result<void>& found) {
+    if (!found) return found.error();
+    return false;
+}
+
 // A file that nobody can find before it is whole, which spares its directory a second change. It
 // may have `mode` from its beginning. Nothing: the file system can't.
 Descriptor nameless_file(int directory, mode_t mode) {
@@ -243,6 +249,13 @@ Maker::Outcome Maker::make_file_alone(const ports::Making& making, ByteView cont
 }
 
 Result<void> Maker::enter_directory(const ports::Making& making) {
+    const auto made = make_directory(making);
+    if (!made) return made.error();
+    directories_.note_entered(making.name, *made);
+    return {};
+}
+
+Result<bool> Maker::make_directory(const ports::Making& making) {
     const std::string path = making.name.text();
     const mode_t mode = (making.metadata.mode & 0777) | kOurs;
     int parent = -1;
@@ -252,7 +265,7 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
     std::optional<Error> unopened;
     if (making.name.below.empty()) {
         const auto found = root_.open(path.empty() ? "." : path, O_PATH | O_DIRECTORY);
-        if (found) return open_up(root_, *found, path);
+        if (found) return stands(open_up(root_, *found, path));
         unopened = found.error();
         auto place = root_.place(path, true);
         if (!place) return place.error();
@@ -266,10 +279,7 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
         parent = below.directory->opened.get();
         leaf = below.leaf;
     }
-    if (::mkdirat(parent, leaf.c_str(), mode) == 0) {
-        directories_.note_made(making.name);
-        return {};
-    }
+    if (::mkdirat(parent, leaf.c_str(), mode) == 0) return true;
     if (errno != EEXIST) return file_error("cannot make the directory", path, errno);
     struct stat status {};
     if (::fstatat(parent, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -279,16 +289,15 @@ Result<void> Maker::enter_directory(const ports::Making& making) {
         // A link that the user named is meant to be followed, to a disk that may not be there now.
         if (unopened && S_ISLNK(status.st_mode)) return *unopened;
         if (::unlinkat(parent, leaf.c_str(), 0) == 0 && ::mkdirat(parent, leaf.c_str(), mode) == 0)
-            return {};
+            return true;
         return file_error("cannot make the directory", path, errno);
     }
-    if (!is_closed(status)) return {};
-    return open_up(
-        root_, Descriptor(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)), path);
+    if (!is_closed(status)) return false;
+    return stands(open_up(
+        root_, Descriptor(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)), path));
 }
 
 Maker::Outcome Maker::settle_directory(const ports::Making& making) {
-    directories_.note_done(making.name);
     Made made;
     made.path = making.name.text();
     if (making.name.below.empty()) {
@@ -319,6 +328,7 @@ Maker::Outcome Maker::settle_directory(const ports::Making& making) {
         made.device = status.st_dev;
         made.directory = place->directory;
     }
+    if (auto same = directories_.check_done(making.name, made.opened); !same) return same.error();
     const int directory = made.opened.get();
     const auto applied =
         making.name.below.empty()

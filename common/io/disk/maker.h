@@ -36,6 +36,8 @@ class Maker {
     Outcome make_file(const ports::Making& making, ByteView content);
     Outcome make_file_alone(const ports::Making& making, ByteView content);
     Result<void> enter_directory(const ports::Making& making);
+    // Or finds it. Whether it was made.
+    Result<bool> make_directory(const ports::Making& making);
     Outcome settle_directory(const ports::Making& making);
     Outcome make_link(const ports::Making& making);
     Outcome make_same(const ports::Making& making);

@@ -203,6 +203,20 @@ Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t typ
     return CreatedTarget{std::move(target), {}};
 }
 
+bool is_same(const Descriptor& one, const Descriptor& other) {
+    struct stat a {};
+    struct stat b {};
+    return ::fstat(one.get(), &a) == 0 && ::fstat(other.get(), &b) == 0 && same_file(a, b);
+}
+
+// Whether the directory that holds the partial file is the one that the target's name leads to.
+bool leads_there(const OpenFile& target) {
+    const auto place = target.root->place(target.path, false);
+    if (place && is_same(place->directory, target.place.directory)) return true;
+    const auto behind = place_behind_links(*target.root, target.path, false);
+    return behind && is_same(behind->place.directory, target.place.directory);
+}
+
 }  // namespace
 
 Descriptor open_direct(int directory, const std::string& name, const Descriptor& plain) {
@@ -263,6 +277,7 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     const std::string path = name.text();
     if (root.read_only()) return target_error(path, "this account may only read");
     auto target = std::make_shared<OpenFile>();
+    target->root = &root;
     target->path = path;
     target->size = size;
     target->set_id = gives_set_id(root);
@@ -372,6 +387,12 @@ Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {
         return target_error(target.path,
                             "cannot give the file its name: somebody removed its partial file",
                             "leave .lambda-* alone while a transfer runs");
+    }
+    if (!leads_there(target)) {
+        return target_error(target.path,
+                            "cannot give the file its name: its directory was moved, or another "
+                            "took its place, while it was written",
+                            "run it again");
     }
     // Before the name: a journal never stands without its partial file.
     if (target.journal) remove_journal(target);

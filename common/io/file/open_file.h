@@ -51,10 +51,11 @@ struct OpenFile {
     // Of a range: the file's bytes that are meant, whose first is the transfer's byte 0. `size` is
     // that of all of a source then, and kToTheEnd of a target. Else empty.
     Range bytes{};
-    bool set_id = false;  // partial: gives_set_id()
-    Root::Place place;    // partial: where it gets its name
-    std::string partial;  // the temporary name in that directory; empty: nothing to remove
-    Descriptor journal;   // of a partial file, once there is one
+    bool set_id = false;         // partial: gives_set_id()
+    const Root* root = nullptr;  // partial: below which it is; outlives it
+    Root::Place place;           // partial: where it gets its name
+    std::string partial;         // the temporary name in that directory; empty: nothing to remove
+    Descriptor journal;          // of a partial file, once there is one
     Time journal_flushed{};
     bool locked = false;  // partial: it may be kept, since nobody else writes it
     bool keep = false;    // the partial file and its journal are for a later transfer ...
@@ -118,7 +119,8 @@ Result<void> empty_range(int fd, Range bytes, const std::string& path);
 // have been written by this program.
 std::vector<std::byte> open_journal(OpenFile& target);
 void remove_journal(OpenFile& target);
-// Size, metadata, fsync, rename, fsync of the directory. After an error nothing stands under the
+// Size, metadata, fsync, rename, fsync of the directory, which must still be where the name leads.
+// After an error nothing stands under the
 // final name but what stood there before; but where the last of it failed, which the message says:
 // then it is there, whole, and a crash may take the name back. False: its owner could not be set.
 inline constexpr char kNamedNotFlushed[] = "it has its name, but cannot flush its directory";

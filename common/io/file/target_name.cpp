@@ -1,12 +1,14 @@
 #include "common/io/file/target_name.h"
 
 #include <fcntl.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
 #include "common/io/file/open_file.h"
+#include "common/io/file/shared_barrier.h"
 
 namespace lambda::io {
 namespace {
@@ -57,6 +59,13 @@ Result<Descriptor> open_base(const Root& root, const std::string& base, bool mak
         }
     }
     return root.open(name, kDirectory);
+}
+
+// Whether a directory's inode number stays what it is: the local file systems, whose syncfs() is a
+// barrier, too, and not one that makes it up anew when it has forgotten a name (FAT, FUSE).
+bool keeps_inodes(const Descriptor& directory) {
+    struct statfs where {};
+    return ::fstatfs(directory.get(), &where) == 0 && syncfs_is_barrier(where.f_type);
 }
 
 }  // namespace
@@ -141,7 +150,8 @@ Result<TargetDirectories::Place> TargetDirectories::place(const ports::TargetNam
     struct stat status {};
     if (::fstat(opened, &status) != 0) return file_error("cannot look at", name.text(), errno);
     directory->device = status.st_dev;
-    directory->ours = made_.contains(key_of(name.base, parent));
+    const auto entered = entered_.find(key_of(name.base, parent));
+    directory->ours = entered != entered_.end() && entered->second.ours;
     last_ = std::move(directory);
     last_name_ = std::move(parent);
     return Place{last_, std::move(leaf)};
@@ -152,13 +162,37 @@ std::string TargetDirectories::key_of(const std::string& base, const std::string
     return base + '\0' + below;
 }
 
-void TargetDirectories::note_made(const ports::TargetName& directory) {
-    if (made_.size() < kMostMade) made_.insert(key_of(directory.base, directory.below));
+void TargetDirectories::note_entered(const ports::TargetName& directory, bool made) {
+    if (entered_.size() >= kMostEntered) return;
+    struct stat status {};
+    if (directory.below.empty()) {
+        const auto base = open_base(root_, directory.base, false);
+        if (!base || ::fstat(base->get(), &status) != 0) return;
+    } else {
+        const auto found = place(directory);
+        if (!found || ::fstatat(found->directory->opened.get(), found->leaf.c_str(), &status,
+                                AT_SYMLINK_NOFOLLOW) != 0)
+            return;
+    }
+    entered_.insert_or_assign(
+        key_of(directory.base, directory.below),
+        Entered{.device = status.st_dev, .inode = status.st_ino, .ours = made});
 }
 
-void TargetDirectories::note_done(const ports::TargetName& directory) {
-    made_.erase(key_of(directory.base, directory.below));
+Result<void> TargetDirectories::check_done(const ports::TargetName& directory,
+                                           const Descriptor& done) {
+    const auto entered = entered_.extract(key_of(directory.base, directory.below));
     if (last_name_ == directory.below) last_.reset();
+    struct stat status {};
+    if (entered.empty() || ::fstat(done.get(), &status) != 0) return {};
+    const Entered& before = entered.mapped();
+    const bool same = status.st_dev == before.device && status.st_ino == before.inode;
+    if (same || !keeps_inodes(done)) return {};
+    return Error{.fault = Fault::file,
+                 .message = "another directory took its place while it was written",
+                 .path = directory.text(),
+                 .side = Side::local,
+                 .remedy = "run it again; what was written lies in the one that was moved away"};
 }
 
 }  // namespace lambda::io

@@ -6,7 +6,7 @@
 
 #include <memory>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "common/io/file/root.h"
@@ -35,7 +35,8 @@ class TargetDirectories {
     // `make`: missing ones are made.
     explicit TargetDirectories(const Root& root, bool make) : root_(root), make_(make) {}
 
-    static constexpr std::size_t kMostMade = 8192;  // more are taken for others'
+    // More are taken for others', and not looked at when they are done.
+    static constexpr std::size_t kMostEntered = 8192;
 
     struct Directory {
         Descriptor opened;  // O_PATH
@@ -49,11 +50,18 @@ class TargetDirectories {
     // As place_of(). `name.below` is not empty.
     Result<Place> place(const ports::TargetName& name);
 
-    // A directory was made just now; and no more is put into it.
-    void note_made(const ports::TargetName& directory);
-    void note_done(const ports::TargetName& directory);
+    // A directory into which more is put, `made` by us just now.
+    void note_entered(const ports::TargetName& directory, bool made);
+    // No more is put into it, and it is opened as `done`. An error where it is another one than was
+    // entered: what was put into that is not below its name.
+    Result<void> check_done(const ports::TargetName& directory, const Descriptor& done);
 
   private:
+    struct Entered {
+        dev_t device = 0;
+        ino_t inode = 0;
+        bool ours = false;
+    };
     static std::string key_of(const std::string& base, const std::string& below);
 
     const Root& root_;
@@ -62,7 +70,7 @@ class TargetDirectories {
     Descriptor base_;
     std::string last_name_;
     std::shared_ptr<const Directory> last_;
-    std::unordered_set<std::string> made_;  // and not done
+    std::unordered_map<std::string, Entered> entered_;  // and not done
 };
 
 }  // namespace lambda::io
