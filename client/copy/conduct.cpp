@@ -188,6 +188,13 @@ bool CopyConductor::settle(const session::Entry* source) {
     if (settled_) return true;
     const auto target = entry_in(*at_target);
     const bool tree = source != nullptr && source->type == session::EntryType::directory;
+    // By another name of the server, too.
+    const bool one = source_->peer_fingerprint() == destination_->peer_fingerprint() &&
+                     plan_.source.server.user == plan_.destination.server.user;
+    if (one && tree && plan_.names.empty() && arguments_.walk.rules.empty() &&
+        is_within(plan_.destination.path, plan_.source.path)) {
+        return fail(lies_within(plan_.destination.argument), std::nullopt);
+    }
     const bool into = plan_.destination.path.ends_with('/') ||
                       (target && target->type == session::EntryType::directory);
     // A tree that becomes the target, or became it in an earlier run, is what it holds, in a
@@ -264,6 +271,13 @@ std::optional<std::string> CopyConductor::grant(Role granter,
     return std::nullopt;
 }
 
+// What nobody will present: an account has a bounded number of grants that wait. It ends by itself
+// where this fails.
+void CopyConductor::give_back(Role granter, const std::string& token) {
+    if (session(granter))
+        static_cast<void>(session(granter)->exchange("GRANT", session::format_grant(token)));
+}
+
 // What is longer than a line.
 bool CopyConductor::send_ahead(Role role, const std::string& bytes) {
     const auto taken = ask_all(*session(role), "COPY", session::format_ahead(bytes),
@@ -336,11 +350,13 @@ CopyConductor::Outcome CopyConductor::copy(Role dialler, CopyTry& done) {
         if (const auto number = number_of(*reply))
             lost_ = Lost{.dialler = dialler, .copy = *number, .grant = *token};
         const Outcome outcome = follow(dialler, done);
+        if (outcome == Outcome::unreached) give_back(granter, *token);
         began_ = began_ || (outcome == Outcome::copied && !made_nothing(outcome_of(done.result))) ||
                  outcome == Outcome::failed;
         return outcome;
     }
     fail(refusal(*reply, fault_of(reply->code), {}), dialler);
+    give_back(granter, *token);
     return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
 }
 

@@ -20,16 +20,6 @@ Result<CopyPlan::End> end_of(const std::string& operand) {
     return CopyPlan::End{*place->server, operand, place->path};
 }
 
-// As the names say, without a look at links.
-bool is_within(const std::string& path, const std::string& directory) {
-    const auto plain = [](const std::string& name) {
-        return (std::filesystem::path("/") / ("./" + name) / "").lexically_normal();
-    };
-    const std::filesystem::path inner = plain(path), outer = plain(directory);
-    return std::mismatch(outer.begin(), std::prev(outer.end()), inner.begin(), inner.end()).first ==
-           std::prev(outer.end());
-}
-
 }  // namespace
 
 const char* to_string(Role role) {
@@ -43,11 +33,24 @@ Result<CopyPlan> plan_copy(const std::vector<std::string>& operands, bool whole)
     if (!destination) return destination.error();
     if (whole && source->server == destination->server &&
         is_within(destination->path, source->path)) {
-        return usage(operands.at(1), "it is what is copied, or lies within it",
-                     "name a place outside, or leave this one out by --exclude");
+        return lies_within(operands.at(1));
     }
     const bool contents = name_of(source->path) == ".";
     return CopyPlan{*std::move(source), *std::move(destination), contents};
+}
+
+bool is_within(const std::string& path, const std::string& directory) {
+    const auto plain = [](const std::string& name) {
+        return (std::filesystem::path("/") / ("./" + name) / "").lexically_normal();
+    };
+    const std::filesystem::path inner = plain(path), outer = plain(directory);
+    return std::mismatch(outer.begin(), std::prev(outer.end()), inner.begin(), inner.end()).first ==
+           std::prev(outer.end());
+}
+
+Error lies_within(const std::string& destination) {
+    return usage(destination, "it is what is copied, or lies within it",
+                 "name a place outside, or leave this one out by --exclude");
 }
 
 }  // namespace lambda::client

@@ -36,4 +36,9 @@ struct CopyPlan {
 // in it.
 Result<CopyPlan> plan_copy(const std::vector<std::string>& operands, bool whole);
 
+// Of one server: whether this path is that directory, or below it. As the names say, without a look
+// at links. Pure.
+bool is_within(const std::string& path, const std::string& directory);
+Error lies_within(const std::string& destination);
+
 }  // namespace lambda::client

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "client/copy/plan.h"
 #include "client/home/home.h"
 #include "client/remote/connection.h"
 #include "client/replicate/hooks.h"
@@ -302,6 +303,14 @@ std::optional<Misplaced> place(const JobText& words, Job& job) {
         for (const Site& other : job.sites) {
             if (other.server == site.server && plain(other.path) == plain(site.path))
                 return Misplaced{"destinations", "'" + text + "' stands twice"};
+        }
+        for (const SourceRoot& root : job.roots) {
+            if (job.source && site.server == *from && words.exclude.empty() &&
+                is_within(site.path, root.path))
+                return Misplaced{"destinations",
+                                 "'" + text + "' is the source '" + root.text +
+                                     "', or lies within it; name a place outside, or leave it "
+                                     "out by exclude"};
         }
         job.sites.push_back(std::move(site));
     }

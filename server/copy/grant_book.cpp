@@ -83,6 +83,15 @@ Result<Grant> GrantBook::claim(const std::string& token, const std::string& peer
     return grant;
 }
 
+bool GrantBook::drop(const std::string& token, const std::string& account) {
+    const auto found = pages_.find(token);
+    if (found == pages_.end() || found->second.transfer || found->second.grant.account != account) {
+        return false;
+    }
+    erase(found);
+    return true;
+}
+
 GrantBook::Turn GrantBook::turn(const std::string& token, Time now) const {
     const auto found = pages_.find(token);
     if (found == pages_.end()) return Turn::over;

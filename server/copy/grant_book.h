@@ -48,6 +48,10 @@ class GrantBook {
     Result<Grant> claim(const std::string& token, const std::string& peer, const Accounts& accounts,
                         Time now);
 
+    // Given back by this account, which granted it. False: it has none of that name, or a transfer
+    // of it runs.
+    bool drop(const std::string& token, const std::string& account);
+
     // Of a grant that may be presented again, by the sessions that did so:
     enum class Turn { free, taken, over };  // over: what it was for is done, or it is too old
     Turn turn(const std::string& token, Time now) const;

@@ -75,6 +75,11 @@ constexpr const char* kNoSync = "fact 'sync' is no record SYNC";
 // An account hands what it may do itself to another server.
 void Session::grant(const std::string& argument) {
     if (!service_.settings.allow_copy) return reply(504, "Copies are switched off here");
+    if (const auto given_back = session::parse_grant(argument)) {
+        if (!service_.grants.drop(*given_back, user_)) return reply(550, "No such grant waits");
+        log("a grant given back");
+        return reply(200, "Given back");
+    }
     const std::string ahead = std::exchange(ahead_, {});
     Result<session::GrantRequest> request = session::parse_grant_request(argument, ahead);
     if (!request) return reply(501, request.error().sentence());

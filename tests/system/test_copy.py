@@ -44,6 +44,7 @@ class Copies(CopyCase):
                 self.assertEqual(result.summary["bytes"], sum(names.values()))
                 self.assert_copied(names, a, b)
                 self.assertEqual("the source server does it" in result.stderr, source_dials, result.stderr)
+                self.assertEqual("a grant given back" in a.stderr, source_dials, a.stderr)
                 # Contents, into a place with a name that must be encoded; patterns go along.
                 strange = "in\r\nhere; 50%/ü\n"
                 self.copy(a.url("data/"), b.url(strange), "--exclude", "none",

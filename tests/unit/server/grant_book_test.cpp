@@ -32,6 +32,27 @@ TEST_CASE("a grant serves once") {
     CHECK(book.size() == 0);
 }
 
+TEST_CASE("what an account granted it may give back, and has room for another") {
+    GrantBook book;
+    constexpr std::chrono::seconds kLife{60};
+    for (std::size_t i = 0; i < GrantBook::kMostOfAccount; ++i)
+        REQUIRE(book.add("token " + std::to_string(i), grant_for("peer", kLife), kStart));
+    CHECK_FALSE(book.add("more", grant_for("peer", kLife), kStart));
+    CHECK_FALSE(book.drop("token 7", "bob"));
+    CHECK_FALSE(book.drop("token", "ann"));
+    CHECK(book.drop("token 7", "ann"));
+    CHECK_FALSE(book.drop("token 7", "ann"));
+    CHECK_FALSE(book.claim("token 7", "peer", kAccounts, kStart));
+    Grant again = grant_for("peer", kLife);
+    again.request.again = kLife;
+    REQUIRE(book.add("more", again, kStart));
+    REQUIRE(book.claim("more", "peer", kAccounts, kStart));
+    book.begin("more", 1);
+    CHECK_FALSE(book.drop("more", "ann"));
+    book.end("more", false, kStart);
+    CHECK(book.drop("more", "ann"));
+}
+
 TEST_CASE("a grant that may be presented again lives on from each time, until it is done") {
     GrantBook book;
     Grant grant = grant_for("peer", std::chrono::seconds(5));

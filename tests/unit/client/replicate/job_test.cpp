@@ -102,6 +102,12 @@ TEST_CASE("a fault is said with its place") {
         CHECK_THAT(refusal("sources: x\ndestinations: [h:y, h:" + std::string(again) + "]\n"),
                    Catch::Contains("stands twice"));
     }
+    for (const char* inner : {"x", "x/", "x/y", "/x/./y"}) {
+        const std::string within = "sources: h:x/\ndestinations: h:" + std::string(inner) + "\n";
+        CHECK_THAT(refusal(within), Catch::Contains("lies within it"));
+        CHECK(parse_job(within + "exclude: y\n", "night.yaml", {}).ok());
+    }
+    CHECK(parse_job("sources: h:x/\ndestinations: [h:xy, other:x/y]\n", "night.yaml", {}).ok());
     CHECK_THAT(refusal(std::string(kLeast) + "windows: never\n"),
                Catch::Contains("night.yaml:3: windows: 'never' names no days; allowed: "));
     CHECK_THAT(refusal(std::string(kLeast) + "rates: '08:00-18:00 x'\n"),
