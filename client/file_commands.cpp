@@ -1,6 +1,8 @@
 #include "client/file_commands.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "client/remote/remote_session.h"
 #include "client/remote/server_names.h"
@@ -95,7 +97,14 @@ void rename(const Arguments& arguments, Report& report) {
         // Of which of the two names, the server says: there the message is without it.
         Error of_old = refusal(*reply, Fault::file, paths[0]);
         if (of_old.message.size() < refused.message.size()) refused = std::move(of_old);
-        if (refused.remedy.empty())
+        const auto says = [&](int error) {
+            return refused.message.find(std::strerror(error)) != std::string::npos;
+        };
+        if (says(ENOENT))
+            refused.remedy = "make its directory first, by mkdir";
+        else if (says(EINVAL))
+            refused.remedy = "a directory cannot be moved into itself";
+        else if (refused.remedy.empty())
             refused.remedy = "where " + path_at_server(paths[1]) +
                              " is a directory, name what is to be in it: DIRECTORY/NAME";
         return report.error(refused);

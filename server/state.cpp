@@ -1,6 +1,7 @@
 #include "server/state.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -146,6 +147,12 @@ Result<void> ensure_certificate(const std::string& certificate_file, const std::
 
 Result<std::uint64_t> first_transfer_number(const std::string& directory) {
     const std::string file = directory + "/starts";
+    // Servers that share the directory, or start at once, have numbers of their own.
+    const io::Descriptor lock(
+        ::open((file + ".lock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
+        return errno_error(Fault::usage, "cannot lock the count of starts", file, errno);
+    if (auto kept = keep_owner(lock.get(), file + ".lock", directory); !kept) return kept.error();
     std::uint64_t starts = 0;
     bool missing = false;
     const auto text = io::read_small_file(file, kStartsBytes, &missing);

@@ -78,10 +78,20 @@ Result<void> settle_plan(const Form& form, Arguments& into) {
     return {};
 }
 
+bool moves(Action action) {
+    return action == Action::put || action == Action::get || action == Action::sync ||
+           action == Action::copy;
+}
+
 // What somebody may have meant who wrote an option that there is not: one with the same beginning,
 // or what other programs call so; else empty.
-std::string meant_by(const std::string& word, const CLI::App& app) {
-    if (word == "-r" || word == "-R" || word == "-a" || word == "-avz")
+std::string meant_by(const std::string& word, const CLI::App& app, const Form* form) {
+    const bool cluster = word.size() > 1 && word[1] != '-' &&
+                         word.find_first_not_of("aruvztpogDHAXhP", 1) == word.npos;
+    const bool tree = word == "--recursive" || word == "-R" || cluster;
+    if (tree && form != nullptr && form->action == Action::rm)
+        return "; rm takes no trees: `sync --delete` from an empty directory, then rmdir";
+    if (tree && form != nullptr && moves(form->action))
         return "; trees need no option, and --archive keeps owners, extended attributes and ACLs";
     if (!word.starts_with("--")) return {};
     constexpr std::ptrdiff_t kAlike = 3;
@@ -117,7 +127,7 @@ Result<void> take_operands(const CLI::App& app, std::vector<std::string> behind_
     const std::vector<std::string> left = app.remaining();
     for (const std::string& word : left) {
         if (word.size() > 1 && word[0] == '-') {
-            return usage("there is no option " + word + meant_by(word, app) +
+            return usage("there is no option " + word + meant_by(word, app, named_first(left)) +
                              " (a name may follow after --)",
                          named_first(left));
         }

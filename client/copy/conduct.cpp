@@ -151,6 +151,7 @@ bool CopyConductor::open(Role role) {
     }
     auto opened = open_connection(end(role).server, access,
                                   [&](const std::string& text) { report_.note(text); });
+    if (!opened && opened.error().side == Side::local) return fail(opened.error(), std::nullopt);
     if (!opened) return fail(opened.error(), role);
     session(role) = *std::move(opened);
     // A user may be asked for the other's key and password, longer than a login may take.

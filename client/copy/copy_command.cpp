@@ -238,7 +238,8 @@ void list_copies(RemoteSession& session, Report& report) {
 
 // Of the one with this number.
 Error refused(const session::Reply& reply, std::uint64_t number, const RemoteSession& session) {
-    Error error = refusal(reply, Fault::file, "copy " + std::to_string(number));
+    Error error = refusal(reply, Fault::file, {});
+    error.message = "copy " + std::to_string(number) + ": " + error.message;
     const Server& server = session.server();
     if (reply.code == 550)
         error.remedy = "`lambda-ftp copies " + (server.user.empty() ? "" : server.user + "@") +

@@ -76,7 +76,12 @@ Result<Place> parse_url(std::string_view text) {
         authority.remove_prefix(at + 1);
     }
     auto host = take_host(authority);
-    if (!host) return bad_place(text, "there is no host", "write lambda://HOST/PATH");
+    if (!host) {
+        const bool is_ipv6 = std::count(authority.begin(), authority.end(), ':') > 1;
+        return bad_place(text, "there is no host",
+                         is_ipv6 ? "write an IPv6 address in brackets: lambda://[::1]:2811/PATH"
+                                 : "write lambda://HOST/PATH");
+    }
     if (const std::size_t zone = host->find("%25"); zone != std::string::npos) {
         host->erase(zone + 1, 2);
     }

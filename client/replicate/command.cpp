@@ -248,7 +248,7 @@ void tell_others(const Job& job, Store& store, const Conclusion& conclusion, Rep
         return summary_of(job, run, sites ? *sites : std::vector<SiteStatus>(), most);
     };
     if (!job.after.empty()) {
-        const auto ran = run_command(job.after,
+        const auto ran = run_command({.key = "after", .command = job.after},
                                      {{"LAMBDA_JOB", job.name},
                                       {"LAMBDA_RUN", std::to_string(run.id)},
                                       {"LAMBDA_STATE", replicate::word(run.state)},
@@ -259,7 +259,7 @@ void tell_others(const Job& job, Store& store, const Conclusion& conclusion, Rep
     }
     if (job.webhook.empty() || !conclusion.ours) return;
     if (const auto posted = post_json(job.webhook, summary()); !posted)
-        report.say(posted.error().sentence());
+        report.say("webhook: " + posted.error().sentence());
 }
 
 // What is being done, for who looks on: a line that is written over, or now and then one more.
@@ -305,7 +305,8 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
                      "`replicate JOB watch` follows it, `replicate JOB cancel` ends it");
     }
     if (!job.before.empty()) {
-        const auto ran = run_command(job.before, {{"LAMBDA_JOB", job.name}}, job.hook_timeout);
+        const auto ran = run_command({.key = "before", .command = job.before},
+                                     {{"LAMBDA_JOB", job.name}}, job.hook_timeout);
         if (!ran) return ran.error();
     }
     const std::string owner = fresh_owner();

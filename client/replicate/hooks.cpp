@@ -18,10 +18,10 @@ constexpr Duration kPostTimeout = std::chrono::seconds(10);
 constexpr std::uint16_t kHttpPort = 80;
 constexpr std::size_t kMostAnswer = 4096;
 
-Error failed(const std::string& command, std::string what) {
+Error failed(const Hook& hook, std::string what) {
     return Error{.fault = Fault::file,
-                 .message = "the command " + what,
-                 .path = command,
+                 .message = "the command of `" + std::string(hook.key) + "` " + what,
+                 .path = hook.command,
                  .side = Side::local,
                  .remedy = {}};
 }
@@ -52,17 +52,17 @@ Result<void> send_all(int socket, std::string_view bytes, Time deadline, const E
 
 }  // namespace
 
-Result<void> run_command(const std::string& command, const Variables& variables, Duration timeout) {
-    const auto child = spawn({"/bin/sh", "-c", command}, STDERR_FILENO, variables);
+Result<void> run_command(const Hook& hook, const Variables& variables, Duration timeout) {
+    const auto child = spawn({"/bin/sh", "-c", hook.command}, STDERR_FILENO, variables);
     if (!child) return child.error();
     const auto [ended, status] = await_end(*child, now() + timeout);
     if (ended == Wait::interrupted) return interruption_error();
     if (ended == Wait::late)
-        return failed(command, "took more than " + format_duration(timeout) + " and was ended");
+        return failed(hook, "took more than " + format_duration(timeout) + " and was ended");
     if (WIFSIGNALED(status))
-        return failed(command, "was killed by signal " + std::to_string(WTERMSIG(status)));
+        return failed(hook, "was killed by signal " + std::to_string(WTERMSIG(status)));
     if (WEXITSTATUS(status) != 0)
-        return failed(command, "ended with code " + std::to_string(WEXITSTATUS(status)));
+        return failed(hook, "ended with code " + std::to_string(WEXITSTATUS(status)));
     return {};
 }
 

@@ -11,10 +11,14 @@
 
 namespace lambda::client::replicate {
 
+struct Hook {
+    const char* key;  // of the job
+    std::string command;
+};
 // `sh -c COMMAND` with `variables` beside our environment, in a process group of its own; its
 // output goes to our stderr. Errors (Fault::file): it cannot be run, ended with another code than
 // 0, or was killed: by us, group and all, when its time was over.
-Result<void> run_command(const std::string& command, const Variables& variables, Duration timeout);
+Result<void> run_command(const Hook& hook, const Variables& variables, Duration timeout);
 
 // http://HOST[:PORT][/PATH]
 struct Webhook {

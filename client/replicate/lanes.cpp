@@ -62,8 +62,7 @@ Result<std::unique_ptr<Lanes>> Lanes::make(const Job& job, const Carrier& carrie
     for (std::size_t i = 0; i < job.lanes; ++i) {
         Lane& lane = *lanes->lanes_.emplace_back(std::make_unique<Lane>());
         lane.interruption = io::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        if (!lane.interruption)
-            return errno_error(Fault::cut, "cannot make an eventfd", {}, errno);
+        if (!lane.interruption) return errno_error(Fault::cut, "cannot make an eventfd", {}, errno);
         auto thread = io::start_thread([self = lanes.get(), &lane] { self->run(lane); });
         if (!thread) return thread.error();
         lane.thread = *std::move(thread);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 
 #include "client/home/home.h"
 
@@ -225,14 +226,20 @@ void SqliteDatabase::roll_back() {
 Error SqliteDatabase::error(const std::string& what) const {
     const char* const why = handle_ ? ::sqlite3_errmsg(handle_.get()) : "no memory";
     const int code = handle_ ? ::sqlite3_errcode(handle_.get()) : SQLITE_NOMEM;
-    const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
-    return Error{.fault = Fault::file,
-                 .message = what + ": " + why,
-                 .path = file_,
-                 .side = Side::local,
-                 .remedy = damaged ? "move the file away; the next run plans anew, and what stands "
-                                     "at the destinations does not move again"
-                                   : "check that the file can be written and is a job's state"};
+    const int system = handle_ ? ::sqlite3_system_errno(handle_.get()) : 0;
+    std::string remedy = "check that the file can be written and is a job's state";
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        remedy =
+            "move the file away; the next run plans anew, and what stands at the destinations "
+            "does not move again";
+    if (code == SQLITE_FULL) remedy = "free space there";
+    const bool told = system != 0 && (code == SQLITE_CANTOPEN || code == SQLITE_IOERR);
+    return Error{
+        .fault = Fault::file,
+        .message = what + ": " + why + (told ? ": " + std::string(std::strerror(system)) : ""),
+        .path = file_,
+        .side = Side::local,
+        .remedy = std::move(remedy)};
 }
 
 }  // namespace lambda::client::replicate

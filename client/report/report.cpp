@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "client/report/verdict_json.h"
 #include "client/waiting.h"
+#include "common/base/utf8.h"
 
 namespace lambda::client {
 namespace {
@@ -19,12 +21,26 @@ std::size_t terminal_width() {
     return size.ws_col;
 }
 
+// That knows no way back to the beginning of a line.
+bool is_dumb() {
+    const char* const terminal = std::getenv("TERM");
+    return terminal != nullptr && std::string_view(terminal) == "dumb";
+}
+
+// No letter is cut; each counts as one column.
+std::string first_letters(const std::string& text, std::size_t most) {
+    std::size_t end = 0;
+    for (std::size_t letters = 0; letters < most && end < text.size(); ++letters)
+        end += std::max<std::size_t>(1, utf8_length(std::string_view(text).substr(end)));
+    return text.substr(0, end);
+}
+
 }  // namespace
 
 Report::Report(Style style, Time started)
     : style_(std::move(style)),
       started_(started),
-      terminal_(!style_.progressed && ::isatty(STDERR_FILENO) == 1) {}
+      terminal_(!style_.progressed && ::isatty(STDERR_FILENO) == 1 && !is_dumb()) {}
 
 void Report::error(const Error& error) {
     say(error.sentence());
@@ -117,7 +133,7 @@ void Report::event(const JsonObject& object) {
 void Report::live(const std::string& text) {
     if (!terminal_ || (text.empty() && !live_)) return;
     flush();
-    const std::string shown = printable(text).substr(0, terminal_width() - 1);
+    const std::string shown = first_letters(printable(text), terminal_width() - 1);
     std::fprintf(stderr, "\r%s\033[K", shown.c_str());
     std::fflush(stderr);
     live_ = !shown.empty();
@@ -139,7 +155,11 @@ int Report::finish() {
     if (outcome_ && outcome_->leaves_again > outcome_->leaves_changed) {
         say(std::to_string(outcome_->leaves_again - outcome_->leaves_changed) +
             " blocks of 1 MiB came, or were read back from the disk, with another digest than the "
-            "sender took, and moved again: test the memory of both machines and the receiver's "
+            "sender took, and moved again: " +
+            (outcome_->bytes_kept > 0 ? "the source was written to since an earlier run and has "
+                                        "its old time, or else "
+                                      : "") +
+            "test the memory of both machines and the receiver's "
             "disk, and where it went in clear the path");
     }
     if (outcome_) print_end(summary);

@@ -39,6 +39,9 @@ bool is_remote(const std::string& text) {
 // A name that exists here is local whatever it looks like.
 Result<std::string> local_path(const std::string& text) {
     if (exists(text)) return text;
+    if (text == "-")
+        return usage(text, "no stream is read or written here",
+                     "write ./- for a file of that name");
     const auto place = parse_place(text);
     if (!place) return place.error();
     if (place->server) {

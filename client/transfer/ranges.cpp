@@ -74,9 +74,16 @@ Result<FileVersion> version_there(Connection& connection, const std::string& pat
 
 Result<FileVersion> version_of_source(const StagedFile& file, const Arguments& arguments,
                                       Report& report) {
-    if (putting(file)) return version_here(file.here);
-    return at_server(file, arguments, report,
-                     [&](Connection& connection) { return version_there(connection, file.there); });
+    auto version = putting(file) ? version_here(file.here)
+                                 : at_server(file, arguments, report, [&](Connection& connection) {
+                                       return version_there(connection, file.there);
+                                   });
+    if (!version || version->size > 0) return version;
+    return Error{.fault = Fault::usage,
+                 .message = "an empty file has no ranges",
+                 .path = putting(file) ? file.here : path_at_server(file.there),
+                 .side = putting(file) ? Side::local : Side::remote,
+                 .remedy = "move it without --stage"};
 }
 
 Result<mover::Outcome> carry_range(const StagedFile& file, Range bytes, std::uint64_t fence,

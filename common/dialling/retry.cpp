@@ -72,7 +72,10 @@ void add_try(mover::Outcome& sum, const mover::Outcome& next) {
     };
     all.bytes_kept = older(sum.bytes_kept, next.bytes_kept, sum.bytes);
     all.adopted = older(sum.adopted, next.adopted, sum.files);
-    all.adopted_bytes = older(sum.adopted_bytes, next.adopted_bytes, sum.bytes);
+    // What moved is bytes without holes, and twice where it was cut: no size of files.
+    all.adopted_bytes = all.adopted == sum.adopted
+                            ? sum.adopted_bytes
+                            : older(sum.adopted_bytes, next.adopted_bytes, sum.bytes);
     all.done.insert(all.done.end(), sum.done.begin(), sum.done.end());
     all.failed += sum.failed;
     auto later = std::exchange(all.failures, std::move(sum.failures));

@@ -4,7 +4,7 @@ import os
 import stat
 
 from disks import loop_device
-from harness import FILE_FAILED, MIB, USAGE, Case, need_isolation
+from harness import FILE_FAILED, MIB, USAGE, Case, need, need_isolation
 
 
 class Landing(Case):
@@ -130,6 +130,14 @@ class Landing(Case):
         with open(left_over, "rb") as file:
             self.assertEqual(file.read(), os.fsencode(missing) + b"\0")
 
+    def test_what_is_made_as_it_is_read_is_named_so(self):
+        for made in ("/proc/self/status", "/sys/class/net/lo/mtu"):
+            with self.subTest(made):
+                need(os.path.exists(made), "there is no " + made)
+                result = self.client("put", made, self.daemon.url("made"))
+                self.assert_failed(result, FILE_FAILED)
+                self.assertIn("write what it gives into a file first", result.said())
+
     def test_a_wrong_command_line(self):
         source = self.random_file("source", 10)
         for arguments in (("put", source), ("put", "--stripes", "0", source, self.daemon.url("x")),
@@ -137,7 +145,8 @@ class Landing(Case):
                           ("put", "--rate-limit", "5 parsecs", source, self.daemon.url("x")),
                           ("put", "--protection", "none", source, self.daemon.url("x")),
                           ("put", "--no-such-option", source, self.daemon.url("x")), ("launch",),
-                          ("put", source, "lambda://host:0x/"), ("get", source, source)):
+                          ("put", source, "lambda://host:0x/"), ("get", source, source),
+                          ("get", self.daemon.url("x"), "-"), ("put", "-", self.daemon.url("x"))):
             with self.subTest(arguments=arguments):
                 self.assert_failed(self.client(*arguments), USAGE)
         self.assert_failed(self.client("put", "--congestion", "no-such-law", source, self.daemon.url("x")), USAGE)

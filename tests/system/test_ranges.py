@@ -188,6 +188,10 @@ class Ranges(Case):
         for path in ("../file", "a/../../file"):
             result = self.client(*self.staged("put", server, source, path, "--range", "0-"))
             self.assert_failed(result, FILE_FAILED)
+        for how in (("--range", "0-"), ("--finish",)):
+            empty = self.client(*self.staged("put", server, self.random_file("empty", 0), "file", *how))
+            self.assert_failed(empty, USAGE)
+            self.assertIn("an empty file has no ranges", empty.said())
         self.assertEqual(os.listdir(server.root), [])
         self.assertEqual(parts_below(self.scratch), [])
         for options in (("--finish",), ("--stage", "a"), ("--stage", "a/b", "--finish"),

@@ -93,6 +93,15 @@ bool unchanged(const struct stat& before, const struct stat& now) {
            nanoseconds_of(before.st_mtim) == nanoseconds_of(now.st_mtim);
 }
 
+// Of /proc, /sys and programs.
+Error made_as_read(const std::string& path, const std::string& what) {
+    return Error{.fault = Fault::file,
+                 .message = "cannot read: it has " + what,
+                 .path = path,
+                 .side = Side::local,
+                 .remedy = "write what it gives into a file first"};
+}
+
 // All of a small file, or of a small range; nothing where the file changed meanwhile.
 Result<std::optional<Bytes>> read_whole(int fd, const struct stat& status, Range bytes,
                                         const std::string& path) {
@@ -103,12 +112,13 @@ Result<std::optional<Bytes>> read_whole(int fd, const struct stat& status, Range
                                     static_cast<off_t>(bytes.first + done));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return file_error("cannot read", path, errno);
-        if (got == 0) return std::optional<Bytes>();
+        if (got == 0) break;
         done += static_cast<std::size_t>(got);
     }
     struct stat again {};
     if (::fstat(fd, &again) != 0) return file_error("cannot look at", path, errno);
     if (!unchanged(status, again)) return std::optional<Bytes>();
+    if (done < content.size()) return made_as_read(path, "less content than its file system says");
     return std::optional(std::move(content));
 }
 
@@ -120,12 +130,7 @@ Result<void> check_empty(int fd, const std::string& path) {
     if (got < 0) return file_error("cannot read", path, errno);
     struct stat status {};
     if (got == 0 || ::fstat(fd, &status) != 0 || status.st_size > 0) return {};
-    return Error{
-        .fault = Fault::file,
-        .message = "cannot read: it has content, and its file system says that it has none",
-        .path = path,
-        .side = Side::local,
-        .remedy = "write what it gives into a file first"};
+    return made_as_read(path, "content, and its file system says that it has none");
 }
 
 bool is_hole(int fd, const struct stat& status, Range bytes) {

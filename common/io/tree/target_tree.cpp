@@ -336,6 +336,7 @@ void TargetTree::enter(const Look& look, const Standing& standing) {
             level.opened = *std::move(opened);
         } else {
             level.error = opened.error();
+            level.error->path = look.name;
             note_unread(*level.error);
         }
     } else if (standing.kind != Standing::Kind::nothing) {

@@ -52,7 +52,8 @@ TEST_CASE("a command is ended at its time though no further file may be opened")
     do {
         taken.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     } while (taken.back());
-    const auto ran = replicate::run_command("sleep 20", {}, std::chrono::milliseconds(1));
+    const auto ran = replicate::run_command({.key = "before", .command = "sleep 20"}, {},
+                                            std::chrono::milliseconds(1));
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
     REQUIRE(!ran.ok());
     CHECK(ran.error().message.find("was ended") != std::string::npos);

@@ -154,6 +154,12 @@ TEST_CASE("tries are one outcome") {
     CHECK(sum.cuts == 1);
     CHECK(sum.bytes_kept == 30);
     CHECK(sum.adopted == 2);
+    mover::Outcome third;
+    third.adopted = 5;  // three of them moved before
+    third.adopted_bytes = 1000;
+    add_try(sum, third);
+    CHECK(sum.adopted == 2);
+    CHECK(sum.adopted_bytes == 0);
 }
 
 TEST_CASE("stripes are those of the longest try, as its evidence is") {

@@ -118,7 +118,10 @@ TEST_CASE("an unknown option is told with what may have been meant") {
     };
     CHECK_THAT(said("--delet"), Catch::Contains("did you mean --delete?"));
     CHECK_THAT(said("--stripe=4"), Catch::Contains("did you mean --stripes?"));
-    CHECK_THAT(said("-r"), Catch::Contains("trees need no option"));
+    for (const char* of_rsync : {"-r", "-av", "-avz", "--recursive"})
+        CHECK_THAT(said(of_rsync), Catch::Contains("trees need no option"));
+    CHECK_THAT(parse({"rm", "-r", "h:x"}).error().message, Catch::Contains("rm takes no trees"));
+    CHECK_THAT(parse({"ls", "-a", "h:x"}).error().message, !Catch::Contains("trees"));
     CHECK_THAT(said("--zz"), !Catch::Contains("did you mean"));
     CHECK_THAT(said("-9"), !Catch::Contains("did you mean"));
 }
