@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "client/copy/plan.h"
 #include "client/remote/remote_session.h"
 #include "client/remote/server_names.h"
 #include "client/report/entry_lines.h"
@@ -102,7 +103,7 @@ void rename(const Arguments& arguments, Report& report) {
         };
         if (says(ENOENT))
             refused.remedy = "make its directory first, by mkdir";
-        else if (says(EINVAL))
+        else if (says(EINVAL) && is_within(paths[1], paths[0]))
             refused.remedy = "a directory cannot be moved into itself";
         else if (refused.remedy.empty())
             refused.remedy = "where " + path_at_server(paths[1]) +

@@ -99,17 +99,34 @@ bool lies_in(const std::string& file, const std::string& directory) {
     return rest == outer.end();
 }
 
-// Who has the root of all files has what the server's user has; that is said, too.
-void warn_of_secrets_within(const std::string& name, const std::string& root,
-                            const config::ServerSettings& settings) {
+// What of the server's secrets lies in this root; empty: nothing.
+std::string secret_within(const std::string& root, const config::ServerSettings& settings) {
     for (const std::string& secret :
          {settings.state, accounts_file(settings), key_file(settings)}) {
-        if (!lies_in(secret, root)) continue;
-        return io::log_warning("account '" + name + "' can reach " + secret +
-                               ", which lies in its root " + root +
-                               ": it may take the server's key and change accounts; keep "
-                               "that elsewhere (`state`), or give it another root");
+        if (lies_in(secret, root)) return secret;
     }
+    return {};
+}
+
+// In one line. Who has the root of all files has what the server's user has; that is said, too.
+void warn_of_secrets(const Accounts& accounts, const config::ServerSettings& settings) {
+    std::string first;
+    std::size_t others = 0;
+    for (const auto& [name, account] : accounts) {
+        const std::string& root = account.root.empty() ? settings.root : account.root;
+        const std::string secret = secret_within(root, settings);
+        if (secret.empty()) continue;
+        if (first.empty())
+            first =
+                "account '" + name + "' can reach " + secret + ", which lies in its root " + root;
+        else
+            ++others;
+    }
+    if (first.empty()) return;
+    if (others > 0) first += "; so can " + std::to_string(others) + " more";
+    io::log_warning(first +
+                    ": who reads the key can pass for this server; keep `state` elsewhere, or "
+                    "give them other roots");
 }
 
 Result<void> check_root_of(const std::string& name, const Account& account,
@@ -119,9 +136,7 @@ Result<void> check_root_of(const std::string& name, const Account& account,
         return usage_error("account '" + name + "' has no root, and the settings name none",
                            "name a directory by --root, or set `root` in the settings");
     }
-    auto checked = check_root("cannot use the root of account '" + name + "'", root);
-    if (checked) warn_of_secrets_within(name, root, settings);
-    return checked;
+    return check_root("cannot use the root of account '" + name + "'", root);
 }
 
 // Reads, changes and writes the accounts while no other does.
@@ -193,6 +208,7 @@ Result<Accounts> accounts_of(const CommandLine& line, const config::ServerSettin
 Result<void> check_roots(const Accounts& accounts, const config::ServerSettings& settings) {
     for (const auto& [name, account] : accounts)
         if (auto checked = check_root_of(name, account, settings); !checked) return checked;
+    warn_of_secrets(accounts, settings);
     return settings.root.empty() ? Result<void>()
                                  : check_root("cannot use the root", settings.root);
 }
@@ -207,6 +223,7 @@ Result<std::string> add_user(const CommandLine& line, const config::ServerSettin
             if (line.root.empty()) account->root = before->second.root;
         }
         if (auto checked = check_root_of(line.user, *account, settings); !checked) return checked;
+        warn_of_secrets({{line.user, *account}}, settings);
         added = accounts.insert_or_assign(line.user, *account).second;
         return {};
     });

@@ -17,6 +17,11 @@ namespace asio = boost::asio;
 // Of a listing, in hand at once.
 constexpr std::size_t kListingBytes = 64 * KiB;
 
+// What a stranger says he is, for the log.
+std::string shown(const std::string& name) {
+    return is_account_name(name) ? name : "a name that no account has";
+}
+
 }  // namespace
 
 asio::awaitable<void> Session::answer(session::Line line) {
@@ -148,7 +153,7 @@ asio::awaitable<void> Session::user(const std::string& name) {
     if (doubt.empty()) {
         reply(331, "Say the password by PASS");
     } else {
-        log(service_.untaken, "the certificate is not taken for " + name + ": " + doubt);
+        log(service_.untaken, "the certificate is not taken for " + shown(name) + ": " + doubt);
         reply(331, "Your certificate is not taken (" + doubt + "); say the password by PASS");
     }
 }
@@ -182,7 +187,8 @@ asio::awaitable<void> Session::pass(const std::string& password) {
         }
         if (!*proved) {
             const std::string why = "Wrong user or password";
-            log("refused: " + why + ", for " + user_ + ", from " + config::format_endpoint(peer_));
+            log("refused: " + why + ", for " + shown(user_) + ", from " +
+                config::format_endpoint(peer_));
             failed_try(530, why);
             co_return;
         }

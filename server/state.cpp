@@ -7,9 +7,11 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
 #include "common/io/file/root.h"
 #include "common/io/file/small_file.h"
@@ -145,14 +147,25 @@ Result<void> ensure_certificate(const std::string& certificate_file, const std::
     return {};
 }
 
+namespace {
+
+// Servers that share a state directory, or start at once, have numbers of their own: where its file
+// system has locks, and nobody sits on this one.
+void lock_a_moment(int directory) {
+    constexpr int kTries = 100;
+    constexpr std::chrono::milliseconds kPause{20};
+    for (int i = 0; i < kTries; ++i) {
+        if (::flock(directory, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+}  // namespace
+
 Result<std::uint64_t> first_transfer_number(const std::string& directory) {
     const std::string file = directory + "/starts";
-    // Servers that share the directory, or start at once, have numbers of their own.
-    const io::Descriptor lock(
-        ::open((file + ".lock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
-        return errno_error(Fault::usage, "cannot lock the count of starts", file, errno);
-    if (auto kept = keep_owner(lock.get(), file + ".lock", directory); !kept) return kept.error();
+    const io::Descriptor shared(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (shared) lock_a_moment(shared.get());
     std::uint64_t starts = 0;
     bool missing = false;
     const auto text = io::read_small_file(file, kStartsBytes, &missing);

@@ -64,6 +64,9 @@ mover::Outcome outcome_of(const session::CopyStatus& status, Duration since) {
     return outcome;
 }
 
+// For an answer to what matters little.
+constexpr Duration kGivingBack = std::chrono::seconds(5);
+
 std::optional<std::uint64_t> number_of(const session::Reply& reply) {
     const auto facts = session::Facts::parse(reply.text());
     const std::string* const number = facts ? facts->facts.find("copy") : nullptr;
@@ -189,8 +192,9 @@ bool CopyConductor::settle(const session::Entry* source) {
     if (settled_) return true;
     const auto target = entry_in(*at_target);
     const bool tree = source != nullptr && source->type == session::EntryType::directory;
-    // By another name of the server, too.
-    const bool one = source_->peer_fingerprint() == destination_->peer_fingerprint() &&
+    // By another name of the server, too: two may show one key.
+    const bool one = source_->peer() == destination_->peer() &&
+                     source_->peer_fingerprint() == destination_->peer_fingerprint() &&
                      plan_.source.server.user == plan_.destination.server.user;
     if (one && tree && plan_.names.empty() && arguments_.walk.rules.empty() &&
         is_within(plan_.destination.path, plan_.source.path)) {
@@ -254,6 +258,7 @@ session::GrantRequest CopyConductor::grant_request(Role granter, Role dialler) {
             .archive = arguments_.walk.archive,
             .sync = puts && !arguments_.plan.is_default() ? raw(arguments_.plan) : std::string(),
             .names = puts ? std::vector<std::string>() : plan_.names,
+            .found = puts ? std::nullopt : plan_.found,
             .again = again(),
             .path = end(granter).path};
 }
@@ -272,11 +277,15 @@ std::optional<std::string> CopyConductor::grant(Role granter,
     return std::nullopt;
 }
 
-// What nobody will present: an account has a bounded number of grants that wait. It ends by itself
-// where this fails.
-void CopyConductor::give_back(Role granter, const std::string& token) {
-    if (session(granter))
-        static_cast<void>(session(granter)->exchange("GRANT", session::format_grant(token)));
+// What nobody will present: an account has a bounded number of grants that wait. False: its session
+// does not answer, and is left; the grant ends by itself then.
+bool CopyConductor::give_back(Role granter, const std::string& token) {
+    std::unique_ptr<Connection>& session_of = session(granter);
+    if (!session_of) return true;
+    if (session_of->send("GRANT", session::format_grant(token)) && session_of->receive(kGivingBack))
+        return true;
+    session_of.reset();
+    return false;
 }
 
 // What is longer than a line.
@@ -318,6 +327,7 @@ session::CopyRequest CopyConductor::copy_request(Role dialler) {
         request.sync = raw(plan);
     }
     request.names = plan_.names;
+    request.found = plan_.found;
     request.again = again();
     request.path = end(dialler).path;
     return request;
@@ -332,6 +342,15 @@ CopyConductor::Outcome CopyConductor::copy(Role dialler, CopyTry& done) {
     }
     request.grant = *token;
     done.dialler = dialler;
+    const Outcome outcome = copy_by(dialler, request, done);
+    const bool presented = agreed_ || lost_ || done.detached;
+    if (!presented && !give_back(granter, *token) && outcome == Outcome::unreached)
+        return Outcome::failed;  // the other way needs the granter's session
+    return outcome;
+}
+
+CopyConductor::Outcome CopyConductor::copy_by(Role dialler, const session::CopyRequest& request,
+                                              CopyTry& done) {
     if (!send_ahead(dialler, session::ahead_of(request))) return Outcome::failed;
     Connection& connection = *session(dialler);
     if (auto queued = connection.send("COPY", session::format_copy_request(request)); !queued) {
@@ -343,22 +362,20 @@ CopyConductor::Outcome CopyConductor::copy(Role dialler, CopyTry& done) {
         fail(reply.error(), dialler);
         return Outcome::failed;
     }
-    if (reply->code == 150) {
-        if (becomes_ && plan_.landing) {
-            marked_ = true;
-            plan_.landing->begins();
-        }
-        if (const auto number = number_of(*reply))
-            lost_ = Lost{.dialler = dialler, .copy = *number, .grant = *token};
-        const Outcome outcome = follow(dialler, done);
-        if (outcome == Outcome::unreached) give_back(granter, *token);
-        began_ = began_ || (outcome == Outcome::copied && !made_nothing(outcome_of(done.result))) ||
-                 outcome == Outcome::failed;
-        return outcome;
+    if (reply->code != 150) {
+        fail(refusal(*reply, fault_of(reply->code), {}), dialler);
+        return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
     }
-    fail(refusal(*reply, fault_of(reply->code), {}), dialler);
-    give_back(granter, *token);
-    return error_->error.fault == Fault::unsupported ? Outcome::unreached : Outcome::failed;
+    if (becomes_ && plan_.landing) {
+        marked_ = true;
+        plan_.landing->begins();
+    }
+    if (const auto number = number_of(*reply))
+        lost_ = Lost{.dialler = dialler, .copy = *number, .grant = request.grant};
+    const Outcome outcome = follow(dialler, done);
+    const bool made = outcome == Outcome::copied && !made_nothing(outcome_of(done.result));
+    began_ = began_ || made || outcome == Outcome::failed;
+    return outcome;
 }
 
 CopyConductor::Outcome CopyConductor::follow(Role dialler, CopyTry& done) {

@@ -72,10 +72,11 @@ class CopyConductor {
     bool send_ahead(Role role, const std::string& bytes);
     session::GrantRequest grant_request(Role granter, Role dialler);
     std::optional<std::string> grant(Role granter, const session::GrantRequest& request);
-    void give_back(Role granter, const std::string& token);
+    bool give_back(Role granter, const std::string& token);
     session::CopyRequest copy_request(Role dialler);
     enum class Outcome { copied, unreached, failed };
     Outcome copy(Role dialler, CopyTry& done);
+    Outcome copy_by(Role dialler, const session::CopyRequest& request, CopyTry& done);
     Outcome follow(Role dialler, CopyTry& done);
     std::string why_refused() const;
     void tell_refused();

@@ -1,7 +1,9 @@
 // What a copy is of, and where it goes: a pair of places at servers.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +31,9 @@ struct CopyPlan {
     bool contents = false;  // what the source directory holds lands in the target
     // Of entries of the source directory, which land in the target; empty: all of the source.
     std::vector<std::string> names{};
-    bool one_password = false;           // the destination's opens the source too
-    std::shared_ptr<Landing> landing{};  // where what became of it is kept
+    std::optional<std::uint16_t> found{};  // of these, as in session::CopyRequest
+    bool one_password = false;             // the destination's opens the source too
+    std::shared_ptr<Landing> landing{};    // where what became of it is kept
 };
 // Errors are Fault::usage. `whole`: nothing of a tree is left out, so that its copy must not lie
 // in it.

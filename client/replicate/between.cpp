@@ -1,6 +1,8 @@
 #include "client/replicate/between.h"
 
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "client/copy/conduct.h"
 #include "client/remote/place.h"
@@ -24,6 +26,15 @@ Error told_of(const CopyError& error) {
 
 CopyPlan::End end_of(const Server& server, const std::string& path) {
     return {.server = server, .argument = path, .path = path.empty() ? std::string("/") : path};
+}
+
+// How much of a directory's path a look below `top` found; nothing where `top` is a file in it.
+std::optional<std::uint16_t> found_of(const std::string& top, const std::string& directory) {
+    if (directory.size() < top.size()) return std::nullopt;
+    const std::size_t first = directory.find_first_not_of('/', top.size());
+    if (first == std::string::npos) return 0;
+    const std::size_t last = directory.find_last_not_of('/');
+    return static_cast<std::uint16_t>(last + 1 - first);
 }
 
 Result<mover::Outcome> copy_once(const CopyPlan& plan, const Arguments& arguments,
@@ -55,18 +66,21 @@ Result<mover::Outcome> move_files(const Job& job, const Arguments& arguments, co
     const Site& site = job.sites[load.site];
     const Site* const relay = load.from ? &job.sites[*load.from] : nullptr;
     // Sources of several directories may land in one.
-    std::map<std::string, TaskNames> directories;
+    std::map<std::pair<std::string, std::optional<std::uint16_t>>, TaskNames> directories;
     for (const Task& task : load.tasks) {
+        const std::string& top = relay != nullptr ? relay->path : job.roots[task.root].path;
         const std::string path = relay != nullptr ? joined(relay->path, task.name)
                                                   : job.roots[task.root].path_of(task.name);
         const std::string name = transfer::base_name(path);
-        directories[path.substr(0, path.size() - name.size())].emplace(name, task.name);
+        const std::string directory = path.substr(0, path.size() - name.size());
+        directories[{directory, found_of(top, directory)}].emplace(name, task.name);
     }
     const std::string target = joined(site.path, directory_of(load.tasks.front().name));
     mover::Outcome sum;
-    for (const auto& [directory, tasks] : directories) {
-        CopyPlan plan{.source = end_of(relay != nullptr ? relay->server : *job.source, directory),
+    for (const auto& [from, tasks] : directories) {
+        CopyPlan plan{.source = end_of(relay != nullptr ? relay->server : *job.source, from.first),
                       .destination = end_of(site.server, target),
+                      .found = from.second,
                       .one_password = relay != nullptr};
         for (const auto& [name, task] : tasks) plan.names.push_back(name);
         auto outcome = copy_once(plan, arguments, progressed);

@@ -22,7 +22,7 @@ struct Item {
     std::string path;      // where it is read: here (put) or at the server (get)
     std::string name;      // what it is called where it lands; ".": its contents land there
     bool pattern = false;  // get: the path has wildcards, unless a file of that name stands there
-    std::size_t named = std::string::npos;  // put: of the path, as in ports::SourceFile
+    std::size_t named = std::string::npos;  // of the path, as in ports::SourceFile
     std::string top{};  // what `name` was in the first try, whose target the tree became
 };
 

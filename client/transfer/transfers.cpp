@@ -120,9 +120,12 @@ mover::Setup make_setup(const Plan& plan, const session::Agreement& agreement,
         if (plan.direction == session::Direction::put) {
             sources.push_back({.path = item.path, .name = item.name, .named = item.named});
         } else {
-            wants.push_back({.name = item.path.empty() ? "/" : item.path,
-                             .pattern = item.pattern,
-                             .contents = item.name == "."});
+            const bool found = item.named < item.path.size();
+            wants.push_back(
+                {.name = item.path.empty() ? "/" : item.path,
+                 .pattern = item.pattern,
+                 .contents = item.name == ".",
+                 .found = static_cast<std::uint16_t>(found ? item.path.size() - item.named : 0)});
         }
     }
     transfer::SyncRecord what = arguments.plan;

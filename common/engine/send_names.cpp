@@ -18,10 +18,6 @@ std::size_t memory_of(const transfer::SourceName& name) {
     return sizeof(name) + name.path.size() + name.name.size();
 }
 
-bool same(const transfer::WantRecord& one, const transfer::WantRecord& other) {
-    return one.name == other.name && one.pattern == other.pattern && one.contents == other.contents;
-}
-
 }  // namespace
 
 bool SendSide::handle_want(const transfer::WantRecord& want) {
@@ -35,9 +31,8 @@ bool SendSide::handle_want(const transfer::WantRecord& want) {
                   .remedy = "ask for them in several transfers"});
         return true;
     }
-    const bool covered = setup_.only.empty() ||
-                         std::any_of(setup_.only.begin(), setup_.only.end(),
-                                     [&](const auto& granted) { return same(want, granted); });
+    const bool covered = setup_.only.empty() || std::find(setup_.only.begin(), setup_.only.end(),
+                                                          want) != setup_.only.end();
     if (!covered) {
         cut(beyond_grant("another path was granted"));
         return true;
@@ -46,7 +41,8 @@ bool SendSide::handle_want(const transfer::WantRecord& want) {
     const std::string name = transfer::base_name(want.name);
     keep_name({.path = want.name,
                .name = want.contents || name.empty() ? "." : name,
-               .pattern = want.pattern});
+               .pattern = want.pattern,
+               .named = want.found > 0 ? want.name.size() - want.found : std::string::npos});
     return true;
 }
 

@@ -121,6 +121,12 @@ void add_names(Facts& facts, const std::vector<std::string>& names) {
     if (!names.empty()) facts.add("names", kAhead);
 }
 
+constexpr std::uint64_t kMaxFound = 4096;  // bytes of a path
+std::optional<std::uint16_t> read_found(const Facts& facts, FactReader& reader) {
+    if (facts.find("found") == nullptr) return std::nullopt;
+    return static_cast<std::uint16_t>(reader.number("found", 0, kMaxFound));
+}
+
 std::string joined(const std::vector<std::string>& names) {
     std::string all;
     for (const std::string& name : names) all += name + '\0';
@@ -187,6 +193,7 @@ std::string format_grant_request(const GrantRequest& request) {
     if (request.archive) facts.add("archive", 1);
     add_record(facts, "sync", request.sync);
     add_names(facts, request.names);
+    if (request.found) facts.add("found", *request.found);
     add_again(facts, request.again);
     return facts.text() + " " + request.path;
 }
@@ -207,6 +214,11 @@ std::vector<std::string> format_ahead(std::string_view bytes) {
         arguments.push_back(format_copy_order({.what = CopyOrder::What::ahead, .part = part}));
     }
     return arguments;
+}
+
+std::uint16_t found_bytes(std::optional<std::uint16_t> found, const std::string& name) {
+    if (!found) return 0;
+    return static_cast<std::uint16_t>(name.size() + (*found > 0 ? *found + 1 : 0));
 }
 
 std::string path_in(const std::string& directory, const std::string& name) {
@@ -232,6 +244,7 @@ Result<GrantRequest> parse_grant_request(std::string_view argument, std::string_
     AheadReader records(parsed->facts, reader, ahead);
     request.sync = records.record("sync");
     request.names = records.names();
+    request.found = read_found(parsed->facts, reader);
     request.again = read_again(parsed->facts, reader);
     if (reader.error()) return *reader.error();
     auto path = path_of(*parsed, "GRANT");
@@ -267,6 +280,7 @@ std::string format_copy_request(const CopyRequest& request) {
     add_record(facts, "walk", request.walk);
     add_record(facts, "sync", request.sync);
     add_names(facts, request.names);
+    if (request.found) facts.add("found", *request.found);
     add_again(facts, request.again);
     if (!request.hours.stretches().empty()) {
         facts.add("hours", encode_value(timetable_text(request.hours)));
@@ -300,6 +314,7 @@ Result<CopyRequest> parse_copy_request(std::string_view argument, std::string_vi
     request.walk = records.record("walk");
     request.sync = records.record("sync");
     request.names = records.names();
+    request.found = read_found(parsed->facts, reader);
     if (reader.error()) return *reader.error();
     request.path = *std::move(path);
     return request;

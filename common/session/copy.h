@@ -26,6 +26,9 @@ struct GrantRequest {
     bool archive = false;                     // owners and extended attributes may be sent
     std::string sync{};                       // put: the one record SYNC that may be said, raw
     std::vector<std::string> names{};         // get: of what lies in the directory; empty: all
+    // Of these: a look before found files there, and so many bytes at the end of the directory's
+    // path. No link in what was found is followed.
+    std::optional<std::uint16_t> found{};
     Duration again{0};  // for so long after each time it may be presented once more
     std::string path;
 
@@ -62,16 +65,19 @@ struct CopyRequest {
     bool detach = false;    // goes on when the client has left
     std::string walk;       // how the source is walked: the record WALK of §7, raw
     std::string sync;       // what is to become of the target: the record SYNC of §7, raw
-    std::vector<std::string> names{};  // of what lies in the source directory; empty: all of it
-    Duration again{0};                 // for so long the other is dialled again after a cut
-    RateTimetable hours{};             // of the rate, by the clock of the server that dials
-    std::string path;                  // here
+    std::vector<std::string> names{};      // of what lies in the source directory; empty: all of it
+    std::optional<std::uint16_t> found{};  // of these, as in GrantRequest
+    Duration again{0};                     // for so long the other is dialled again after a cut
+    RateTimetable hours{};                 // of the rate, by the clock of the server that dials
+    std::string path;                      // here
 
     bool operator==(const CopyRequest&) const = default;
 };
 std::string format_copy_request(const CopyRequest& request);  // the argument
 std::string ahead_of(const CopyRequest& request);
 Result<CopyRequest> parse_copy_request(std::string_view argument, std::string_view ahead = {});
+// Of the path of such a name (directory, name), how many bytes at its end were found; 0: none.
+std::uint16_t found_bytes(std::optional<std::uint16_t> found, const std::string& name);
 // Where such a name stands.
 std::string path_in(const std::string& directory, const std::string& name);
 

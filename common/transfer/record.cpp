@@ -160,7 +160,10 @@ struct Writer {
     }
     RecordType operator()(const WantRecord& r) const {
         out.string16(r.name);
-        out.u8(static_cast<std::uint8_t>((r.pattern ? 1 : 0) | (r.contents ? 2 : 0)));
+        const bool found = r.found > 0;
+        out.u8(static_cast<std::uint8_t>((r.pattern ? 1 : 0) | (r.contents ? 2 : 0) |
+                                         (found ? 4 : 0)));
+        if (found) out.u16(r.found);
         return RecordType::want;
     }
     RecordType operator()(const WantEndRecord&) const { return RecordType::want_end; }

@@ -121,6 +121,10 @@ struct WantRecord {
     std::string name;
     bool pattern = false;   // the name has wildcards
     bool contents = false;  // what the directory holds lands in the target itself
+    // So many bytes at the end of the name are of a file that was found before: no link in them is
+    // followed. 0 beside the two above.
+    std::uint16_t found = 0;
+    bool operator==(const WantRecord&) const = default;
 };
 struct Rule {
     bool include = false;

@@ -265,6 +265,10 @@ std::optional<Record> parse(RecordType type, ByteReader& reader) {
             r.pattern = (flags & 1) != 0;
             r.contents = (flags & 2) != 0;
             if (r.name.empty() || r.name.size() > kMaxNameBytes) return std::nullopt;
+            if ((flags & 4) == 0) return r;
+            r.found = reader.u16();
+            const bool fits = r.found > 0 && r.found <= r.name.size() && !r.name.ends_with('/');
+            if (!fits || r.pattern || r.contents) return std::nullopt;
             return r;
         }
         case RecordType::want_end:

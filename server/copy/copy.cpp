@@ -265,10 +265,15 @@ Result<mover::Outcome> Copy::perform() {
     std::vector<transfer::WantRecord> wants;
     if (!request.names.empty()) {
         for (const std::string& name : request.names) {
+            const std::uint16_t found = session::found_bytes(request.found, name);
             if (fetches) {
-                wants.push_back({.name = session::path_in(there, name)});
+                wants.push_back({.name = session::path_in(there, name), .found = found});
             } else {
-                sources.push_back({.path = session::path_in(request.path, name), .name = name});
+                std::string path = session::path_in(request.path, name);
+                const std::size_t named =
+                    found > 0 ? path.size() - std::min<std::size_t>(found, path.size())
+                              : std::string::npos;
+                sources.push_back({.path = std::move(path), .name = name, .named = named});
             }
         }
     } else if (fetches) {

@@ -160,7 +160,8 @@ std::optional<TransferBounds> Session::granted_bounds(const session::Offer& offe
             {.name = request.path, .pattern = false, .contents = request.contents});
     }
     for (const std::string& name : request.names) {
-        bounds.only.push_back({.name = session::path_in(request.path, name)});
+        bounds.only.push_back({.name = session::path_in(request.path, name),
+                               .found = session::found_bytes(request.found, name)});
     }
     return bounds;
 }

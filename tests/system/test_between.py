@@ -273,6 +273,33 @@ class Replicated(BetweenCase):
         self.assertEqual(result.code, code, str(result))
         return result
 
+    def test_a_link_that_took_a_place_at_the_source_is_not_followed(self):
+        names = [f"{directory}/{number}" for directory in ("", "z/deep") for number in range(8)]
+        for name in names:
+            os.makedirs(os.path.dirname(os.path.join(self.source, name.lstrip("/"))), exist_ok=True)
+            self.file_with(os.path.join(self.source, name.lstrip("/")), self.random.randbytes(64 * KIB))
+        secret = os.path.join(os.path.dirname(self.source), "elsewhere")
+        os.makedirs(os.path.join(secret, "deep"))
+        for name in names:
+            self.file_with(os.path.join(secret, name.removeprefix("z").lstrip("/")), b"secret")
+        job = self.job(batch_files=1, concurrency=1, rate_limit="4Mbit/s", retries=0)
+        run = self.start("replicate", job)
+        landed = [os.fsdecode(server.path("copy/0")) for server in (self.b, self.c)]
+        wait_for(lambda: all(map(os.path.exists, landed)), "the first files", alive=run.running)
+        self.run_job(job, "pause")
+        wait_for(lambda: "paused" in run.stderr, "the pause", alive=run.running)
+        os.rename(os.path.join(self.source, "z"), os.path.join(self.source, "y"))
+        os.symlink("../elsewhere", os.path.join(self.source, "z"))
+        for number in range(8):
+            os.unlink(os.path.join(self.source, str(number)))
+            os.symlink(f"../elsewhere/{number}", os.path.join(self.source, str(number)))
+        self.run_job(job, "resume")
+        self.assertEqual(run.wait(), FILE_FAILED, run.stdout + run.stderr)
+        for server in (self.b, self.c):
+            for where, _, files in os.walk(server.path("copy")):
+                for name in files:
+                    self.assertEqual(os.path.getsize(os.path.join(where, name)), 64 * KIB, name)
+
     def test_servers_among_themselves(self):
         self.tree()
         job = self.job(relay=True, batch_files=25)

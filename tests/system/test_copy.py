@@ -369,6 +369,19 @@ class Copies(CopyCase):
             self.copy(a.url("data"), b.url("new"), *options, code=NO_SESSION)
             self.assertEqual(self.marks(), [])
 
+    def test_within_itself_by_another_name_of_the_server(self):
+        a = self.server(root=self.folder("a"), state=self.folder("sa"), settings={"copy_hosts": '["127.0.0.1"]'})
+        names = self.tree(a)
+        within = a.url("data/in").replace("127.0.0.1", "localhost")
+        refused = self.copy(a.url("data"), within, code=USAGE)
+        self.assertIn("lies within it", refused.stderr)
+        self.assertFalse(os.path.exists(a.path("data/in")))
+        # Another one with the same key is another one.
+        keys = {name: os.path.join(a.state, file) for name, file in (("certificate", "certificate.pem"), ("key", "key.pem"))}
+        b = self.server(root=self.folder("b"), state=self.folder("sb"), settings={"copy_hosts": '["127.0.0.1"]', **keys})
+        self.copy(a.url("data"), b.url("data"))
+        self.assert_copied(names, a, b)
+
     def test_of_a_target_that_could_not_be_made_nothing_is_kept(self):
         both = {"copy_hosts": '["127.0.0.1"]'}
         a, b = (self.server(root=self.folder(side), state=self.folder("s" + side), settings=both) for side in "ab")

@@ -72,7 +72,7 @@ class Beginning(CopyCase):
         for option in ("--wait", "--cancel"):
             nobody = self.client("copies", a.url(), option, "99")
             self.assert_failed(nobody, FILE_FAILED)
-            self.assertIn("copy 99 (on the server): ", nobody.stderr)
+            self.assertIn("copy 99: There is no such copy", nobody.stderr)
             self.assertIn(f"`lambda-ftp copies {USER}@127.0.0.1:{a.port}`", nobody.stderr)
 
     def test_no_server_may_dial(self):

@@ -285,6 +285,29 @@ class Replicate(Jobs):
         self.assertIn("a link took its place, or that of a directory that it is in", run.stdout + run.stderr)
         self.assertEqual({name for name in names_below(copy) if name.startswith("zone")}, set())
 
+    def test_a_link_that_took_a_place_at_a_servers_source_is_not_followed(self):
+        server = self.server()
+        folders = [os.path.join(server.root, "data", f"d{i:02}") for i in range(16)]
+        for folder in folders:
+            os.makedirs(folder)
+            self.file_with(os.path.join(folder, "file"), self.random.randbytes(128 * KIB))
+        self.file_with(os.path.join(self.folder("root/elsewhere"), "file"), b"secret")
+        copy = os.path.join(self.scratch, "copy")
+        job = self.job_from(server.url("data/"), [copy], batch_files=1, concurrency=1, rate_limit="8Mbit/s", retries=0)
+        run = self.start("replicate", job)
+        wait_for(lambda: names_below(copy), "the first files", alive=run.running)
+        self.assert_done(self.replicate(job, "pause"))
+        wait_for(lambda: "paused" in run.stderr, "the pause", alive=run.running)
+        os.rename(folders[-1], folders[-1] + "-away")
+        os.symlink("../elsewhere", folders[-1])
+        os.unlink(os.path.join(folders[-2], "file"))
+        os.symlink("../../elsewhere/file", os.path.join(folders[-2], "file"))
+        self.assert_done(self.replicate(job, "resume"))
+        self.assertEqual(run.wait(), FILE_FAILED, run.stdout + run.stderr)
+        landed = [name for name in names_below(copy) if name.endswith("file")]
+        self.assertEqual({os.path.getsize(os.path.join(copy, name)) for name in landed}, {128 * KIB})
+        self.assertEqual(len(landed), 14)
+
     def test_a_link_that_was_put_below_the_destination_is_not_followed(self):
         server = self.server()
         folders = [f"d{i}" for i in range(16)]

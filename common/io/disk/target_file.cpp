@@ -19,6 +19,8 @@ namespace lambda::io {
 namespace {
 
 constexpr std::uint64_t kZerosAtOnce = 1 << 20;
+// Of a hole, read in some seconds.
+constexpr std::uint64_t kMostCleared = std::uint64_t{4} << 30;
 // A writer that commits between our open and our lock takes its file's name away: look again.
 constexpr int kLockTries = 16;
 constexpr auto kLockPause = std::chrono::milliseconds(20);
@@ -165,19 +167,46 @@ Result<void> zero(int fd, Range bytes, const std::string& path) {
     return write_zeros(fd, bytes, path);
 }
 
-// Somebody may have written there since, or a failing disk: no digest would tell.
-Result<void> empty_holes(OpenFile& target, const std::vector<Range>& holes) {
+// Zeros over what is none, by a look at it: holes stay where they are. False: it is too much.
+Result<bool> clear(OpenFile& target, Range bytes) {
+    if (bytes.length() > kMostCleared) return false;
+    const int fd = target.plain.get();
+    std::vector<std::byte> content(std::min(kZerosAtOnce, bytes.length()));
+    for (std::uint64_t at = bytes.first; at < bytes.last;) {
+        const ssize_t got = ::pread(fd, content.data(), std::min(kZerosAtOnce, bytes.last - at),
+                                    static_cast<off_t>(at));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return file_error("cannot read", target.path, errno);
+        if (got == 0) break;
+        const Range read{at, at + static_cast<std::uint64_t>(got)};
+        if (std::any_of(content.begin(), content.begin() + got,
+                        [](std::byte byte) { return byte != std::byte{0}; })) {
+            if (auto written = write_zeros(fd, read, target.path); !written) return written.error();
+        }
+        at = read.last;
+    }
+    return true;
+}
+
+// Somebody may have written there since, or a failing disk: no digest would tell. False: where the
+// file system knows no holes, and they are large.
+Result<bool> empty_holes(OpenFile& target, const std::vector<Range>& holes) {
     const int fd = target.plain.get();
     for (const Range& hole : holes) {
         for (std::uint64_t at = hole.first; at < hole.last;) {
             const Range found = next_data(fd, at, hole.last);
             const Range data{std::max(found.first, at), std::min(found.last, hole.last)};
             if (data.first >= data.last) break;
-            if (const auto emptied = empty_range(fd, data, target.path); !emptied) return emptied;
+            if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                            static_cast<off_t>(data.first),
+                            static_cast<off_t>(data.length())) != 0) {
+                auto cleared = clear(target, data);
+                if (!cleared || !*cleared) return cleared;
+            }
             at = data.last;
         }
     }
-    return {};
+    return true;
 }
 
 // A device is written where it is. Data come in any order, which a pipe cannot take.
@@ -203,18 +232,18 @@ Result<CreatedTarget> open_in_place(std::shared_ptr<OpenFile> target, mode_t typ
     return CreatedTarget{std::move(target), {}};
 }
 
-bool is_same(const Descriptor& one, const Descriptor& other) {
-    struct stat a {};
-    struct stat b {};
-    return ::fstat(one.get(), &a) == 0 && ::fstat(other.get(), &b) == 0 && same_file(a, b);
-}
-
-// Whether the directory that holds the partial file is the one that the target's name leads to.
-bool leads_there(const OpenFile& target) {
+// Whether the target's name is seen to lead elsewhere than to the directory that holds the partial
+// file. One that cannot be looked at now is not.
+bool leads_elsewhere(const OpenFile& target) {
     const auto place = target.root->place(target.path, false);
-    if (place && is_same(place->directory, target.place.directory)) return true;
+    if (!place) {
+        const std::size_t slash = target.path.find_last_of('/', target.path.find_last_not_of('/'));
+        return slash != target.path.npos && slash > 0 &&
+               target.root->absent(target.path.substr(0, slash));
+    }
+    if (!differ(place->directory, target.place.directory)) return false;
     const auto behind = place_behind_links(*target.root, target.path, false);
-    return behind && is_same(behind->place.directory, target.place.directory);
+    return behind && differ(behind->place.directory, target.place.directory);
 }
 
 }  // namespace
@@ -304,7 +333,15 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     auto journal = open_partial(*target, keep);
     if (!journal) return journal.error();
     if (target->keep) {
-        if (const auto emptied = empty_holes(*target, holes); !emptied) return emptied.error();
+        const auto emptied = empty_holes(*target, holes);
+        if (!emptied) return emptied.error();
+        if (!*emptied) {  // all of it anew
+            remove_journal(*target);
+            target->keep = false;
+            journal->clear();
+            if (::ftruncate(target->plain.get(), 0) != 0)
+                return file_error("cannot set the size", path, errno);
+        }
         // It is compared as the disk has it. What is not flushed stays.
         ::posix_fadvise(target->plain.get(), 0, 0, POSIX_FADV_DONTNEED);
     }
@@ -337,15 +374,6 @@ Result<void> write_zeros(int fd, Range bytes, const std::string& path) {
         if (const auto written = write_all(fd, some, path, at); !written) return written;
     }
     return {};
-}
-
-Result<void> empty_range(int fd, Range bytes, const std::string& path) {
-    if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(bytes.first),
-                    static_cast<off_t>(bytes.length())) == 0) {
-        return {};
-    }
-    if (errno == EOPNOTSUPP) return write_zeros(fd, bytes, path);
-    return file_error("cannot empty the range", path, errno);
 }
 
 Result<void> flush(OpenFile& target) {
@@ -388,7 +416,7 @@ Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {
                             "cannot give the file its name: somebody removed its partial file",
                             "leave .lambda-* alone while a transfer runs");
     }
-    if (!leads_there(target)) {
+    if (leads_elsewhere(target)) {
         return target_error(target.path,
                             "cannot give the file its name: its directory was moved, or another "
                             "took its place, while it was written",

@@ -112,8 +112,6 @@ Result<void> flush(OpenFile& target);
 // From the offset `at` of the file.
 Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at = 0);
 Result<void> write_zeros(int fd, Range bytes, const std::string& path);
-// What was written there becomes hole, or zeros where the file system knows no holes.
-Result<void> empty_range(int fd, Range bytes, const std::string& path);
 
 // The journal beside a partial file that is ours by its lock; empty where there is none that could
 // have been written by this program.

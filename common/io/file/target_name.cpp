@@ -61,8 +61,8 @@ Result<Descriptor> open_base(const Root& root, const std::string& base, bool mak
     return root.open(name, kDirectory);
 }
 
-// Whether a directory's inode number stays what it is: the local file systems, whose syncfs() is a
-// barrier, too, and not one that makes it up anew when it has forgotten a name (FAT, FUSE).
+// Whether a directory's inode number stays what it is: the local file systems, which are those
+// whose syncfs() is a barrier, and not FAT or FUSE.
 bool keeps_inodes(const Descriptor& directory) {
     struct statfs where {};
     return ::fstatfs(directory.get(), &where) == 0 && syncfs_is_barrier(where.f_type);
@@ -117,6 +117,13 @@ Result<NamedPlace> place_behind_links(const Root& root, const std::string& path,
         }
     }
     return file_error("cannot follow its links", path, ELOOP);
+}
+
+bool differ(const Descriptor& one, const Descriptor& other) {
+    struct stat a {};
+    struct stat b {};
+    return ::fstat(one.get(), &a) == 0 && ::fstat(other.get(), &b) == 0 && !same_file(a, b) &&
+           keeps_inodes(one);
 }
 
 int open_standing(int directory, const std::string& leaf) {

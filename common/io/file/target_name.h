@@ -26,6 +26,10 @@ struct NamedPlace {
 };
 Result<NamedPlace> place_behind_links(const Root& root, const std::string& name, bool make);
 
+// Whether these are two directories, as far as their inode numbers tell: those of some file systems
+// are made up anew when a name was forgotten.
+bool differ(const Descriptor& one, const Descriptor& other);
+
 // To read what may be no file at all, or a link, which is not followed. -1 and errno.
 int open_standing(int directory, const std::string& leaf);
 

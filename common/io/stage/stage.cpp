@@ -46,6 +46,16 @@ Result<std::uint64_t> size_of(int fd, const std::string& path) {
     return static_cast<std::uint64_t>(status.st_size);
 }
 
+// What an earlier claim wrote goes, so that what is hole in the source is hole again.
+Result<void> empty_range(int fd, Range bytes, const std::string& path) {
+    if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(bytes.first),
+                    static_cast<off_t>(bytes.length())) == 0) {
+        return {};
+    }
+    if (errno == EOPNOTSUPP) return write_zeros(fd, bytes, path);
+    return file_error("cannot empty the range", path, errno);
+}
+
 Error stands_there(const std::string& path) {
     return stage_error(path, "it stands there already, as long and as old as its source");
 }
@@ -106,7 +116,7 @@ struct Claiming {
             return file_error("cannot flush its staging file", at.path, errno);
         // Once the log no longer calls any of it done. From here on the range's own lock will do.
         log->reset();
-        if (touched) {  // so that what is hole in the source is hole again
+        if (touched) {
             if (const auto emptied = empty_range(fd, bytes, at.path); !emptied)
                 return emptied.error();
         }

@@ -60,20 +60,15 @@ struct Waiting {
 }  // namespace
 
 TEST_CASE("a reply that takes long is waited for as long as the server says that it is there") {
-    constexpr Duration kPatience = std::chrono::milliseconds(200);
     Waiting waiting;
-    REQUIRE(waiting.connection->send("CKSM", "md5 0 -1 huge").ok());
-    std::jthread interrupting([&] {
-        std::this_thread::sleep_for(10 * kPatience);
-        waiting.interruption.raise();
-    });
-    const auto reply = waiting.connection->receive_slow(kPatience);
-    REQUIRE(!reply.ok());
-    CHECK(reply.error().message == "interrupted");
+    REQUIRE(waiting.connection->send("CKSM", "md5 0 1073741824 huge").ok());  // a second or two
+    const auto reply = waiting.connection->receive_slow(std::chrono::milliseconds(400));
+    REQUIRE(reply.ok());
+    CHECK(reply->code == 213);
 }
 
 TEST_CASE("a server that hangs is left, and one that was asked in between is understood") {
-    constexpr Duration kPatience = std::chrono::milliseconds(200);
+    constexpr Duration kPatience = std::chrono::milliseconds(400);
     Waiting waiting;
     {
         const Hang hang(waiting.running);
