@@ -1,5 +1,6 @@
 """Trees: both ways, as rsync sees them; what is left out; what must never happen."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -152,6 +153,34 @@ class Trees(Case):
             self.assert_failed(result, FILE_FAILED)
             self.assertIn("more than 4096 bytes", result.stderr)
             self.assert_same(os.path.join(source, "file"), self.daemon.path("deep/file"))
+
+    def test_paths_that_no_call_takes_in_one_piece(self):
+        content = self.random.randbytes(3 * MIB)
+        top = self.folder("root/tree")
+        target = os.path.join(self.folder("b" * 200), "b" * 200, "got")
+
+        def at_the_bottom(folder, work):
+            level = os.open(folder, os.O_RDONLY)
+            for _ in range(15):
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir("d" * 250, dir_fd=level)
+                level, outer = os.open("d" * 250, os.O_RDONLY, dir_fd=level), level
+                os.close(outer)
+            for name in ("small", "large"):
+                work(lambda path, flags: os.open(path, flags, 0o644, dir_fd=level), name)
+            os.close(level)
+
+        def write(opener, name):
+            with open(name, "wb", opener=opener) as file:
+                file.write(content[:1000] if name == "small" else content)
+
+        def compare(opener, name):
+            with open(name, "rb", opener=opener) as file:
+                self.assertTrue(file.read() == (content[:1000] if name == "small" else content), name)
+
+        at_the_bottom(top, write)
+        self.transfer("get", self.daemon.url("tree/"), target, files=2)
+        at_the_bottom(target, compare)
 
     def test_one_name_twice(self):
         first, other = (os.fsdecode(self.random_file("f", size, folder)) for size, folder in ((100, "a"), (200, "b")))
