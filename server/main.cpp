@@ -234,6 +234,9 @@ int run(int argc, char** argv) {
     CommandLine line;
     CLI::App app("lambda-ftpd serves files over striped SABUL flows.", "lambda-ftpd");
     app.set_version_flag("--version", "lambda-ftpd " LAMBDA_VERSION ", protocol 1");
+    app.failure_message([](const CLI::App*, const CLI::Error& problem) {
+        return "lambda-ftpd: " + std::string(problem.what()) + "; see lambda-ftpd --help\n";
+    });
     app.require_subcommand(0, 1);
     add_place(app, line);
     app.add_option("--root", line.root, "Directory that accounts are jailed in")
