@@ -14,6 +14,7 @@ Result<void> list_place(Connection& connection, const std::string& path, Report&
     LAMBDA_ASSERT(connection.send("MLSD", path).ok());
     const auto stands = connection.receive();
     if (!stands) return stands.error();
+    report.session_stands();
     EntriesByName entries(
         [&](const session::Entry& entry) { show_entry(entry, entry.name, report); });
     const auto last = receive_entries(

@@ -175,13 +175,13 @@ int Report::finish() {
 
 // A line that does not fit into what is buffered is written now.
 void Report::put(const std::string& line) {
-    if (std::puts(line.c_str()) < 0) fail_stdout(errno);
+    if (const int failed = stdout_.put(line); failed != 0) fail_stdout(failed);
 }
 
 // stdout, before each word on stderr: where both go into one file, lines stay whole and in their
 // order.
 void Report::flush() {
-    if (!stdout_failed_ && std::fflush(stdout) != 0) fail_stdout(errno);
+    if (const int failed = stdout_.flush(); failed != 0) fail_stdout(failed);
 }
 
 // Told once; of a reader who has seen enough nobody needs to be told.
@@ -189,6 +189,9 @@ void Report::fail_stdout(int error_number) {
     if (std::exchange(stdout_failed_, true)) return;
     if (error_number == EPIPE) {
         exit_code_.add(Fault::file);
+    } else if (error_number == EINTR) {
+        exit_code_.add(Fault::cut);
+        print("nobody reads stdout: what it had not taken is lost");
     } else {
         error(errno_error(Fault::file, "cannot write to stdout", {}, error_number));
     }

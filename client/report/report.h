@@ -8,6 +8,7 @@
 
 #include "client/report/exit_code.h"
 #include "client/report/failures.h"
+#include "client/report/standard_output.h"
 #include "client/report/summary.h"
 #include "client/report/text.h"
 #include "common/base/result.h"
@@ -85,6 +86,7 @@ class Report {
     Time started_;
     bool terminal_;
     bool live_ = false;  // a live line stands on the terminal
+    StandardOutput stdout_;
     bool stdout_failed_ = false;
     ExitCode exit_code_;
     std::optional<mover::Outcome> outcome_;

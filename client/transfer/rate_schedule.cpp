@@ -43,7 +43,9 @@ Result<void> RateSchedule::look() {
     struct stat status {};
     if (::stat(file_.c_str(), &status) != 0)
         return fault(errno_error(Fault::file, "cannot look at", file_, errno));
-    if (same(status, seen_)) return {};
+    // A pipe gives its rule once: to wait for another would hold the transfer up.
+    const bool looked = seen_.st_ino != 0;
+    if (same(status, seen_) || (looked && !S_ISREG(status.st_mode))) return {};
     const auto content = io::read_small_file(file_, kFileLimit);
     if (!content) return fault(content.error());
     seen_ = status;

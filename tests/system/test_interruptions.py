@@ -1,13 +1,17 @@
 """Either end is killed or told to stop in mid-transfer."""
 
+import array
+import fcntl
 import os
 import re
 import signal
 import socket
 import struct
+import subprocess
+import termios
 import threading
 
-from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, Result, wait_for
+from harness import CUT, DONE, FILE_FAILED, MIB, NO_SESSION, Case, Result, Settings, wait_for
 from sessions import TERMS, Impostor, ManyAtOnce, Session
 
 
@@ -190,6 +194,36 @@ class Interruptions(Case):
         client.signal(signal.SIGTERM)
         client.signal(signal.SIGTERM)
         self.assert_cut(client)
+
+    def test_one_signal_ends_who_waits_for_a_reader(self):
+        server = self.server()
+        for number in range(5_000):
+            self.file_with(server.path(f"{number:04}" + 60 * "x"), b"")
+        command = [os.path.join(Settings.bin_dir, "lambda-ftp"), "ls", "--password-file", self.client_password,
+                   "--trust-new-host", server.url()]
+        for signalled in (False, True):
+            with self.subTest(signalled=signalled):
+                client = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment)
+                self.addCleanup(client.kill)
+
+                def is_full():
+                    waiting = array.array("i", [0])
+                    fcntl.ioctl(client.stdout, termios.FIONREAD, waiting)
+                    return waiting[0] > 40_000
+
+                wait_for(is_full, "a full pipe", alive=lambda: client.poll() is None)
+                if signalled:
+                    client.send_signal(signal.SIGINT)
+                    client.wait(20)
+                said, words = client.communicate()
+                lines = said.decode().splitlines()
+                if signalled:
+                    self.assertEqual(client.returncode, CUT, words)
+                    self.assertIn(b"nobody reads stdout", words)
+                    self.assertLess(len(lines), 5_000)
+                else:
+                    self.assertEqual(client.returncode, DONE, words)
+                    self.assertEqual(len(lines), 5_000)
 
     def test_nohup_keeps_it(self):
         server = self.server()

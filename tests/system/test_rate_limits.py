@@ -1,6 +1,7 @@
 """--rate-limit by the time of the day, and --rate-file, which changes a running transfer."""
 
 import os
+import threading
 
 from harness import DONE, MIB, USAGE, Case, parts_below, wait_for
 
@@ -44,6 +45,12 @@ class RateLimits(Case):
             result = self.client("put", "--rate-limit", bad, source, server.url("file"))
             self.assert_failed(result, USAGE)
             self.assertIn(word, result.said())
+        pipe = os.path.join(self.scratch, "pipe")
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=lambda: self.file_with(pipe, b"400Mbit/s\n"))
+        writer.start()
+        self.transfer("put", "--rate-file", pipe, source, server.url("by-a-pipe"))
+        writer.join()
         missing = self.client("put", "--rate-file", os.path.join(self.scratch, "none"), source, server.url("x"))
         self.assert_failed(missing, USAGE)
         both = self.client("put", "--rate-file", source, "--rate-limit", "1Mbit/s", source, server.url("x"))

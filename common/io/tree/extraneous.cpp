@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::size_t kPortion = 64 * 1024;  // of the spool
-constexpr unsigned kDeepest = 256;           // levels below one that is extraneous
+constexpr unsigned kDeepest = 512;           // levels below one that is extraneous
 constexpr mode_t kOurs = 0700;
 
 // What is gathered has a name that the sender could say, so that a line of the spool has an end.
@@ -30,7 +30,7 @@ Error too_deep(const std::string& name) {
     return Error{.fault = Fault::file,
                  .message =
                      "cannot delete: what it holds has names of more than 4096 bytes, or lies "
-                     "more than 256 levels deep",
+                     "more than 512 levels deep",
                  .path = name,
                  .side = Side::local,
                  .remedy = "remove it by hand"};

@@ -58,23 +58,26 @@ Standing::Kind kind_of(mode_t mode) {
     }
 }
 
-// Whether it holds something that `is_it` says yes of; false where it cannot be read.
+// Whether it holds something that `is_it` says yes of; nothing and errno where it cannot be read.
 template <typename IsIt>
-bool holds(int directory, IsIt is_it) {
+std::optional<bool> holds(int directory, IsIt is_it) {
     const int again = ::openat(directory, ".", kOpenDirectory);
     DIR* stream = again < 0 ? nullptr : ::fdopendir(again);
     if (stream == nullptr) {
         if (again >= 0) ::close(again);
-        return false;
+        return std::nullopt;
     }
     bool some = false;
+    errno = 0;
     while (const dirent* entry = ::readdir(stream)) {
         const std::string_view name = entry->d_name;
         some = name != "." && name != ".." && is_it(name);
         if (some) break;
     }
+    const int error_number = some ? 0 : errno;
     ::closedir(stream);
-    return some;
+    errno = error_number;
+    return error_number == 0 ? std::optional(some) : std::nullopt;
 }
 
 // Not, where it may only be searched (open_directory()).
@@ -99,7 +102,7 @@ void note_names(Standing& standing, const struct stat& status) {
 }
 
 bool holds_something(int directory) {
-    return holds(directory, [](std::string_view) { return true; });
+    return holds(directory, [](std::string_view) { return true; }).value_or(false);
 }
 
 }  // namespace
@@ -296,6 +299,12 @@ Standing TargetTree::look_at_base(const Look& look) {
         if (link || !root_.absent(path)) standing.error = status.error();
         return standing;
     }
+    // Nor behind one that shows a file.
+    if (look.step == Look::Step::enter && !S_ISDIR(status->st_mode) && is_link(root_, path)) {
+        standing.kind = Standing::Kind::link;
+        standing.error = file_error("cannot open", path, ENOTDIR);
+        return standing;
+    }
     standing.kind = kind_of(status->st_mode);
     note_names(standing, *status);
     standing.fixed = is_top(root_, *status);
@@ -417,11 +426,14 @@ void TargetTree::check_spelling(const Level& level, const Look& look) {
     struct stat status {};
     const int directory = level.opened.get();
     const std::string leaf = leaf_of(look.target.below);
-    if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        holds(directory, [&](std::string_view listed) { return listed == leaf; })) {
+    if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+    const auto listed = holds(directory, [&](std::string_view name) { return name == leaf; });
+    if (listed && *listed) return;
+    seeks_ = false;  // nothing will go
+    if (!listed) {
+        unlisted_ = file_error("cannot read its directory", look.name, errno);
         return;
     }
-    seeks_ = false;  // nothing will go
     unlisted_ = Error{.fault = Fault::file,
                       .message =
                           "it stands there in another spelling, which its file system takes "
