@@ -47,7 +47,7 @@ class FlatMapHandler final : public YAML::EventHandler {
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
         refuse_anchor(mark, anchor);
-        if (!tag.empty() && tag != "?" && tag != "!") refuse(mark, "tags are not allowed");
+        refuse_tag(mark, tag);
         switch (place_) {
             case Place::start:
                 refuse(mark, kNotAMap);
@@ -66,9 +66,10 @@ class FlatMapHandler final : public YAML::EventHandler {
         }
     }
 
-    void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+    void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                          YAML::EmitterStyle::value) override {
         refuse_anchor(mark, anchor);
+        refuse_tag(mark, tag);
         if (place_ == Place::start) refuse(mark, kNotAMap);
         if (place_ != Place::value) refuse(mark, "a list cannot stand here");
         entries.back().is_list = true;
@@ -76,9 +77,10 @@ class FlatMapHandler final : public YAML::EventHandler {
     }
     void OnSequenceEnd() override { place_ = Place::key; }
 
-    void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+    void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                     YAML::EmitterStyle::value) override {
         refuse_anchor(mark, anchor);
+        refuse_tag(mark, tag);
         if (place_ != Place::start) refuse(mark, "a map cannot stand here");
         place_ = Place::key;
     }
@@ -95,6 +97,10 @@ class FlatMapHandler final : public YAML::EventHandler {
     }
     void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
         if (anchor != 0) refuse(mark, kNoAnchors);
+    }
+    // "?" and "!": there is none, or of quotes.
+    void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
+        if (!tag.empty() && tag != "?" && tag != "!") refuse(mark, "tags are not allowed");
     }
 
     Place place_ = Place::start;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "common/base/units.h"
 #include "config/schema.h"
@@ -113,10 +114,12 @@ Result<std::vector<TrialCase>> cases_of(const TrialOptions& options,
         all = *std::move(more);
     }
     std::vector<TrialCase> cases;
+    std::set<std::string> known;  // what is named twice is one case
     for (const Leg& leg : *legs) {
         for (const std::uint64_t size : *sizes) {
             for (const config::ClientSettings& each : all) {
-                cases.push_back({leg, size, each});
+                TrialCase one{leg, size, each};
+                if (known.insert(one.key()).second) cases.push_back(std::move(one));
                 if (leg.kind == Leg::Kind::read) break;  // nothing of them matters
             }
         }

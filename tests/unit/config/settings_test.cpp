@@ -219,6 +219,9 @@ TEST_CASE("what is not a flat map of YAML is refused, with its line") {
     CHECK_THAT(client_error("just words\n"), Catch::Contains("c.yaml:1: expected lines of"));
     CHECK_THAT(client_error("- 4\n"), Catch::Contains("c.yaml:1: expected lines of"));
     CHECK_THAT(client_error("stripes: &a 4\n"), Catch::Contains("stripes: anchors"));
+    for (const char* tagged : {"!foo\nstripes: 4\n", "!!map\nstripes: 4\n", "stripes: !foo [4]\n",
+                               "stripes: !!seq [4]\n", "stripes: !foo 4\n"})
+        CHECK_THAT(client_error(tagged), Catch::Contains("tags are not allowed"));
     CHECK_THAT(client_error("stripes: *a\n"), Catch::Contains("c.yaml:1:"));
     CHECK_THAT(client_error("stripes: !!int 4\n"), Catch::Contains("stripes: tags"));
     CHECK_THAT(client_error("stripes: 4\n---\nsyn: 5ms\n"), Catch::Contains("second document"));

@@ -53,6 +53,9 @@ TEST_CASE("a sweep is each leg with each combination") {
     CHECK(keys.size() == all->size());
     options.legs = "all";
     CHECK(cases(options)->size() == 2 + 8 * 2 * 3 * 2);
+    options.sizes = "1MiB,1MiB";
+    options.swept = {{"stripes", "4,4"}};
+    CHECK(cases(options)->size() == 1 + 8);
 }
 
 TEST_CASE("what cannot be tried is refused") {
