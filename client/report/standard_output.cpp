@@ -21,8 +21,7 @@ constexpr Duration kGrace = std::chrono::seconds(1);
 int StandardOutput::put(std::string_view line) {
     if (failed_ != 0) return failed_;
     waiting_.append(line).push_back('\n');
-    const bool at_once = waiting_.size() >= kMostWaiting || ::isatty(STDOUT_FILENO) == 1;
-    return at_once ? flush() : 0;
+    return terminal_ || waiting_.size() >= kMostWaiting ? flush() : 0;
 }
 
 int StandardOutput::flush() {

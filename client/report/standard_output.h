@@ -2,6 +2,8 @@
 // user likes: once he interrupts, what is not taken within a second is lost. One thread.
 #pragma once
 
+#include <unistd.h>
+
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,7 @@ class StandardOutput {
     int flush();
 
   private:
+    const bool terminal_ = ::isatty(STDOUT_FILENO) == 1;
     std::string waiting_;
     int failed_ = 0;
 };

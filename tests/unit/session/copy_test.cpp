@@ -81,7 +81,15 @@ TEST_CASE("what is longer than a line goes ahead of it") {
 
     GrantRequest grant{.direction = Direction::get, .peer = "SHA256:abc", .path = "/x"};
     grant.names = {"a", "b"};
-    CHECK(*parse_grant_request(format_grant_request(grant), ahead_of(grant)) == grant);
+    for (const auto& found :
+         {std::optional<std::uint16_t>(), std::optional<std::uint16_t>(0), {4096}}) {
+        grant.found = request.found = found;
+        CHECK(*parse_grant_request(format_grant_request(grant), ahead_of(grant)) == grant);
+        CHECK(*parse_copy_request(format_copy_request(request), ahead_of(request)) == request);
+    }
+    CHECK(found_bytes(std::nullopt, "a") == 0);
+    CHECK(found_bytes(0, "a") == 1);
+    CHECK(found_bytes(7, "a") == 9);  // "sub/dir" and "/a"
     for (const std::string& bad :
          {std::string("a"), std::string("a\0b", 3), std::string("\0", 1), std::string("..\0", 3),
           std::string(".\0", 2), std::string("a/b\0", 4), std::string(256, 'x') + '\0',

@@ -188,6 +188,22 @@ TEST_CASE("names that could leave the target are refused in a record") {
     CHECK_FALSE(survives(file_record(std::string(4097, 'a'))));
 }
 
+TEST_CASE("what of a wanted name was found before is a part of it, and of a file") {
+    const WantRecord want{.name = "/a/b/c", .found = 3};
+    std::vector<std::byte> out;
+    append_record(out, want);
+    RecordReader reader;
+    reader.put(out);
+    const auto read = reader.next();
+    REQUIRE(read);
+    CHECK(std::get<WantRecord>(*read) == want);
+    CHECK(survives(WantRecord{.name = "c", .found = 1}));
+    CHECK_FALSE(survives(WantRecord{.name = "c", .found = 2}));
+    CHECK_FALSE(survives(WantRecord{.name = "/a/b/", .found = 2}));
+    CHECK_FALSE(survives(WantRecord{.name = "/a/*", .pattern = true, .found = 1}));
+    CHECK_FALSE(survives(WantRecord{.name = "/a/b", .contents = true, .found = 1}));
+}
+
 TEST_CASE("texts of the peer are cut to what a person reads") {
     const std::string longest(65535, 't');
     const auto came = [](const Record& record) {
