@@ -37,6 +37,7 @@ struct Standing {
     bool is_first = false;      // it is the file that `first` is
     std::uint64_t further = 0;  // names of a file beside it
     std::uint64_t file = 0;     // of one that has such: which it is; rarely, that of another, too
+    bool stays = false;         // a directory in the way that holds what is not to go
     bool recent = false;        // it, or its name, may not be durable: it changed a moment ago
     // It could not be looked at, or what it lies in could not; the rest then means nothing, but for
     // the kind of a link that the user named, and that shows no directory which can be opened.

@@ -18,6 +18,14 @@ std::size_t hash_of(const std::string& name) {
     return std::hash<std::string>{}(name);
 }
 
+Error in_the_way(const ports::TargetName& target, const std::string& remedy) {
+    return Error{.fault = Fault::file,
+                 .message = "cannot write: it is a directory",
+                 .path = target.text(),
+                 .side = Side::local,
+                 .remedy = remedy};
+}
+
 }  // namespace
 
 Comparison::Comparison(const Ports& with, StreamSender& stream, const Target& target,
@@ -197,6 +205,7 @@ void Comparison::handle_looked(const Event& event) {
 
 Verdict Comparison::judge_one(Asked& asked, const ports::Standing& standing) {
     Offered& offered = asked.offered;
+    asked.stays = standing.stays;
     asked.recent = standing.recent;
     asked.stood_ns = standing.metadata.mtime_ns;
     if (offered.kind == OfferKind::same && left_files_.may_hold(offered.text))
@@ -226,11 +235,7 @@ std::optional<Error> Comparison::foreseen(const Asked& asked,
         return standing.error;
     if (plan_.erase || directory || standing.kind != ports::Standing::Kind::directory)
         return std::nullopt;
-    return Error{.fault = Fault::file,
-                 .message = "cannot write: it is a directory",
-                 .path = asked.target.text(),
-                 .side = Side::local,
-                 .remedy = plan_.whole ? "remove it, or sync with --delete" : "remove it"};
+    return in_the_way(asked.target, plan_.whole ? "remove it, or sync with --delete" : "remove it");
 }
 
 // What was named by itself is not taken over by size and time, unless an earlier try did it.
@@ -301,6 +306,8 @@ void Comparison::act(Asked& asked, Verdict verdict) {
             return report({Change::What::replace, offered.name, directory, size});
         case Verdict::blocked:
             blocked_.push_back({asked.offer, asked.once_clear, offered.name, size});
+            if (asked.stays && plan_.dry_run)
+                blocked_.back().foreseen = in_the_way(asked.target, "look at what it holds");
             return;
         case Verdict::attributes:
             // Of a file once it has them.
@@ -354,6 +361,10 @@ void Comparison::advance(bool rest_done) {
 void Comparison::unblock() {
     for (const Blocked& each : blocked_) {
         stream_.put(SettledRecord{each.offer, static_cast<std::uint8_t>(each.once_clear)});
+        if (each.foreseen) {
+            miss(each.name, *each.foreseen);
+            continue;
+        }
         report({each.once_clear == Verdict::fresh ? Change::What::create : Change::What::replace,
                 each.name, false, each.size});
     }

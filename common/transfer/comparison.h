@@ -115,14 +115,16 @@ class Comparison {
         std::size_t bytes = 0;
         Verdict once_clear = Verdict::changed;  // of what is blocked
         bool alone = false;                     // it lies in no tree
-        bool recent = false;                    // what stands there
-        std::int64_t stood_ns = 0;              // its mtime
+        bool stays = false;                     // what stands there
+        bool recent = false;
+        std::int64_t stood_ns = 0;  // its mtime
     };
     struct Blocked {
         std::uint32_t offer = 0;
         Verdict once_clear = Verdict::changed;
         std::string name;
-        std::uint64_t size = 0;  // of a file
+        std::uint64_t size = 0;           // of a file
+        std::optional<Error> foreseen{};  // a dry run: what is in the way would not go
     };
 
     struct Mending {

@@ -150,6 +150,13 @@ class Sync(Case):
                          [(os.path.join(back, "to/b"), "cannot write: it is a directory; remove it")])
         cleared = self.sync("--dry-run", "--delete", source, self.daemon.url("to"))
         self.assertIn(("replace", "a"), self.changes(cleared))
+        self.file_with(self.daemon.path("to/a/inner/kept.log"), b"")
+        said = []
+        for options in (("--dry-run",), ()):
+            result = self.sync("--delete", "--exclude", "*.log", *options, source, self.daemon.url("to"), code=FILE_FAILED)
+            self.assertIn("it is a directory", str(result))
+            said.append((self.changes(result), [error["path"] for error in result.errors]))
+        self.assertEqual(*said)
 
     def test_without_an_archive_and_into_nothing(self):
         source = self.small_tree()

@@ -59,12 +59,10 @@ void ExtraneousList::Parent::restore() {
     ::futimens(opened.get(), times);
 }
 
-Result<void> ExtraneousList::gather(int directory, const std::string& leaf,
+Result<bool> ExtraneousList::gather(int directory, const std::string& leaf,
                                     const std::string& below, const std::string& name,
                                     const ports::TargetTree::Kept& kept, const Stays& stays) {
-    const auto goes = gather_one(directory, leaf, {.below = below, .name = name}, {kept, stays}, 0);
-    if (!goes) return goes.error();
-    return {};
+    return gather_one(directory, leaf, {.below = below, .name = name}, {kept, stays}, 0);
 }
 
 Result<bool> ExtraneousList::gather_one(int directory, const std::string& leaf, const Line& line,

@@ -25,9 +25,10 @@ class ExtraneousList {
     // The directory `leaf`, or whatever else it is, in the open `directory`, with all below it:
     // what a directory holds before itself. `below` is where it lies under the base, `name` what it
     // is called in messages. Nothing that `kept` names, nor the directories that hold such; nor
-    // what cannot be read, which `stays` is told of. An error: the list lacks something.
+    // what cannot be read, which `stays` is told of. False: some of it is to stay. An error: the
+    // list lacks something.
     using Stays = std::function<void(Error error)>;
-    Result<void> gather(int directory, const std::string& leaf, const std::string& below,
+    Result<bool> gather(int directory, const std::string& leaf, const std::string& below,
                         const std::string& name, const ports::TargetTree::Kept& kept,
                         const Stays& stays);
     // All that was gathered.

@@ -283,7 +283,8 @@ Standing TargetTree::look_at(const Look& look, int directory, const std::string&
     if (look.first) standing.is_first = is_first(look, status);
     const bool blocks = clears_ && look.step == Look::Step::entry && !levels_.empty() &&
                         standing.kind == Standing::Kind::directory;
-    if (blocks) gather(in_the_way_, directory, leaf, look.target.below, look.name);
+    if (blocks)
+        standing.stays = !gather(in_the_way_, directory, leaf, look.target.below, look.name);
     return standing;
 }
 
@@ -443,9 +444,10 @@ void TargetTree::check_spelling(const Level& level, const Look& look) {
                       .remedy = "give it one spelling at both ends"};
 }
 
-void TargetTree::gather(ExtraneousList& into, int directory, const std::string& leaf,
+// Whether it goes with all that it holds.
+bool TargetTree::gather(ExtraneousList& into, int directory, const std::string& leaf,
                         const std::string& below, const std::string& name) {
-    if (!seeks_) return;
+    if (!seeks_) return true;
     const std::uint64_t before = into.count();
     const auto gathered = into.gather(directory, leaf, below, name, kept_,
                                       [this](Error error) { note_unread(std::move(error)); });
@@ -454,6 +456,7 @@ void TargetTree::gather(ExtraneousList& into, int directory, const std::string& 
         unlisted_ = gathered.error();
     }
     extraneous_ += into.count() - before;
+    return !gathered || *gathered;
 }
 
 void TargetTree::note_unread(Error error) {

@@ -65,7 +65,7 @@ class TargetTree final : public ports::TargetTree {
     Result<Descriptor> open_directory(const ports::Look& look) const;
     bool pass(Level& level, const std::string* leaf);
     void check_spelling(const Level& level, const ports::Look& look);
-    void gather(ExtraneousList& into, int directory, const std::string& leaf,
+    bool gather(ExtraneousList& into, int directory, const std::string& leaf,
                 const std::string& below, const std::string& name);
     void note_unread(Error error);
     void tell_unread(ports::TargetEvent& event);
