@@ -25,7 +25,7 @@ constexpr int kMostLookups = 32;
 
 struct Found {
     struct Free {
-        void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+        void operator()(addrinfo* found) const { ::freeaddrinfo(found); }
     };
     int error = 0;  // EAI_...
     int system_error = 0;

@@ -119,11 +119,8 @@ TEST_CASE(
     for (int times = 0; times < 4; ++times) {
         Set set;
         set.lose_power = lose_power;
-        std::uint64_t all = 0;
-        for (const char* name : {"a", "b", "c", "d", "e"}) {
+        for (const char* name : {"a", "b", "c", "d", "e"})
             set.source[name] = {random_bytes(random() % (6 * kMiB), random()), 3, 0600};
-            all += set.source[name].bytes.size();
-        }
         set.source["e"].bytes.resize(3000);
         auto& sparse = set.source["b"].bytes;
         sparse.resize(9 * kMiB + 5);

@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from harness import CUT, DONE, GIB, KIB, MIB, Case, Result, Settings, need, sanitized, support_program, wait_for
+from harness import CUT, DONE, GIB, KIB, MIB, Case, Result, Settings, support_program, wait_for
 from journals import durable, durable_bytes, journals_below, until_durable
 from network import UdpCounter
 
@@ -230,7 +230,6 @@ class Resume(Case):
             return landed
 
     def test_the_same_command_at_once_waits_for_what_the_killed_one_flushes(self):
-        need(not sanitized(), "the runtime of a sanitizer comes first")
         held = os.path.join(self.scratch, "held")
         os.mkfifo(held)
         server = self.server(launcher=["env", f"LD_PRELOAD={support_program('held_flush.so')}", f"HELD_FLUSH={held}"])

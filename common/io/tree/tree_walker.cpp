@@ -38,6 +38,11 @@ const char* special(mode_t mode) {
     }
 }
 
+// As long as `path`.
+const char* leaf_of(const std::string& path) {
+    return &path[path.rfind('/') + 1];
+}
+
 constexpr const char* kPartial = "it is what a transfer that was cut left, no file of its own";
 
 Error partial(const std::string& path) {
@@ -326,7 +331,7 @@ Result<ports::FileMetadata> TreeWalker::describe(const Found& found, const Level
                                                  const struct stat& status) const {
     const bool archive = options_.archive && options_.file_metadata;
     if (!archive || !found.follow) {
-        const char* const leaf = found.path.c_str() + found.path.rfind('/') + 1;
+        const char* const leaf = leaf_of(found.path);
         const int directory = outer == nullptr ? -1 : outer->directory;
         return metadata_of({.descriptor = directory, .name = leaf}, status, archive, found.path);
     }
@@ -339,9 +344,8 @@ void TreeWalker::enter(const Level* outer, const std::string& path, const std::s
                        bool followed, std::vector<std::string> earlier) {
     if (depth_ == kDeepest) return fail(path, name, too_deep(path));
     auto opened = outer != nullptr && !followed
-                      ? Result<Descriptor>(Descriptor(::openat(outer->directory,
-                                                               path.c_str() + path.rfind('/') + 1,
-                                                               kReadDirectory | O_NOFOLLOW)))
+                      ? Result<Descriptor>(Descriptor(
+                            ::openat(outer->directory, leaf_of(path), kReadDirectory | O_NOFOLLOW)))
                       : root_.open(path, kReadDirectory);
     if (opened && !*opened) opened = file_error("cannot open the directory", path, errno);
     if (!opened) return fail(path, name, opened.error());

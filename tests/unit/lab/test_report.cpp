@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::uint8_t kTcp = 6, kUdp = 17;
+constexpr std::uint8_t kUdp = 17;
 
 Flow flow(std::uint16_t port, std::uint8_t protocol = kUdp) {
     Address from, to;
