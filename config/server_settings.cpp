@@ -76,8 +76,9 @@ void add_network(Schema& schema, ServerSettings& into) {
          .default_value =
              std::to_string(into.data_ports.first) + "-" + std::to_string(into.data_ports.last),
          .documentation = "UDP ports for the data of transfers; a firewall must let them in. "
-                          "One port is enough for any number of stripes of one transfer; "
-                          "of several it leaves some to those that may come.",
+                          "One port is enough for any number of stripes of one transfer, "
+                          "and for one transfer at a time; of several it leaves some to those "
+                          "that may come.",
          .read = [&into](const Entry& entry) { return read_ports(entry, into.data_ports); }});
     schema.size({"socket_buffer",
                  "Receive and send buffer of each UDP socket. The kernel's net.core.rmem_max and "
@@ -125,8 +126,11 @@ void add_transfers(Schema& schema, ServerSettings& into) {
                  "once: 450. Names that clients ask for and that wait may take as much again, or "
                  "64MiB for each transfer."},
                 into.memory, {16 * MiB, 1024 * GiB});
-    schema.size({"transfer_memory", "The most memory for the ring of one transfer."},
-                into.transfer_memory, {16 * MiB, 64 * GiB});
+    schema.size(
+        {"transfer_memory",
+         "The most memory for the ring of one transfer; where it is not set, memory if that is "
+         "less."},
+        into.transfer_memory, {16 * MiB, 64 * GiB});
     schema.optional_rate(
         {"highest_rate",
          "The most payload a second of one transfer. It is agreed on: of a put the "
@@ -138,10 +142,11 @@ void add_transfers(Schema& schema, ServerSettings& into) {
                  "Offer protection clear: data readable on the path and not safe from an attacker "
                  "on it."},
                 into.allow_clear);
-    schema.flag({"allow_null",
-                 "Offer the virtual files /.zero (endless zeros) and /.null (takes anything), for "
-                 "measurements."},
-                into.allow_null);
+    schema.flag(
+        {"allow_null",
+         "Offer the virtual files /.zero/SIZE (so many zeros; /.zero: 1GiB) and /.null (takes "
+         "anything), for measurements."},
+        into.allow_null);
     schema.flag(
         {"io_uring", "Read and write by io_uring where the kernel allows it; else by threads."},
         into.io_uring);
@@ -169,8 +174,11 @@ void add_sessions(Schema& schema, ServerSettings& into) {
                   "to one from an address (IPv6: /48) that has fewer of such. Of the limit of open "
                   "files they take half at most, two each; where fewer fit, the log says so."},
                  into.sessions_max, {1, 65536});
-    schema.count({"sessions_per_address", "The most connections at once from one address."},
-                 into.sessions_per_address, {1, 65536});
+    schema.count(
+        {"sessions_per_address",
+         "The most connections at once from one address; where it is not set, sessions_max if "
+         "that is less."},
+        into.sessions_per_address, {1, 65536});
     schema.count({"login_tries", "Wrong passwords after which a connection is closed."},
                  into.login_tries, {1, 100});
     schema.duration({"login_timeout", "A connection that has not logged in by then is closed."},
@@ -205,6 +213,16 @@ Result<ServerSettings> parse_server_settings(std::string_view text, const std::s
     if (const auto applied = server_schema(settings).apply(*entries, file); !applied) {
         return applied.error();
     }
+    // What was not set gives way to what was.
+    const auto is_set = [&](const std::string& key) {
+        return std::any_of(entries->begin(), entries->end(),
+                           [&](const Entry& entry) { return entry.key == key; });
+    };
+    if (!is_set("transfer_memory"))
+        settings.transfer_memory = std::min(settings.transfer_memory, settings.memory);
+    if (!is_set("sessions_per_address"))
+        settings.sessions_per_address =
+            std::min(settings.sessions_per_address, settings.sessions_max);
     const auto related = check_relations(
         {{.holds = settings.transfer_memory <= settings.memory,
           .keys = {"memory", "transfer_memory"},

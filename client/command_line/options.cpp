@@ -126,8 +126,8 @@ void add_tree_options(CLI::App& app, Arguments& into) {
                take_stdin("--from-file", file, into);
                into.from_file = file;
            },
-           "Further sources, one a line, or each ended by a NUL; - is standard input. None "
-           "is a success.")
+           "Further sources (of sync: the one), one a line, or each ended by a NUL; - is "
+           "standard input. None is a success.")
         ->type_name("FILE");
 }
 

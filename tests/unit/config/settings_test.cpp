@@ -191,11 +191,20 @@ TEST_CASE("wrong types, units and ranges are refused") {
         Case{"listen: \"::1:5\"\n", "no ADDRESS:PORT"},
         Case{"listen: 127.0.0.1:65536\n", "no ADDRESS:PORT"}, Case{"listen: []\n", "has no value"},
         Case{"listen: [127.0.0.1:5, 127.0.0.1:5]\n", "stands twice"},
-        Case{"memory: 64MiB\n", "memory: transfer_memory (176MiB) is more than memory (64MiB)"},
-        Case{"sessions_max: 3\n", "sessions_per_address (64) is more than sessions_max (3)"},
+        Case{"memory: 64MiB\ntransfer_memory: 65MiB\n",
+             "transfer_memory: transfer_memory (65MiB) is more than memory (64MiB)"},
+        Case{"sessions_per_address: 4\nsessions_max: 3\n",
+             "sessions_per_address (4) is more than sessions_max (3)"},
         Case{"key: /k\n", "s.yaml:1: key: certificate and key belong together"});
     CAPTURE(server.text);
     CHECK_THAT(server_error(server.text), Catch::Contains(server.expected));
+}
+
+TEST_CASE("what is not set gives way to what is") {
+    const auto settings = parse_server_settings("memory: 64MiB\nsessions_max: 3\n", "s.yaml");
+    REQUIRE(settings);
+    CHECK(settings->transfer_memory == 64 * MiB);
+    CHECK(settings->sessions_per_address == 3);
 }
 
 TEST_CASE("client values of a wrong shape are refused") {
