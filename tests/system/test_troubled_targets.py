@@ -166,6 +166,28 @@ class MovedAway(Case):
             self.assertEqual(self.client(verb, *ends).code, DONE)
             self.assert_same(source + "/one", file)
 
+    def test_the_root_of_an_account(self):
+        tree = self.folder("tree")
+        for number in range(200):
+            self.random_file(str(number), 100 * KIB, folder=tree)
+        file = self.random_file("one", 8 * MIB)
+        for source, name in ((file, "one"), (tree + "/", "tree")):
+            server = self.server(root=self.folder(f"{name}-root"), state=self.folder(f"{name}-state"))
+            away = server.root + "-away"
+
+            def trouble(root=server.root, away=away):
+                os.rename(root, away)
+                os.mkdir(root)
+
+            begun = (lambda root=server.root: parts_below(root)) if name == "one" else (
+                lambda root=server.root: os.path.exists(root + "/tree/0"))
+            result = self.move("put", (source, server.url(name)), begun, trouble)
+            self.assertIn("the account's root was moved", result.said())
+            os.rmdir(server.root)
+            os.rename(away, server.root)
+            self.assertEqual(self.client("put", source, server.url(name)).code, DONE)
+            run("diff", "-r", source, os.path.join(server.root, name))
+
 
 class PartialFiles(Case):
     """Two transfers of one name, and somebody who removes what they are writing."""

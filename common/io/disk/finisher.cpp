@@ -28,13 +28,14 @@ void close_all_but_one(std::vector<Made>& named) {
 
 std::atomic<std::size_t> Finisher::in_hand_ = 0;
 
-Finisher::Finisher(Done done, Lost lost)
-    : done_(std::move(done)),
+Finisher::Finisher(const Root& root, Done done, Lost lost)
+    : root_(root),
+      done_(std::move(done)),
       lost_(std::move(lost)),
       most_in_hand_(files_to_open() / kOfFilesToOpen) {}
 
-Result<std::unique_ptr<Finisher>> Finisher::make(Done done, Lost lost) {
-    std::unique_ptr<Finisher> finisher(new Finisher(std::move(done), std::move(lost)));
+Result<std::unique_ptr<Finisher>> Finisher::make(const Root& root, Done done, Lost lost) {
+    std::unique_ptr<Finisher> finisher(new Finisher(root, std::move(done), std::move(lost)));
     auto flusher = start_thread([all = finisher.get()] { all->flush_all(); });
     if (!flusher) return flusher.error();
     finisher->flusher_thread_ = *std::move(flusher);
@@ -174,7 +175,12 @@ void Finisher::read_back_all(std::vector<Made>& flushed) {
 
 // What is in no directory is done with that.
 void Finisher::give_names(std::vector<Made>& flushed) {
-    std::erase_if(flushed, [this](Made& made) {
+    const bool moved = root_.moved();
+    std::erase_if(flushed, [&](Made& made) {
+        if (moved) {
+            fail(made, root_moved(made.path));
+            return true;
+        }
         const int error = made.give_name();
         if (error != 0)
             fail(made, file_error("cannot give the file its name", made.path, error));

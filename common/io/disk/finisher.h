@@ -21,6 +21,7 @@
 #include "common/base/time.h"
 #include "common/io/disk/flusher.h"
 #include "common/io/disk/made.h"
+#include "common/io/file/root.h"
 
 namespace lambda::io {
 
@@ -38,11 +39,11 @@ class Finisher {
     static constexpr Duration kPause = std::chrono::milliseconds(5);
     static constexpr Duration kLongestWait = std::chrono::milliseconds(100);
 
-    // Both on one of the finisher's threads. `lost`: for want of memory some of what was put is not
-    // done, and never is told.
+    // `root`: where all that is put lies; it outlives the finisher. Both on one of its threads.
+    // `lost`: for want of memory some of what was put is not done, and never is told.
     using Done = std::function<void(const Made& made, std::optional<Error> error)>;
     using Lost = std::function<void()>;
-    static Result<std::unique_ptr<Finisher>> make(Done done, Lost lost);
+    static Result<std::unique_ptr<Finisher>> make(const Root& root, Done done, Lost lost);
     ~Finisher();  // finishes what it has, then ends
 
     // Waits while too much waits already. One thread.
@@ -54,7 +55,7 @@ class Finisher {
         std::vector<Made> fresh, named;
         bool empty() const { return fresh.empty() && named.empty(); }
     };
-    Finisher(Done done, Lost lost);
+    Finisher(const Root& root, Done done, Lost lost);
     void flush_all();
     void name_all();
     Batch take();
@@ -74,6 +75,7 @@ class Finisher {
     // Of all finishers: what has no name yet. Each holds a file open.
     static std::atomic<std::size_t> in_hand_;
 
+    const Root& root_;
     const Done done_;
     const Lost lost_;
     const std::size_t most_in_hand_;

@@ -126,6 +126,7 @@ Maker::Maker(const Root& root, Done done, std::unique_ptr<Finisher> finisher,
 Result<std::unique_ptr<Maker>> Maker::start(const Root& root, std::size_t most_jobs, Done done,
                                             std::function<void()> lost) {
     auto finisher = Finisher::make(
+        root,
         [done](const Made& made, std::optional<Error> error) {
             ports::DiskEvent event;
             event.tag = made.tag;

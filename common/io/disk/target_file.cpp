@@ -416,6 +416,7 @@ Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata) {
                             "cannot give the file its name: somebody removed its partial file",
                             "leave .lambda-* alone while a transfer runs");
     }
+    if (target.root->moved()) return root_moved(target.path);
     if (leads_elsewhere(target)) {
         return target_error(target.path,
                             "cannot give the file its name: its directory was moved, or another "

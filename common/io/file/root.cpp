@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "common/io/file/open_file.h"
+#include "common/io/file/shared_barrier.h"
 #include "common/ports/disk.h"
 
 namespace lambda::io {
@@ -85,6 +87,21 @@ int open_unfollowed(int directory, const std::string& below, int flags) {
     return static_cast<int>(::syscall(SYS_openat2, directory, below.c_str(), &how, sizeof how));
 }
 
+bool keeps_inodes(const Descriptor& directory) {
+    struct statfs where {};
+    return ::fstatfs(directory.get(), &where) == 0 && syncfs_is_barrier(where.f_type);
+}
+
+Error root_moved(const std::string& name) {
+    return Error{.fault = Fault::file,
+                 .message =
+                     "cannot give it its name: the account's root was moved or unmounted, or "
+                     "something else lies there now",
+                 .path = name,
+                 .side = Side::local,
+                 .remedy = "put the root back and run it again"};
+}
+
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
     if (this != &other) {
         if (fd_ >= 0) ::close(fd_);
@@ -107,14 +124,15 @@ int open_leased(const Descriptor& found, int flags) {
     return ::open(magic.c_str(), (flags | O_CLOEXEC) & ~(O_NONBLOCK | O_NOFOLLOW));
 }
 
-Root::Root(Descriptor directory, bool beneath, bool read_only, bool allow_null)
+Root::Root(Descriptor directory, std::string path, bool read_only, bool allow_null)
     : directory_(std::move(directory)),
-      beneath_(beneath),
+      path_(std::move(path)),
+      beneath_(!path_.empty()),
       read_only_(read_only),
       allow_null_(allow_null) {}
 
 Root Root::machine(bool allow_null) {
-    return Root(Descriptor{}, false, false, allow_null);
+    return Root(Descriptor{}, {}, false, allow_null);
 }
 
 Result<Root> Root::jail(const std::string& directory, bool read_only, bool allow_null) {
@@ -125,7 +143,7 @@ Result<Root> Root::jail(const std::string& directory, bool read_only, bool allow
         return errno_error(Fault::unsupported, "cannot confine names to the root", directory,
                            errno);
     }
-    return Root(std::move(opened), true, read_only, allow_null);
+    return Root(std::move(opened), directory, read_only, allow_null);
 }
 
 Root Root::duplicate() const {
@@ -134,7 +152,15 @@ Root Root::duplicate() const {
         copy = Descriptor(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0));
         // Without a descriptor every name in the copy fails with EBADF: closed, not open.
     }
-    return Root(std::move(copy), beneath_, read_only_, allow_null_);
+    return Root(std::move(copy), path_, read_only_, allow_null_);
+}
+
+bool Root::moved() const {
+    struct stat ours {};
+    struct stat named {};
+    if (!beneath_ || ::fstat(directory_.get(), &ours) != 0) return false;
+    if (::stat(path_.c_str(), &named) != 0) return errno == ENOENT || errno == ENOTDIR;
+    return named.st_dev != ours.st_dev || (named.st_ino != ours.st_ino && keeps_inodes(directory_));
 }
 
 int Root::open_raw(const std::string& name, int flags, mode_t mode) const {

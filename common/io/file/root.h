@@ -2,7 +2,7 @@
 // with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS, a leading '/' means the root itself. A client's
 // root is the machine: names are as the shell gave them.
 // Errors carry the name as it was asked for, never the place of the jail. Thread-safe: no state but
-// the directory's descriptor.
+// the directory's descriptor and its name.
 #pragma once
 
 #include <sys/stat.h>
@@ -41,8 +41,15 @@ class Descriptor {
 // EAGAIN where it is no regular file.
 int open_leased(const Descriptor& found, int flags);
 
+// Whether a directory's inode number stays what it is: the local file systems, which are those
+// whose syncfs() is a barrier, and not FAT or FUSE.
+bool keeps_inodes(const Descriptor& directory);
+
 // openat2 of what lies below a directory, without following a link. -1 and errno.
 int open_unfollowed(int directory, const std::string& below, int flags);
+
+// Of a file that was written below one that moved().
+Error root_moved(const std::string& name);
 
 class Root {
   public:
@@ -53,6 +60,9 @@ class Root {
     bool read_only() const { return read_only_; }
     bool allow_null() const { return allow_null_; }
     bool jailed() const { return beneath_; }
+    // Whether the jail's own name is seen to lead elsewhere, or nowhere: it was moved, or something
+    // was mounted there, or is no more. What is made in it is then not where its users look.
+    bool moved() const;
 
     // openat2 below the root. `flags` as open(2); O_CLOEXEC and O_NOCTTY are added. Opening a pipe
     // may block: give O_NONBLOCK where the name may be one. A lease on a file is waited for anyway,
@@ -77,10 +87,11 @@ class Root {
     Result<void> rename(const std::string& from, const std::string& to) const;
 
   private:
-    Root(Descriptor directory, bool beneath, bool read_only, bool allow_null);
+    Root(Descriptor directory, std::string path, bool read_only, bool allow_null);
     // A descriptor, or -errno.
     int open_raw(const std::string& name, int flags, mode_t mode) const;
     Descriptor directory_;
+    std::string path_;  // of the jail
     bool beneath_ = false;
     bool read_only_ = false;
     bool allow_null_ = false;

@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "common/io/file/open_file.h"
-#include "common/io/file/shared_barrier.h"
 
 namespace lambda::io {
 namespace {
@@ -59,13 +58,6 @@ Result<Descriptor> open_base(const Root& root, const std::string& base, bool mak
         }
     }
     return root.open(name, kDirectory);
-}
-
-// Whether a directory's inode number stays what it is: the local file systems, which are those
-// whose syncfs() is a barrier, and not FAT or FUSE.
-bool keeps_inodes(const Descriptor& directory) {
-    struct statfs where {};
-    return ::fstatfs(directory.get(), &where) == 0 && syncfs_is_barrier(where.f_type);
 }
 
 }  // namespace

@@ -196,6 +196,7 @@ void TargetTree::finish(std::uint64_t tag, Result<Made> made) {
     if (!made) return tell(tag, false, made.error());
     if (finisher_ == nullptr) {
         auto started = Finisher::make(
+            root_,
             [tell](const Made& each, std::optional<Error> error) {
                 tell(each.tag, each.unowned, std::move(error));
             },

@@ -62,7 +62,9 @@ TEST_CASE("of several threads all are started, or none is left") {
     const unsigned count = GENERATE(0U, 1U, 3U);
     const FewThreads few(count);
     CHECK_FALSE(Workers::make(4, 1));
-    CHECK((count >= 2 || !Finisher::make([](const Made&, const std::optional<Error>&) {}, [] {})));
+    CHECK((count >= 2 ||
+           !Finisher::make(
+               Root::machine(), [](const Made&, const std::optional<Error>&) {}, [] {})));
     CHECK(takes_signals());
     // Those that began have ended: so many may be started again.
     if (count > 0) CHECK(Workers::make(count, 1));

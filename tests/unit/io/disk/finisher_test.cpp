@@ -19,7 +19,9 @@ TEST_CASE("finisher: want of memory loses what is in hand, and nothing that come
     const Folder folder;
     std::atomic<bool> no_memory = true;
     std::counting_semaphore<> lost{0}, done{0};
+    const Root root = Root::machine();
     auto finisher = std::move(Finisher::make(
+                                  root,
                                   [&](const Made&, const std::optional<Error>& error) {
                                       if (no_memory) throw std::bad_alloc();
                                       if (!error) done.release();
