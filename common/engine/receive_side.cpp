@@ -407,12 +407,17 @@ Time ReceiveSide::next_time() {
 void ReceiveSide::check_stall() {
     if (ended_ != kNever) return;
     if (const auto why = disk_watch_.stalled(now_)) return cut(*why);
-    const auto why = stalled(links_, now_, last_progress_,
-                             heard() ? nullptr : "none of the sender's UDP packets arrived");
+    const auto why =
+        stalled(links_, now_, last_progress_,
+                heard() ? nullptr : "none of the sender's UDP packets arrived", standstill_);
     if (why) return cut(*why);
     std::uint64_t moved = disk_events_ + comparison_.totals().adopted;
-    for (const auto& stripe : stripes_) moved += stripe->flow.bytes();
-    motion_.look(now_, moved);
+    std::uint64_t lost = 0;
+    for (const auto& stripe : stripes_) {
+        moved += stripe->flow.bytes();
+        lost += stripe->flow.said_lost();
+    }
+    motion_.look(now_, moved, lost);
     standstill_ = motion_.stands(now_) ? why_nothing_moves() : std::string_view();
 }
 

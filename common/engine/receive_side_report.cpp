@@ -68,8 +68,11 @@ std::string_view ReceiveSide::why_nothing_moves() const {
     if (comparison_.unread()) return kUnread;
     const bool missed = std::any_of(stripes_.begin(), stripes_.end(),
                                     [](const auto& s) { return s->flow.behind(); });
+    if (motion_.loses()) return kTooLong;
     if (missed && heard()) return "the sender's UDP packets do not arrive any more";
     if (missed) return "none of the sender's UDP packets arrives: a firewall may drop them";
+    const bool linked = links_.primary() < links_.stripes() && links_.heard(links_.primary());
+    if (!linked) return "nothing is heard of the sender any more: is its program stopped?";
     if (heard()) return "the sender is at work on its disk";
     return "the sender sends nothing: it is at work on its disk, or gets none of our UDP packets";
 }

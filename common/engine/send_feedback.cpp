@@ -104,8 +104,8 @@ void SendSide::apply(SendStripe& stripe, const sabul::FlowNews& news) {
         stripe.ping_pause = Duration{0};
         stripe.last_received = now_;
         stripe.suspended = false;
-        last_progress_ = now_;
     }
+    if (news.received_packets > 0) last_progress_ = now_;  // a ping that is heard is none
     if (news.probe_lost) stripe.probe.probe_lost();
     if (news.lost_packets > 0) {
         stripe.probe.lost(news.shortest_lost_wire, now_, stripe.flow.rtt().smoothed());

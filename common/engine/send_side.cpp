@@ -461,12 +461,17 @@ Time SendSide::next_time() {
 
 void SendSide::check_stall() {
     if (const auto why = disk_watch_.stalled(now_)) return cut(*why);
-    const auto why = stalled(links_, now_, last_progress_,
-                             unheard() ? "the receiver gets none of our UDP packets" : nullptr);
+    const auto why =
+        stalled(links_, now_, last_progress_,
+                unheard() ? "the receiver gets none of our UDP packets" : nullptr, standstill_);
     if (why) return cut(*why);
     const auto& totals = source_.totals();
-    motion_.look(now_, totals.bytes_acknowledged + totals.files_done + disk_events_ +
-                           offering_.looked() + offering_.totals().adopted);
+    std::uint64_t lost = 0;
+    for (const auto& stripe : stripes_) lost += stripe->told_lost;
+    motion_.look(now_,
+                 totals.bytes_acknowledged + totals.files_done + disk_events_ + offering_.looked() +
+                     offering_.totals().adopted,
+                 lost);
     standstill_ = motion_.stands(now_) ? why_nothing_moves() : std::string_view();
 }
 

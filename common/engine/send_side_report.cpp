@@ -64,11 +64,15 @@ const Outcome& SendSide::outcome() {
 // Nothing where it is the pace that holds it back.
 std::string_view SendSide::why_nothing_moves() {
     if (links_.dead_since() != kNever) return kNoConnection;
-    const bool unanswered = std::any_of(stripes_.begin(), stripes_.end(), [](const auto& s) {
-        return s->suspended || s->flow.open_packets() > 0;
-    });
+    // A path that is given up loses all that is under way, too.
+    const bool suspended =
+        std::any_of(stripes_.begin(), stripes_.end(), [](const auto& s) { return s->suspended; });
+    const bool unanswered =
+        suspended || std::any_of(stripes_.begin(), stripes_.end(),
+                                 [](const auto& s) { return s->flow.open_packets() > 0; });
     if (unanswered && unheard())
         return "the receiver gets none of our UDP packets: its firewall may drop them";
+    if (!suspended && motion_.loses()) return kTooLong;
     if (unanswered) return "the receiver acknowledges none of our UDP packets any more";
     const bool paced = std::any_of(stripes_.begin(), stripes_.end(),
                                    [this](const auto& s) { return may_send(*s) && has_data(*s); });

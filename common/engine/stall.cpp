@@ -8,9 +8,9 @@ namespace {
 constexpr Duration kNoLink = std::chrono::seconds(60);
 constexpr Duration kNoProgress = std::chrono::seconds(120);
 
-Error network_cut(const char* message, const char* remedy) {
+Error network_cut(std::string message, const char* remedy) {
     return Error{.fault = Fault::cut,
-                 .message = message,
+                 .message = std::move(message),
                  .path = {},
                  .side = Side::network,
                  .remedy = remedy};
@@ -18,8 +18,8 @@ Error network_cut(const char* message, const char* remedy) {
 
 }  // namespace
 
-std::optional<Error> stalled(const Links& links, Time now, Time last_progress,
-                             const char* silence) {
+std::optional<Error> stalled(const Links& links, Time now, Time last_progress, const char* silence,
+                             std::string_view standstill) {
     if (links.dead_since() != kNever && now - links.dead_since() > kNoLink) {
         return network_cut("no feedback connection stood for a minute",
                            "look for a firewall between the hosts and run the transfer again");
@@ -28,7 +28,9 @@ std::optional<Error> stalled(const Links& links, Time now, Time last_progress,
     if (silence != nullptr) {
         return network_cut(silence, "open the UDP data ports in the firewall");
     }
-    return network_cut("nothing moved for two minutes", "run the transfer again");
+    std::string message = "nothing moved for two minutes";
+    if (!standstill.empty()) message += std::string(": ").append(standstill);
+    return network_cut(std::move(message), "run the transfer again");
 }
 
 void DiskWatch::look(Time now, bool works, std::uint64_t ended) {

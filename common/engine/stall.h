@@ -46,25 +46,34 @@ constexpr Duration kStandstill = std::chrono::seconds(5);
 class MotionWatch {
   public:
     explicit MotionWatch(Time now) : moved_at_(now) {}
-    // Every turn: what moved so far, counted in whatever grows by it.
-    void look(Time now, std::uint64_t moved) {
+    // Every turn: what moved so far, counted in whatever grows by it; packets told lost so far.
+    void look(Time now, std::uint64_t moved, std::uint64_t lost) {
         if (moved != moved_) moved_at_ = now;
+        if (lost != lost_) lost_at_ = now;
         moved_ = moved;
+        lost_ = lost;
     }
     bool stands(Time now) const { return now - moved_at_ >= kStandstill; }
+    // Losses are told long since: something arrives that shows them.
+    bool loses() const { return lost_at_ - moved_at_ >= kStandstill / 2; }
 
   private:
-    Time moved_at_;
-    std::uint64_t moved_ = 0;
+    Time moved_at_, lost_at_{};
+    std::uint64_t moved_ = 0, lost_ = 0;
 };
 
 // Why nothing moves, as a user is told: what both ends can see.
 inline constexpr std::string_view kNoConnection = "no feedback connection stands";
 inline constexpr std::string_view kOwnDisk = "this end is at work on its disk";
+inline constexpr std::string_view kTooLong =
+    "short UDP packets arrive, those with the file do not: the path may take none as long as 1228 "
+    "bytes (its MTU)";
 inline constexpr std::string_view kUnread = "nobody reads what this end has to tell";
 
 // Why the transfer should end now: no feedback connection for a minute, or no progress for two.
-// `silence`: what it means that no UDP packet ever came across; null where one did.
-std::optional<Error> stalled(const Links& links, Time now, Time last_progress, const char* silence);
+// `silence`: what it means that no UDP packet ever came across; null where one did. `standstill`:
+// why nothing moves, as far as is known.
+std::optional<Error> stalled(const Links& links, Time now, Time last_progress, const char* silence,
+                             std::string_view standstill);
 
 }  // namespace lambda::engine

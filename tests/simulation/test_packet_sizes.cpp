@@ -173,3 +173,18 @@ TEST_CASE("in clear long texts go where they are expected, and others do no harm
     CHECK(one.run.receiver->outcome().refused_packets == bad.truncated + bad.duplicated);
     CHECK(one.run.receiver->outcome().leaves_again == 0);
 }
+
+TEST_CASE("a path that takes short packets alone is not flooded, and is named") {
+    for (const auto direction : {session::Direction::put, session::Direction::get}) {
+        Options given = options(direction);
+        given.forward.largest = 1199;
+        given.limit = 400s;
+        One one(given);
+        REQUIRE(one.run.run());
+        for (auto* end : {one.run.sender, one.run.receiver}) {
+            REQUIRE(end->outcome().cut);
+            CHECK_THAT(end->outcome().cut->message, Catch::Contains("those with the file do not"));
+        }
+        CHECK(one.run.options.forward.counters.sent < 20'000);
+    }
+}

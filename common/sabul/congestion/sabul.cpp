@@ -74,14 +74,20 @@ void Sabul::set_rate(Time now, double rate) {
     rates_.set(now, rate_);
 }
 
-// After a silence the path may be another one.
-void Sabul::restart(Time now) {
+// After a silence, or where nothing gets through, the path may be another one.
+void Sabul::restart(Time now, double rate) {
     start_.again();
     contest_.reset();
     rival_ = Rival(settings_.seed);
     losses_.clear();
     for (Stripe& stripe : stripes_) stripe.passages.clear();
-    set_rate(now, std::max(rate_ / 4, std::min(rate_, settings_.initial.bytes_per_second())));
+    set_rate(now, rate);
+}
+
+// A path that takes short packets alone still acknowledges those: all that says that the file's do
+// not get through is that they are told lost, and none arrives.
+bool Sabul::in_vain(Time now) const {
+    return lost_in_vain_ >= kLossPackets && now - passed_ > 2 * round();
 }
 
 void Sabul::on_ack(const AckSample& sample) {
@@ -89,7 +95,7 @@ void Sabul::on_ack(const AckSample& sample) {
     if (sample.stripe >= stripes_.size())
         stripes_.resize(sample.stripe + std::size_t{1}, Stripe(base_life()));
     if (last_ack_ != Time{} && now - last_ack_ > std::max<Duration>(kSilence, 4 * rtt_))
-        restart(now);
+        restart(now, std::max(rate_ / 4, std::min(rate_, settings_.initial.bytes_per_second())));
     if (last_ack_ == Time{}) {  // all that left so far, whatever the first ACKs make of the rate
         set_rate(now - Duration(1), rate_);
         sendings_.set(now - Duration(1), sending_);
@@ -109,6 +115,14 @@ void Sabul::on_ack(const AckSample& sample) {
     Stripe& stripe = stripes_[sample.stripe];
     stripe.bytes += sample.bytes;
     stripe.heard = now;
+    if (sample.bytes > 0) {
+        passed_ = now;
+        lost_in_vain_ = 0;
+    } else if (in_vain(now)) {
+        restart(now, rate_ / 2);
+        start_.hold(rate_);
+        lost_in_vain_ = 0;
+    }
     if (sample.passages.empty()) return;
     const Time sent = sample.passages.back().sent;
     if (sent >= dip_from_ && sent < dip_to_) dip_received_ += static_cast<double>(sample.packets);
@@ -168,6 +182,7 @@ void Sabul::on_loss(const LossSample& sample) {
     const bool still = sample.stripe < stripes_.size() &&
                        stripes_[sample.stripe].standstill.met(sample.first_sent, sample.last_sent);
     const double lost = still ? ambient_part(sample) : static_cast<double>(sample.packets);
+    lost_in_vain_ += static_cast<double>(sample.packets);
     if (!left_in_start(sample.first_sent)) losses_.add(sample.now, lost, 0);
     if (contest_ && !still) contest_->on_loss(sample);
     if (sample.first_sent >= dip_from_ && sample.first_sent < dip_to_) dip_lost_ += lost;

@@ -55,7 +55,8 @@ class Sabul final : public Law {
         bool known = false;
     };
 
-    void restart(Time now);
+    void restart(Time now, double rate);
+    bool in_vain(Time now) const;
     bool is_step(Duration arrived);
     void take_passages(Stripe& stripe, const AckSample& sample);
     // Of stripes whose arrivals span `least` at least.
@@ -104,6 +105,8 @@ class Sabul final : public Law {
     Duration longest_rtt_{0}, last_longest_{0};  // of this and the last half second
     Time longest_end_{};
     Time last_ack_{};
+    Time passed_{};             // when something of a file was last told to have arrived
+    double lost_in_vain_ = 0;   // packets, since then
     Duration last_arrived_{0};  // at the last step
     double lean_ = 0;           // the step towards the target, smoothed over rounds
     double waiting_ = 0, queue_ = 0, smooth_queue_ = 0;  // s, mean of the stripes

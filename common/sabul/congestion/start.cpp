@@ -61,6 +61,10 @@ void Start::again() {
     begin();
 }
 
+void Start::hold(double rate) {
+    seen_ = rate / kUnseen;
+}
+
 bool Start::take_up(Time now, Duration round, double rate, bool calm) {
     if (ended_ == Time{}) ended_ = now;
     may_take_up_ = may_take_up_ && now - ended_ < kSoonRounds * round;

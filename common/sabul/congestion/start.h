@@ -35,6 +35,8 @@ class Start {
     bool over() const { return over_; }
     // What the path carried long ago says no more of it than what it carried before a silence.
     void again();
+    // Not beyond this rate before something of it gets through.
+    void hold(double rate);
     // After it was over, at each step: whether a path that is known for far more has been calm,
     // that is without a queue or a loss, for so long so soon that it is tried once more. True: it
     // is not over any more.

@@ -44,6 +44,7 @@ TEST_CASE("a transfer is given up without a connection for a minute, or progress
         Duration since_begin, since_progress;
         const char* silence;
         const char* said;  // empty: it goes on
+        const char* standstill = "";
     };
     constexpr const char* kNoLink = "no feedback connection stood for a minute";
     constexpr const char* kNothing = "nothing moved for two minutes";
@@ -52,11 +53,13 @@ TEST_CASE("a transfer is given up without a connection for a minute, or progress
           Row{false, 200s, 200s, "silence", kNoLink},  // the cause of the other
           Row{true, 200s, 120s, nullptr, ""}, Row{true, 200s, 120s, "silence", ""},
           Row{true, 200s, 120s + 1ms, nullptr, kNothing},
+          Row{true, 200s, 120s + 1ms, nullptr, "nothing moved for two minutes: why", "why"},
           Row{true, 200s, 120s + 1ms, "silence", "silence"}}) {
         INFO(row.stands << ", " << seconds(row.since_progress) << " s: " << row.said);
         const Ends ends(row.stands);
         const Time now = kStart + row.since_begin;
-        const auto why = stalled(ends.links, now, now - row.since_progress, row.silence);
+        const auto why =
+            stalled(ends.links, now, now - row.since_progress, row.silence, row.standstill);
         REQUIRE(why.has_value() == (*row.said != '\0'));
         if (!why) continue;
         CHECK(why->message == row.said);
@@ -90,10 +93,16 @@ TEST_CASE("a disk is waited for while any of what it was asked for ends") {
 
 TEST_CASE("a user is told why nothing moves from the fifth second on") {
     MotionWatch watch(kStart);
-    watch.look(kStart + 1s, 7);
+    watch.look(kStart + 1s, 7, 0);
     CHECK_FALSE(watch.stands(kStart + 6s - 1ms));
-    watch.look(kStart + 6s, 7);
+    watch.look(kStart + 2s, 7, 3);  // what left before
+    CHECK_FALSE(watch.loses());
+    watch.look(kStart + 6s, 7, 3);
     CHECK(watch.stands(kStart + 6s));
-    watch.look(kStart + 7s, 8);
+    CHECK_FALSE(watch.loses());
+    watch.look(kStart + 6s, 7, 4);
+    CHECK(watch.loses());
+    watch.look(kStart + 7s, 8, 4);
     CHECK_FALSE(watch.stands(kStart + 7s));
+    CHECK_FALSE(watch.loses());
 }
