@@ -126,8 +126,11 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
         to_string(started.agreement.terms.direction) + ", " +
         std::to_string(started.agreement.terms.stripes) + " stripes, " + target);
     Transfers& transfers = service_.transfers;
-    begin({.cancel = [&transfers,
-                      number] { transfers.stop(number, cut("the client ended the transfer")); },
+    begin({.cancel =
+               [&transfers, number](const std::string& why) {
+                   const std::string stood = transfers.progress(number).standstill;
+                   transfers.stop(number, cut(stood.empty() ? why : why + ", when " + stood));
+               },
            .status =
                [&transfers, number] {
                    const mover::Progress now = transfers.progress(number);
@@ -244,7 +247,7 @@ void Session::checksum(const std::string& argument) {
                        });
         });
     // One that waits ends at once, and not when those before it have been read.
-    auto cancel = [this, job, number] {
+    auto cancel = [this, job, number](const std::string&) {
         job->stop = true;
         if (!service_.checksums.drop(user_, number)) return;
         asio::post(connection_.executor(), [self = shared_from_this()] {

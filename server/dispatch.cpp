@@ -108,7 +108,7 @@ asio::awaitable<void> Session::answer_account(const session::Command& command) {
 
 void Session::abort() {
     if (!activity_) return reply(225, "Nothing runs");
-    activity_->cancel();
+    activity_->cancel("the client ended the transfer");
     if (++aborts_ > kMaxInHand) closing_ = true;
 }
 

@@ -21,6 +21,7 @@
 #include "config/option_values.h"
 #include "server/command_line.h"
 #include "server/server.h"
+#include "server/state.h"
 
 namespace {
 
@@ -185,7 +186,11 @@ int check_config(const CommandLine& line) {
     }
     // The first start makes one where the settings name none.
     const std::string certificate = server::certificate_file(*settings);
-    if (!settings->certificate.empty() || ::access(certificate.c_str(), F_OK) == 0) {
+    if (const auto usable = server::check_state_directory(settings->state); !usable)
+        return fail(usable.error());
+    const auto stands = server::has_certificate(certificate, server::key_file(*settings));
+    if (!stands) return fail(stands.error());
+    if (!settings->certificate.empty() || *stands) {
         const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
         if (!key) return fail(key.error());
         const Result<io::TlsContext> tls = io::TlsContext::server(

@@ -65,7 +65,7 @@ asio::awaitable<void> Session::run() {
         const Connection::Wait waited = co_await connection_.wait(IoStatus::ok);
         if (waited == Connection::Wait::deadline) break;
     }
-    if (activity_) activity_->cancel();
+    if (activity_) activity_->cancel("the client's session ended");
     io::log_debug(label_ + "ended");
 }
 
@@ -89,7 +89,8 @@ void Session::stop() {
 
 void Session::accounts_replaced() {
     if (!revoked()) return;
-    if (activity_) activity_->cancel();
+    log("ends: the account is no more, or was changed");
+    if (activity_) activity_->cancel("its account is no more, or was changed");
     set_deadline();  // its client may not read, which holds the coroutine up
     changed_ = true;
     connection_.wake();
@@ -134,7 +135,8 @@ asio::awaitable<bool> Session::secure() {
     }
     connection_.start_tls(service_.tls);
     if (!co_await connection_.handshake()) {
-        if (slot_) log(service_.no_tls, "no TLS: " + connection_.tls().error());
+        const std::string why = connection_.tls().error();
+        if (slot_) log(service_.no_tls, "no TLS: " + (why.empty() ? "it was not finished" : why));
         co_return false;
     }
     if (tls_at_once) reply(220, kGreeting);

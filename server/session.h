@@ -45,7 +45,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
     // What runs while commands wait: a transfer, a checksum or a copy.
     struct Activity {
-        std::function<void()> cancel;
+        std::function<void(const std::string& why)> cancel;
         std::function<std::string()> status;
         std::function<void(BitRate)> limit{};  // of a transfer's rate
         std::function<void()> speak{};         // more of what it says, where there is room

@@ -125,19 +125,23 @@ Result<void> keep_owner(int fd, const std::string& file, const std::string& stat
     return {};
 }
 
-Result<void> ensure_certificate(const std::string& certificate_file, const std::string& key_file) {
+Result<bool> has_certificate(const std::string& certificate_file, const std::string& key_file) {
     const bool certificate = ::access(certificate_file.c_str(), F_OK) == 0;
     const bool key = ::access(key_file.c_str(), F_OK) == 0;
-    if (certificate && key) return {};
-    if (certificate || key) {
-        return Error{.fault = Fault::usage,
-                     .message = "the certificate or its key is missing",
-                     .path = certificate ? key_file : certificate_file,
-                     .side = Side::local,
-                     .remedy =
-                         "restore it, or remove the other too: both are then made anew, and "
-                         "clients will see a changed key"};
-    }
+    if (certificate == key) return certificate;
+    return Error{.fault = Fault::usage,
+                 .message = "the certificate or its key is missing",
+                 .path = certificate ? key_file : certificate_file,
+                 .side = Side::local,
+                 .remedy =
+                     "restore it, or remove the other too: both are then made anew, and "
+                     "clients will see a changed key"};
+}
+
+Result<void> ensure_certificate(const std::string& certificate_file, const std::string& key_file) {
+    const auto stands = has_certificate(certificate_file, key_file);
+    if (!stands) return stands.error();
+    if (*stands) return {};
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0 || host[0] == '\0') host = {"localhost"};
     if (auto made = io::make_certificate(certificate_file, key_file, host.data()); !made) {
@@ -160,30 +164,43 @@ void lock_a_moment(int directory) {
     }
 }
 
-}  // namespace
+std::string starts_file(const std::string& directory) {
+    return directory + "/starts";
+}
 
-Result<std::uint64_t> first_transfer_number(const std::string& directory) {
-    const std::string file = directory + "/starts";
-    const io::Descriptor shared(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (shared) lock_a_moment(shared.get());
-    std::uint64_t starts = 0;
+Result<std::uint64_t> starts_so_far(const std::string& file) {
     bool missing = false;
     const auto text = io::read_small_file(file, kStartsBytes, &missing);
-    if (!text && !missing) return text.error();
-    if (text) {
-        const auto number = session::parse_number(text->substr(0, text->find('\n')));
-        if (!number || *number >= kMaxStarts) {
-            return Error{.fault = Fault::usage,
-                         .message = "the count of starts is damaged",
-                         .path = file,
-                         .side = Side::local,
-                         .remedy =
-                             "write a number above all before into it, or remove it together "
-                             "with the server's key"};
-        }
-        starts = *number;
-    }
-    ++starts;
+    if (missing) return std::uint64_t{0};
+    if (!text) return text.error();
+    const auto number = session::parse_number(text->substr(0, text->find('\n')));
+    if (number && *number < kMaxStarts) return *number;
+    return Error{.fault = Fault::usage,
+                 .message = "the count of starts is damaged",
+                 .path = file,
+                 .side = Side::local,
+                 .remedy =
+                     "write a number above all before into it, or remove it together "
+                     "with the server's key"};
+}
+
+}  // namespace
+
+Result<void> check_state_directory(const std::string& directory) {
+    if (::access(directory.c_str(), R_OK | W_OK | X_OK) != 0 && errno != ENOENT)
+        return errno_error(Fault::usage, "cannot use the state directory", directory, errno);
+    const auto starts = starts_so_far(starts_file(directory));
+    if (!starts) return starts.error();
+    return {};
+}
+
+Result<std::uint64_t> first_transfer_number(const std::string& directory) {
+    const std::string file = starts_file(directory);
+    const io::Descriptor shared(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (shared) lock_a_moment(shared.get());
+    const auto before = starts_so_far(file);
+    if (!before) return before.error();
+    const std::uint64_t starts = *before + 1;
     if (auto written = replace_file(file, std::to_string(starts) + "\n", directory); !written) {
         return written.error();
     }

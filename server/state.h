@@ -22,6 +22,11 @@ Result<void> replace_file(const std::string& file, std::string_view text,
 // another name too. Does nothing as another user.
 Result<void> keep_owner(int fd, const std::string& file, const std::string& state_directory);
 
+// Whether a start could use it, as far as that is seen without a change to it.
+Result<void> check_state_directory(const std::string& directory);
+
+// Whether both are there. One alone is an error.
+Result<bool> has_certificate(const std::string& certificate_file, const std::string& key_file);
 // Makes key and certificate where neither is there.
 Result<void> ensure_certificate(const std::string& certificate_file, const std::string& key_file);
 

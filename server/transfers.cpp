@@ -78,7 +78,9 @@ void log_end(std::uint64_t number, const mover::Outcome& outcome) {
         name_of(number) + (outcome.cut ? "cut: " + told_here(*outcome.cut) + "; " : "ended: ") +
         session::format_tally(
             {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed});
-    text += " in " + format_duration(from_seconds(outcome.transfer_seconds)) +
+    const bool began = outcome.transfer_seconds > 0;
+    text += (began ? " in " + format_duration(from_seconds(outcome.transfer_seconds))
+                   : std::string(", no content came or went")) +
             ", sent packets: " + std::to_string(outcome.sent_packets) +
             ", lost: " + std::to_string(outcome.lost_packets) +
             ", refused: " + std::to_string(outcome.refused_packets);

@@ -13,6 +13,7 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -62,8 +63,8 @@ class Stderr final : public spdlog::sinks::base_sink<std::mutex> {
 
     void sink_it_(const spdlog::details::log_msg& message) override {
         if (lost_ > 0 && takes(0)) {
-            const std::string said =
-                std::to_string(lost_) + " lines of this log were lost: nobody read them";
+            const std::string said = std::to_string(lost_) + " lines of this log were lost: " +
+                                     (why_ == 0 ? "nobody read them" : std::strerror(why_));
             spdlog::details::log_msg loss = message;
             loss.level = spdlog::level::warn;
             loss.payload = said;
@@ -78,10 +79,12 @@ class Stderr final : public spdlog::sinks::base_sink<std::mutex> {
         spdlog::memory_buf_t line;
         formatter_->format(message, line);
         for (std::size_t at = 0; at < line.size();) {
+            why_ = 0;
             if (!takes(kPatienceMs)) return false;
             const ssize_t written = ::write(STDERR_FILENO, line.data() + at,
                                             std::min<std::size_t>(line.size() - at, PIPE_BUF));
-            if (written < 0 && errno != EINTR) return false;
+            if (written < 0 && errno != EINTR) why_ = errno;
+            if (why_ != 0) return false;
             if (written > 0) at += static_cast<std::size_t>(written);
         }
         return true;
@@ -92,6 +95,7 @@ class Stderr final : public spdlog::sinks::base_sink<std::mutex> {
     }
 
     std::uint64_t lost_ = 0;
+    int why_ = 0;  // the line before this was: errno; 0: it would have had to wait
 };
 
 std::shared_ptr<spdlog::logger> make_logger() {

@@ -327,11 +327,11 @@ bool Session::follow_copy(std::uint64_t number, Follower how, const std::string&
     }
     const auto ticket = service_.copies.watch(number, user_, std::move(watcher), grant);
     if (!ticket) return false;
-    std::function<void()> cancel;
+    std::function<void(const std::string&)> cancel;
     if (owns) {
-        cancel = [end] { end(cancelled()); };
+        cancel = [end](const std::string&) { end(cancelled()); };
     } else {
-        cancel = [&copies, number, ticket = *ticket, weak] {
+        cancel = [&copies, number, ticket = *ticket, weak](const std::string&) {
             const auto self = weak.lock();
             if (!copies.unwatch(number, ticket) || !self) return;
             // Not from within the activity that ends by it.

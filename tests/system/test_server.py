@@ -151,6 +151,16 @@ class Life(Case):
         self.assertEqual(code, USAGE, said)
         self.assertIn("cannot use the private key", said)
         self.assertIn("key.pem", said)
+        for file, content, told in (("starts", b"xx", "the count of starts is damaged"),
+                                    ("certificate.pem", None, "the certificate or its key is missing")):
+            path = os.path.join(state, file)
+            os.rename(path, path + ".before")
+            if content:
+                self.file_with(path, content)
+            code, said, _ = self.check_config("log_level: info\n")
+            self.assertEqual(code, USAGE, said)
+            self.assertIn(f"{path}: {told}", said)
+            os.rename(path + ".before", path)
 
     def test_secrets_that_others_can_read_are_told(self):
         state = self.folder("state")

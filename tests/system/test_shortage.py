@@ -169,7 +169,7 @@ class ShortageTest(Case):
             self.assertEqual(refused.recv(1), b"")
         wait_for(lambda: "cannot accept connections: Cannot allocate memory" in server.stderr, "the reason")
         self.assertEqual(session.ask("NOOP " + 2000 * "x"), (0, []))
-        wait_for(lambda: "the client ended the transfer" in server.stderr, "the end of what the session began")
+        wait_for(lambda: "cut: the client's session ended" in server.stderr, "the end of what the session began")
         self.assertIn("ended: Cannot allocate memory", server.stderr)
         os.unlink(gone)
         self.assert_serving(server)
