@@ -66,7 +66,8 @@ Error errno_error(Fault fault, std::string what, std::string path, int error_num
                  .message = std::move(what) + ": " + std::strerror(error_number),
                  .path = std::move(path),
                  .side = Side::local,
-                 .remedy = remedy};
+                 .remedy = remedy,
+                 .error_number = error_number};
 }
 
 }  // namespace lambda

@@ -32,7 +32,8 @@ struct Error {
     std::string message;  // what and why, without the path: "cannot write: no space left on device"
     std::string path;     // the file concerned, raw bytes; empty if none
     Side side = Side::local;
-    std::string remedy;  // what the user can do; empty if nothing
+    std::string remedy;    // what the user can do; empty if nothing
+    int error_number = 0;  // errno, of errno_error(); no other process hears of it
 
     // "PATH (on the server): MESSAGE; REMEDY"
     std::string sentence() const;

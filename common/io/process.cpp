@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdint>
@@ -88,6 +89,10 @@ bool files_are_short() {
     if (next < 0) return true;
     ::close(next);
     return is_spare(next);
+}
+
+bool is_want_of_files(const Error& error) {
+    return error.error_number == EMFILE || error.error_number == ENFILE;
 }
 
 void take_short_slices() {

@@ -1,6 +1,8 @@
 // What a program of ours asks of its process, and of single threads.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -27,6 +29,35 @@ void keep_files_spare(std::size_t count);
 bool is_spare(int opened);
 // Whether the next one is, or there is none.
 bool files_are_short();
+// EMFILE, ENFILE.
+bool is_want_of_files(const Error& error);
+
+// Tries what opens files until it gets them: where the process, or the machine, is short of
+// descriptors, what others have in hand gives them back. That is waited for, once, and then no more
+// before somebody got some. Blocks; worker threads, several.
+class FileWait {
+  public:
+    template <typename Attempt>
+    auto operator()(Attempt attempt) {
+        auto outcome = attempt();
+        for (int i = 0; i < kTries && is_short(outcome) && !in_vain_; ++i) {
+            std::this_thread::sleep_for(kPause);
+            outcome = attempt();
+        }
+        in_vain_ = is_short(outcome);
+        return outcome;
+    }
+
+  private:
+    static constexpr std::chrono::milliseconds kPause{5};
+    static constexpr int kTries = 2000;
+
+    template <typename T>
+    static bool is_short(const Result<T>& outcome) {
+        return !outcome && is_want_of_files(outcome.error());
+    }
+    std::atomic<bool> in_vain_ = false;
+};
 
 // The calling thread runs soon after it is due, where others want its processor: the scheduler
 // gives it the same share in shorter slices, and lets a thread of shorter slices go first. For one

@@ -181,6 +181,14 @@ class ShortageTest(Case):
         few = ("prlimit", "--nofile=512:512")
         self.transfer("get", server.url("many"), self.folder("got"), files=500, launcher=few)
 
+    def test_more_directories_than_a_receiver_may_open_wait(self):
+        need_program("prlimit")
+        server = self.server()
+        for number in range(700):
+            self.file_with(os.path.join(self.folder(f"root/many/{number}/of/it"), "file"), b"x")
+        few = ("prlimit", "--nofile=160:160")
+        self.transfer("get", server.url("many/"), self.folder("got"), files=700, launcher=few)
+
     def test_more_files_than_a_sender_may_open_wait(self):
         need_program("prlimit")
         server = self.server()

@@ -144,7 +144,7 @@ Result<std::unique_ptr<Maker>> Maker::start(const Root& root, std::size_t most_j
 
 void Maker::make(ports::DiskTag tag, ports::Making making, ByteView content) {
     thread_->post([this, tag, making = std::move(making), content] {
-        auto outcome = make_one(making, content);
+        auto outcome = file_wait_([&] { return make_one(making, content); });
         if (making.returns) done_(ports::DiskEvent{.tag = tag, .returned = true});
         if (outcome && *outcome) {
             (*outcome)->tag = tag;

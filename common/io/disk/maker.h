@@ -10,6 +10,7 @@
 #include "common/base/cursor.h"
 #include "common/io/disk/finisher.h"
 #include "common/io/file/target_name.h"
+#include "common/io/process.h"
 #include "common/io/workers.h"
 #include "common/ports/disk.h"
 
@@ -47,6 +48,7 @@ class Maker {
     const Root& root_;
     const Done done_;
     TargetDirectories directories_;  // the making thread's
+    FileWait file_wait_;
     std::unique_ptr<Finisher> finisher_;
     std::unique_ptr<Workers> thread_;  // last: its jobs use what stands above
 };

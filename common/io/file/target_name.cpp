@@ -34,7 +34,10 @@ Error directory_error(const std::string& path, int error_number) {
 
 // The directory `below` the open one; -errno.
 int directory_below(int base, const std::string& below, bool make) {
-    if (below.empty()) return ::fcntl(base, F_DUPFD_CLOEXEC, 0);
+    if (below.empty()) {
+        const int copy = ::fcntl(base, F_DUPFD_CLOEXEC, 0);
+        return copy >= 0 ? copy : -errno;
+    }
     int opened = open_unfollowed(base, below, kDirectory);
     if (opened >= 0) return opened;
     if (errno != ENOENT || !make) return -errno;
