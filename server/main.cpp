@@ -188,9 +188,11 @@ int check_config(const CommandLine& line) {
     const std::string certificate = server::certificate_file(*settings);
     if (const auto usable = server::check_state_directory(settings->state); !usable)
         return fail(usable.error());
-    const auto stands = server::has_certificate(certificate, server::key_file(*settings));
+    Result<bool> stands = true;
+    if (settings->certificate.empty())
+        stands = server::has_certificate(certificate, server::key_file(*settings));
     if (!stands) return fail(stands.error());
-    if (!settings->certificate.empty() || *stands) {
+    if (*stands) {
         const Result<io::Fingerprint> key = io::certificate_fingerprint(certificate);
         if (!key) return fail(key.error());
         const Result<io::TlsContext> tls = io::TlsContext::server(

@@ -48,18 +48,25 @@ class MotionWatch {
     explicit MotionWatch(Time now) : moved_at_(now) {}
     // Every turn: what moved so far, counted in whatever grows by it; packets told lost so far.
     void look(Time now, std::uint64_t moved, std::uint64_t lost) {
-        if (moved != moved_) moved_at_ = now;
+        if (moved != moved_) {
+            moved_at_ = now;
+            lost_then_ = lost;
+        }
         if (lost != lost_) lost_at_ = now;
         moved_ = moved;
         lost_ = lost;
     }
     bool stands(Time now) const { return now - moved_at_ >= kStandstill; }
-    // Losses are told long since: something arrives that shows them.
-    bool loses() const { return lost_at_ - moved_at_ >= kStandstill / 2; }
+    // Losses are told long since, and more than a few probes': something arrives that shows them.
+    bool loses() const {
+        return lost_at_ - moved_at_ >= kStandstill / 2 && lost_ - lost_then_ >= kManyLost;
+    }
 
   private:
+    static constexpr std::uint64_t kManyLost = 40;
     Time moved_at_, lost_at_{};
     std::uint64_t moved_ = 0, lost_ = 0;
+    std::uint64_t lost_then_ = 0;  // when something moved last
 };
 
 // Why nothing moves, as a user is told: what both ends can see.

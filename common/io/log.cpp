@@ -83,6 +83,7 @@ class Stderr final : public spdlog::sinks::base_sink<std::mutex> {
             if (!takes(kPatienceMs)) return false;
             const ssize_t written = ::write(STDERR_FILENO, line.data() + at,
                                             std::min<std::size_t>(line.size() - at, PIPE_BUF));
+            if (written < 0 && errno == EAGAIN) return false;
             if (written < 0 && errno != EINTR) why_ = errno;
             if (why_ != 0) return false;
             if (written > 0) at += static_cast<std::size_t>(written);

@@ -44,13 +44,13 @@ class FileWait {
             std::this_thread::sleep_for(kPause);
             outcome = attempt();
         }
-        in_vain_ = is_short(outcome);
+        if (outcome || is_short(outcome)) in_vain_ = !outcome;
         return outcome;
     }
 
   private:
     static constexpr std::chrono::milliseconds kPause{5};
-    static constexpr int kTries = 2000;
+    static constexpr int kTries = 1000;
 
     template <typename T>
     static bool is_short(const Result<T>& outcome) {

@@ -127,8 +127,7 @@ void FileDisk::create_target(DiskTag tag, const ports::TargetName& name, std::ui
     queue.put([this, tag, name, size, holes = std::move(holes),
                keep = std::move(keep)](OpenQueue::Held held) {
         name_workers_->post([this, tag, name, size, holes, keep, held = std::move(held)]() mutable {
-            auto opened =
-                file_wait_([&] { return io::create_target(root_, name, size, holes, keep); });
+            auto opened = io::create_target(root_, name, size, holes, keep);
             if (opened) opened->file->held = std::move(held);
             held.reset();
             created(tag, std::move(opened));

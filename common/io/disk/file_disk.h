@@ -17,7 +17,6 @@
 #include "common/io/file/open_file.h"
 #include "common/io/file/source_names.h"
 #include "common/io/machine.h"
-#include "common/io/process.h"
 #include "common/io/stage/stage.h"
 #include "common/io/workers.h"
 
@@ -169,7 +168,6 @@ class FileDisk : public ports::Disk {
     // A sender may wait to hear of a target whose journal may be kept, and sends others before it:
     // these must not wait for it in turn.
     OpenQueue targets_{OpenQueue::Kind::fresh}, kept_targets_{OpenQueue::Kind::kept};
-    FileWait file_wait_;
     std::vector<Entry> files_;
     std::vector<ports::DiskFile> free_files_;
     std::size_t opening_ = 0;

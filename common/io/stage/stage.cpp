@@ -337,6 +337,7 @@ Result<void> finish_stage(const Root& root, const std::string& target, const Sta
     if (::fchmod(fd, ports::given_mode(said.mode(), true, false, at->set_id)) != 0)
         return file_error("cannot set the mode", target, errno);
     if (::fsync(fd) != 0) return file_error("cannot flush", target, errno);
+    if (root.moved()) return root_moved(target);
     if (::renameat(directory, at->parts.c_str(), directory, at->place.leaf.c_str()) != 0)
         return file_error("cannot give the file its name", target, errno);
     ::unlinkat(directory, at->log.c_str(), 0);

@@ -84,8 +84,7 @@ void Sabul::restart(Time now, double rate) {
     set_rate(now, rate);
 }
 
-// A path that takes short packets alone still acknowledges those: all that says that the file's do
-// not get through is that they are told lost, and none arrives.
+// A path that takes short packets alone acknowledges those: there is no silence.
 bool Sabul::in_vain(Time now) const {
     return lost_in_vain_ >= kLossPackets && now - passed_ > 2 * round();
 }
@@ -121,6 +120,7 @@ void Sabul::on_ack(const AckSample& sample) {
     } else if (in_vain(now)) {
         restart(now, rate_ / 2);
         start_.hold(rate_);
+        passed_ = now;  // at most once in two rounds, however many stripes tell it
         lost_in_vain_ = 0;
     }
     if (sample.passages.empty()) return;

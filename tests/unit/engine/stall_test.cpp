@@ -100,9 +100,11 @@ TEST_CASE("a user is told why nothing moves from the fifth second on") {
     watch.look(kStart + 6s, 7, 3);
     CHECK(watch.stands(kStart + 6s));
     CHECK_FALSE(watch.loses());
-    watch.look(kStart + 6s, 7, 4);
+    watch.look(kStart + 6s, 7, 39);  // probes
+    CHECK_FALSE(watch.loses());
+    watch.look(kStart + 6s, 7, 40);
     CHECK(watch.loses());
-    watch.look(kStart + 7s, 8, 4);
+    watch.look(kStart + 7s, 8, 40);
     CHECK_FALSE(watch.stands(kStart + 7s));
     CHECK_FALSE(watch.loses());
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "common/io/file/open_file.h"
 #include "common/io/tree/directory_names.h"
@@ -337,6 +338,9 @@ TEST_CASE("walk: a tree that is removed while it is walked is an error") {
         walker->take(all, 1);
         if (all.empty()) reactor->wait(limit);
     }
+    // It stands then till more are taken, with the others before it.
+    while (walker->looked() <= TreeWalker::kMostFound && Clock().now() < limit)
+        std::this_thread::yield();
     std::filesystem::remove_all(folder / "top");
     while (!walker->ended() && Clock().now() < limit) {
         const std::size_t before = all.size();
