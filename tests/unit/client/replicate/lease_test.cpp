@@ -360,7 +360,14 @@ TEST_CASE("connections that are cut at any moment cost no work, and none is done
                 const auto lease = stores[i]->lease(wanted);
                 const auto beaten = stores[i]->beat({.owner = wanted.owner}, wanted.lives);
                 if (!lease || !beaten) ++wrong;
-                if (!lease || lease->number == 0) break;
+                if (!lease) break;
+                // A session that was cut may hold its rows for a while yet: none is not the end.
+                if (lease->number == 0) {
+                    const auto left = stores[i]->waiting(run.id, 0);
+                    if (!left) ++wrong;
+                    if (left && left->files == 0) break;
+                    continue;
+                }
                 if (beaten && !beaten->contains(lease->number)) ++wrong;
                 const auto kept = stores[i]->settle(lease->number, all_done(*lease));
                 if (kept && *kept) {
