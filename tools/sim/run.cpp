@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <cstring>
 #include <random>
 
 #include "common/base/assert.h"
@@ -48,7 +49,10 @@ constexpr unsigned kClient = 1, kServer = 2, kNat = 3;
 std::vector<std::byte> random_bytes(std::size_t count, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<std::byte> bytes(count);
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    for (std::size_t at = 0; at < count; at += sizeof(std::uint64_t)) {
+        const std::uint64_t drawn = random();
+        std::memcpy(&bytes[at], &drawn, std::min(sizeof drawn, count - at));
+    }
     return bytes;
 }
 
