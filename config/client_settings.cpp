@@ -28,7 +28,8 @@ void add_flow(Schema& schema, ClientSettings& into) {
          .default_value = "none",
          .documentation =
              "The most payload a second of a transfer, over all stripes; by the local time of "
-             "the client as in 08:00-18:00 200Mbit/s, 18:00-08:00 max.",
+             "the client, or between two servers of the one that dials, as in "
+             "08:00-18:00 200Mbit/s, 18:00-08:00 max.",
          .read = [&into](const Entry& entry) -> std::optional<std::string> {
              if (entry.is_list || entry.items.empty()) return "must be one value";
              return read_rate_limit(entry.items.front(), into);

@@ -5,6 +5,7 @@
 #include "client/copy/conduct.h"
 #include "client/remote/remote_session.h"
 #include "client/report/progress.h"
+#include "client/report/utc_text.h"
 #include "client/transfer/landing.h"
 #include "client/transfer/left_over.h"
 #include "client/transfer/offer.h"
@@ -202,7 +203,7 @@ JsonObject for_programs(const session::CopyStatus& status) {
         .text("peer", status.peer)
         .text("there", status.there)
         .text("path", status.path)
-        .number("started", status.started)
+        .text("started", utc_text(static_cast<std::time_t>(status.started)))
         .number("bytes", status.bytes)
         .number("total_bytes", status.total_bytes)
         .number("files", status.files)

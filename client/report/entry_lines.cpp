@@ -79,7 +79,7 @@ void show_entry(const session::Entry& entry, const std::string& shown, Report& r
         char mode[8];
         std::snprintf(mode, sizeof mode, "%04o", entry.mode);
         object.number("size", entry.size)
-            .text("modify", session::format_timestamp(entry.mtime_ns))
+            .text("mtime", session::format_rfc3339(entry.mtime_ns))
             .text("mode", mode);
         line = mode_letters(entry) + numbers + date(entry.mtime_ns) + "  ";
     }

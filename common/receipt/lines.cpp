@@ -13,13 +13,6 @@ constexpr const char* kStatement = "transferred";
 constexpr const char* kXxh3 = "xxh3-128";
 constexpr const char* kSha256 = "sha256-tree-1MiB";
 
-// RFC 3339, always with 9 digits of the second.
-std::string format_time(std::int64_t time_ns) {
-    const std::string t = session::format_timestamp(time_ns);  // YYYYMMDDHHMMSS.123456789
-    return t.substr(0, 4) + "-" + t.substr(4, 2) + "-" + t.substr(6, 2) + "T" + t.substr(8, 2) +
-           ":" + t.substr(10, 2) + ":" + t.substr(12) + "Z";
-}
-
 std::optional<std::int64_t> parse_time(std::string_view text) {
     std::string digits;
     for (const char c : text) {
@@ -128,7 +121,7 @@ std::string to_line(const FileLine& line) {
     JsonObject object;
     object.text("path", line.path)
         .number("size", line.size)
-        .text("mtime", format_time(line.mtime_ns));
+        .text("mtime", session::format_rfc3339(line.mtime_ns));
     add_yes(object, "adopted", line.adopted);
     if (line.xxh3) object.text(kXxh3, session::to_hex(*line.xxh3));
     if (line.sha256) object.text(kSha256, session::to_hex(*line.sha256));
@@ -157,7 +150,7 @@ std::string to_line(const Statement& statement) {
         .number("adopted", statement.tally.adopted)
         .number("bytes", statement.tally.bytes)
         .text("sha256_of_lines", session::to_hex(statement.tally.lines))
-        .text("time", format_time(statement.time_ns))
+        .text("time", session::format_rfc3339(statement.time_ns))
         .text("key", statement.key)
         .line();
 }

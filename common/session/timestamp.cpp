@@ -50,6 +50,12 @@ std::string format_timestamp(std::int64_t time_ns) {
     return text.data();
 }
 
+std::string format_rfc3339(std::int64_t time_ns) {
+    const std::string t = format_timestamp(time_ns);
+    return t.substr(0, 4) + "-" + t.substr(4, 2) + "-" + t.substr(6, 2) + "T" + t.substr(8, 2) +
+           ":" + t.substr(10, 2) + ":" + t.substr(12) + "Z";
+}
+
 std::optional<std::int64_t> parse_timestamp(std::string_view text) {
     using namespace std::chrono;
     if (text.size() < kWholeDigits) return std::nullopt;

@@ -21,6 +21,8 @@ import threading
 import time
 import unittest
 
+from json_page import undocumented
+
 # What a shell's background or nohup left ignored would be so for the programs, too.
 for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL),
                       (signal.SIGHUP, signal.SIG_DFL)):
@@ -274,6 +276,8 @@ class Result:
         for line in self.stdout.splitlines():
             if line.startswith("{"):
                 self.events.append(json.loads(line))
+                if unknown := undocumented(self.events[-1]):
+                    raise AssertionError(f"docs/json.md does not tell of {', '.join(unknown)}: {line[:500]}")
         self.summary = self.events[-1] if self.events and self.events[-1].get("event") == "summary" else None
         self.errors = [event for event in self.events if event.get("event") == "error"]
 

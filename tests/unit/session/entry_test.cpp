@@ -77,6 +77,7 @@ TEST_CASE("times reach from 1677 to 2262 and keep every nanosecond") {
     }
     CHECK(format_timestamp(-1) == "19691231235959.999999999");
     CHECK(format_timestamp(951'782'400'000'000'000) == "20000229000000.000000000");
+    CHECK(format_rfc3339(951'782'400'000'000'123) == "2000-02-29T00:00:00.000000123Z");
     CHECK(parse_timestamp("19700101000001") == 1'000'000'000);
     CHECK(parse_timestamp("19700101000000.5") == 500'000'000);
 }
