@@ -108,4 +108,12 @@ TEST_CASE("standstill: a bunch is not what the path delivers") {
     CHECK(passages.lately(25ms, 8ms)->delivered > 0.95 * kRate);
 }
 
+TEST_CASE("passages: a receiver's clock that stands still makes no endless list") {
+    Passages passages;
+    for (std::size_t i = 0; i < 3 * Passages::kMost; ++i)
+        passages.add({kStart, 1s + i * 1us, 1s + i * 1us, i});
+    CHECK(passages.size() == Passages::kMost);
+    CHECK(passages.last().bytes == 3 * Passages::kMost - 1);
+}
+
 }  // namespace lambda::sabul

@@ -12,6 +12,8 @@ namespace lambda::sabul {
 
 class LossWindow {
   public:
+    static constexpr double kTelling = 200;  // packets, that a share needs to tell anything
+
     void add(Time now, double lost, double received) {
         if (count_ > 0 && now - at(count_ - 1).since < kGrain) {
             at(count_ - 1).lost += lost;

@@ -1,6 +1,6 @@
 // What passed on a stripe lately: when packets left, when they arrived, and how many bytes had by
-// then; of the last two seconds. Departures by the sender's clock, arrivals by the receiver's.
-// Pure.
+// then; of the last two seconds, and of kMost ACKs at most, since the receiver says when that was.
+// Departures by the sender's clock, arrivals by the receiver's. Pure.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,8 @@ class Passages {
         // The receiver's clock was set back, or one of its times lay ahead of it.
         if (!passed_.empty() && passed.arrived + kKept < passed_.back().arrived) passed_.clear();
         if (passed_.empty() || passed.arrived > passed_.back().arrived) passed_.push_back(passed);
-        while (passed_.front().arrived + kKept < passed.arrived) passed_.pop_front();
+        while (passed_.front().arrived + kKept < passed.arrived || passed_.size() > kMost)
+            passed_.pop_front();
     }
     void clear() { passed_.clear(); }
     bool empty() const { return passed_.empty(); }
@@ -55,6 +56,7 @@ class Passages {
     }
 
     static constexpr Duration kKept = std::chrono::seconds(2);
+    static constexpr std::size_t kMost = 8192;  // four in a millisecond
 
   private:
     std::deque<Passed> passed_;
