@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <new>
 
 #include "client/checksum.h"
 #include "client/command_line/arguments.h"
@@ -19,6 +20,7 @@
 #include "client/trial/trial.h"
 #include "client/waiting.h"
 #include "common/io/log.h"
+#include "common/io/process.h"
 
 namespace lambda::client {
 namespace {
@@ -118,7 +120,11 @@ int run(int count, const char* const* arguments) {
                    .dry_run = understood->plan.dry_run},
                   started);
     io::open_log(log_level(*understood));
-    perform(*understood, report);
+    try {
+        perform(*understood, report);
+    } catch (const std::bad_alloc&) {
+        report.error_here(io::no_memory("it cannot be done"));
+    }
     return report.finish();
 }
 

@@ -75,8 +75,15 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
         if (!claim) co_return;
     } else {
         if (put) co_await wait_for_former(target);
-        auto look = [&] { return put && lands_in_directory(target, offer->several, root); };
-        into_directory = co_await service_.files.run(look);
+        auto look = [&]() -> Result<bool> {
+            return put && lands_in_directory(target, offer->several, root);
+        };
+        const auto looked = co_await service_.files.run(user_, look);
+        if (!looked) {
+            reply(error_reply(looked.error()));
+            co_return;
+        }
+        into_directory = *looked;
     }
     if (service_.stopping) {
         reply(450, "The server stops");
@@ -88,7 +95,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
     const std::variant<OpenedTransfer, session::Reply> opened = service_.transfers.open(
         {.account = user_,
          .offer = std::move(*offer),
-         .root = root.duplicate(),
+         .root = root,
          .target = target,
          .into_directory = into_directory,
          .bounds = std::move(bounds),
@@ -106,6 +113,7 @@ asio::awaitable<void> Session::transfer(const std::string& argument) {
                  if (const auto self = weak.lock()) self->transfer_ended(outcome);
              }});
     if (const auto* refused = std::get_if<session::Reply>(&opened)) {
+        log("a transfer is refused to " + user_ + ": " + refused->lines.front());
         reply(*refused);
         co_return;
     }
@@ -230,7 +238,7 @@ void Session::checksum(const std::string& argument) {
         Job(session::ChecksumRequest r, verify::Algorithm which, io::Root where)
             : request(std::move(r)), algorithm(which), root(std::move(where)) {}
     };
-    const auto job = std::make_shared<Job>(std::move(*request), *algorithm, root_->duplicate());
+    const auto job = std::make_shared<Job>(std::move(*request), *algorithm, *root_);
     // The session goes along and comes back: it must not end on a worker's thread.
     const std::uint64_t number = service_.checksums.post(
         user_, [self = shared_from_this(), job,

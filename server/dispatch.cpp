@@ -71,10 +71,12 @@ asio::awaitable<void> Session::answer_stranger(const session::Command& command) 
 asio::awaitable<void> Session::answer_account(const session::Command& command) {
     const std::string& verb = command.verb;
     if (is_file_command(verb)) {
+        const std::optional<std::string> change = change_of(command, place_);
         auto work = [&]() -> Result<session::Reply> {
             return run_file_command(command, *root_, place_);
         };
-        const auto answer = co_await service_.files.run(work);
+        const auto answer = co_await service_.files.run(user_, work);
+        if (change && answer && answer->positive()) log(user_ + " " + *change);
         reply(answer ? *answer : error_reply(answer.error()));
         co_return;
     }
@@ -136,7 +138,7 @@ asio::awaitable<void> Session::user(const std::string& name) {
     if (proved && *proved == name && accounts->contains(name)) {
         slot_.stay();
         auto work = [&] { return open_root(*accounts, service_.settings, name); };
-        Result<io::Root> root = co_await service_.files.run(work);
+        Result<io::Root> root = co_await service_.files.run(user_, work);
         if (!root) {
             leave(root.error());
             co_return;
@@ -195,7 +197,7 @@ asio::awaitable<void> Session::pass(const std::string& password) {
     }
     slot_.stay();
     auto open = [&] { return open_root(*accounts, service_.settings, user_); };
-    Result<io::Root> root = co_await service_.files.run(open);
+    Result<io::Root> root = co_await service_.files.run(user_, open);
     if (!root) {
         leave(root.error());
         co_return;
@@ -224,13 +226,13 @@ void Session::failed_proof(int code, const std::string& text) {
 asio::awaitable<void> Session::list(const std::string& path) {
     const std::string name = resolve(place_.directory, path);
     auto open = [&] { return Listing::open(*root_, name); };
-    Result<Listing> listing = co_await service_.files.run(open);
+    Result<Listing> listing = co_await service_.files.run(user_, open);
     if (!listing) {
         reply(error_reply(listing.error()));
         co_return;
     }
     auto work = [&] { return listing->next(kListingBytes); };
-    Result<std::string> lines = co_await service_.files.run(work);
+    Result<std::string> lines = co_await service_.files.run(user_, work);
     if (!lines) {
         reply(error_reply(lines.error()));
         co_return;
@@ -242,11 +244,11 @@ asio::awaitable<void> Session::list(const std::string& path) {
         set_deadline();
         closing_ = !co_await connection_.flush(output_);
         if (closing_) co_return;
-        lines = co_await service_.files.run(work);
-        if (lines) continue;
+        lines = co_await service_.files.run(user_, work);
+        if (lines && !revoked() && !stopping_) continue;
         // A reply that has begun cannot turn into an error: a cut session says that it is not
         // whole.
-        log("the listing broke off: " + lines.error().sentence());
+        log("the listing broke off: " + (lines ? "it is not to go on" : lines.error().sentence()));
         closing_ = true;
         co_return;
     }

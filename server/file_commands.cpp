@@ -143,6 +143,16 @@ Reply run_file_command(const Command& command, const io::Root& root, FilePlace& 
     return rename_to(name, root, place);
 }
 
+std::optional<std::string> change_of(const Command& command, const FilePlace& place) {
+    const std::string& verb = command.verb;
+    const std::string name = resolve(place.directory, command.argument);
+    if (verb == "MKD") return "made the directory " + name;
+    if (verb == "RMD") return "removed the directory " + name;
+    if (verb == "DELE") return "removed " + name;
+    if (verb == "RNTO") return "renamed " + place.rename_from.value_or("") + " to " + name;
+    return std::nullopt;
+}
+
 std::string resolve(const std::string& directory, const std::string& path) {
     if (path.empty()) return directory;
     if (path.front() == '/') return path;

@@ -20,6 +20,9 @@ struct FilePlace {
 bool is_file_command(std::string_view verb);
 session::Reply run_file_command(const session::Command& command, const io::Root& root,
                                 FilePlace& place);
+// What the log says where the command, given in this place, is done; nothing of one that only
+// looks.
+std::optional<std::string> change_of(const session::Command& command, const FilePlace& place);
 
 // The name of `path` below the root, seen from `directory`. ".." stays in it for the root to judge.
 std::string resolve(const std::string& directory, const std::string& path);

@@ -1,13 +1,16 @@
 // Threads for what blocks on files. Each job has one of its own, so that a file system that does
-// not answer holds up those alone who asked it; they are kept for further jobs. Jobs are bounded by
-// the sessions: each has one at most. Loop's thread.
+// not answer holds up those alone who asked it; they are kept for further jobs. What waits for such
+// a file system keeps its session's place, so of an owner no more than some may. Loop's thread.
 #pragma once
 
 #include <utility>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <cstddef>
+#include <map>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -18,15 +21,20 @@ namespace lambda::server {
 
 class FilePool {
   public:
-    // As offload().
+    using Clock = std::chrono::steady_clock;
+
+    // An owner with `most` jobs in hand, of which none has ended for `silence`, gets no further
+    // one.
+    explicit FilePool(std::size_t most, Clock::duration silence = std::chrono::seconds(30))
+        : most_(most), silence_(silence) {}
+
+    // As offload(), of work with a Result. Fault::cut: the owner has too many that wait.
     template <typename Work>
-    boost::asio::awaitable<std::invoke_result_t<Work>> run(Work work) {
-        struct Counted {
-            explicit Counted(std::size_t& jobs) : count(++jobs) {}
-            ~Counted() { --count; }
-            std::size_t& count;
-        };
-        const Counted counted(jobs_);
+    boost::asio::awaitable<std::invoke_result_t<Work>> run(std::string owner, Work work) {
+        Jobs& jobs = owners_[owner];
+        if (jobs.in_hand == 0) jobs.ended = Clock::now();
+        if (jobs.in_hand >= most_ && Clock::now() - jobs.ended > silence_) co_return unanswered();
+        const Counted counted(*this, owner, jobs);
         if (jobs_ > kFirst + more_.size()) grow();
         const auto start = [this](auto job) { boost::asio::post(pool_, std::move(job)); };
         co_return co_await offload(start, std::move(work));
@@ -39,7 +47,34 @@ class FilePool {
 
   private:
     static constexpr std::size_t kFirst = 4;
+    struct Jobs {
+        std::size_t in_hand = 0;
+        Clock::time_point ended{};  // the last one; or the first of these began
+    };
+    struct Counted {
+        Counted(FilePool& of, const std::string& whose, Jobs& his)
+            : pool(of), owner(whose), jobs(his) {
+            ++pool.jobs_;
+            ++jobs.in_hand;
+        }
+        ~Counted() {
+            --pool.jobs_;
+            jobs.ended = Clock::now();
+            if (--jobs.in_hand == 0) pool.owners_.erase(owner);
+        }
+        FilePool& pool;
+        const std::string& owner;
+        Jobs& jobs;
+    };
 
+    Error unanswered() const {
+        return Error{.fault = Fault::cut,
+                     .message = "the file system of this account does not answer: " +
+                                std::to_string(most_) + " sessions wait for it",
+                     .path = {},
+                     .side = Side::local,
+                     .remedy = "try again when it does"};
+    }
     void grow() {
         try {
             more_.emplace_back([this] { pool_.attach(); });
@@ -48,7 +83,10 @@ class FilePool {
         }
     }
 
+    const std::size_t most_;
+    const Clock::duration silence_;
     std::size_t jobs_ = 0;
+    std::map<std::string, Jobs> owners_;
     boost::asio::thread_pool pool_{kFirst};
     std::vector<std::thread> more_;
 };

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <system_error>
 #include <thread>
@@ -29,6 +31,8 @@ using namespace lambda;
 using server::CommandLine;
 
 constexpr int kUsage = 2;
+// For the last threads, once nothing is served any more.
+constexpr std::chrono::seconds kLongestEnd{10};
 
 int fail(const Error& error) {
     std::cerr << "lambda-ftpd: " << error.sentence() << "\n";
@@ -45,6 +49,15 @@ int end_of_output() {
 io::LogLevel level_of(const config::ServerSettings& settings) {
     const Result<io::LogLevel> level = io::parse_log_level(settings.log_level);
     return level ? *level : io::LogLevel::debug;
+}
+
+// The threads that wait for a file system that does not answer would never be joined.
+void end_anyway() {
+    std::thread([] {
+        std::this_thread::sleep_for(kLongestEnd);
+        io::log_error("a file system does not answer: what waits for it is left");
+        std::_Exit(1);
+    }).detach();
 }
 
 // On a thread that nobody waits for: a root may be on a file system that does not answer, which
@@ -173,6 +186,7 @@ int serve(const CommandLine& line) {
     if (!std::cout)
         io::log_warning("the key and the addresses could not be written to standard output");
     running.run();
+    end_anyway();
     return 0;
 }
 

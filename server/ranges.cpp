@@ -51,7 +51,7 @@ asio::awaitable<std::shared_ptr<io::RangeClaim>> Session::claim_range(
     auto find = [&] {
         return io::claim_key(*root_, target, stage, offer.range.bytes, offer.fence);
     };
-    const Result<std::string> key = co_await service_.files.run(find);
+    const Result<std::string> key = co_await service_.files.run(user_, find);
     if (!key) {
         reply(refused(key.error()));
         co_return nullptr;
@@ -63,7 +63,7 @@ asio::awaitable<std::shared_ptr<io::RangeClaim>> Session::claim_range(
     auto take = [&] {
         return io::claim_range(*root_, target, stage, offer.range.bytes, offer.fence);
     };
-    Result<std::shared_ptr<io::RangeClaim>> claim = co_await service_.files.run(take);
+    Result<std::shared_ptr<io::RangeClaim>> claim = co_await service_.files.run(user_, take);
     if (!claim) {
         reply(refused(claim.error()));
         co_return nullptr;
@@ -79,7 +79,7 @@ asio::awaitable<void> Session::stage(const std::string& argument) {
     }
     const std::string path = resolve(place_.directory, request->path);
     auto work = [&]() -> Result<Reply> { return perform(*request, path, *root_); };
-    const auto answer = co_await service_.files.run(work);
+    const auto answer = co_await service_.files.run(user_, work);
     reply(answer ? *answer : refused(answer.error()));
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -44,7 +45,8 @@ struct Service {
     // scrypt takes 32 MiB and a tenth of a second for each: one at a time, so that strangers cannot
     // take the machine, and by hosts in turn.
     FairPool<Admission::Host> passwords{1, 1};
-    FilePool files{};
+    // By accounts: one whose file system is silent leaves the others most of the sessions.
+    FilePool files{std::max<std::size_t>(4, settings.sessions_max / 8)};
     // Each may read for days: of an account two, so that it leaves others some.
     FairPool<std::string> checksums{8, 2};
 };

@@ -209,7 +209,7 @@ asio::awaitable<void> Session::serve() {
         asio::awaitable<Connection::Wait> next =
             more ? connection_.take_turns() : connection_.wait(status);
         if (co_await std::move(next) == Connection::Wait::deadline && !activity_ && slot_) {
-            reply(421, root_ ? "Nothing was said for too long" : "Nobody logged in");
+            reply(421, root_ || granted_ ? "Nothing was said for too long" : "Nobody logged in");
             closing_ = true;
             connection_.set_deadline(from_now(kGreetingDelay));
             co_await connection_.flush(output_);
@@ -243,7 +243,7 @@ void Session::set_deadline() {
     } else if (activity_) {
         connection_.set_deadline(Connection::Deadline::max());
     } else {
-        connection_.set_deadline(root_ ? idle_deadline_ : login_deadline_);
+        connection_.set_deadline(root_ || granted_ ? idle_deadline_ : login_deadline_);
     }
 }
 

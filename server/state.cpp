@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <thread>
 
+#include "common/io/file/replace_file.h"
 #include "common/io/file/root.h"
 #include "common/io/file/small_file.h"
 #include "common/io/log.h"
@@ -24,22 +26,6 @@ namespace {
 
 constexpr std::uint64_t kMaxStarts = 0xffffffff;
 constexpr std::size_t kStartsBytes = 64;
-
-std::string directory_of(const std::string& file) {
-    const std::size_t slash = file.find_last_of('/');
-    if (slash == std::string::npos) return ".";
-    return slash == 0 ? "/" : file.substr(0, slash);
-}
-
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(fd, text.data(), text.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-}
 
 // Empty, or with a file that a server has made there.
 bool may_be_ours(const std::string& directory) {
@@ -86,24 +72,8 @@ Result<void> make_state_directory(const std::string& directory) {
 
 Result<void> replace_file(const std::string& file, std::string_view text,
                           const std::string& state_directory) {
-    std::string fresh = file + ".XXXXXX";
-    const io::Descriptor out(::mkostemp(fresh.data(), O_CLOEXEC));  // 0600
-    if (!out) return errno_error(Fault::file, "cannot write", file, errno);
-    if (auto kept = keep_owner(out.get(), file, state_directory); !kept) {
-        ::unlink(fresh.c_str());
-        return kept;
-    }
-    if (!write_all(out.get(), text) || ::fsync(out.get()) != 0 ||
-        ::rename(fresh.c_str(), file.c_str()) != 0) {
-        Error error = errno_error(Fault::file, "cannot write", file, errno);
-        ::unlink(fresh.c_str());
-        return error;
-    }
-    const io::Descriptor directory(::open(directory_of(file).c_str(), O_RDONLY | O_DIRECTORY));
-    if (!directory || ::fsync(directory.get()) != 0) {
-        return errno_error(Fault::file, "cannot flush the directory", file, errno);
-    }
-    return {};
+    return io::replace_file(file, std::as_bytes(std::span(text)), 0600,
+                            [&](int fresh) { return keep_owner(fresh, file, state_directory); });
 }
 
 Result<void> keep_owner(int fd, const std::string& file, const std::string& state_directory) {

@@ -14,7 +14,7 @@ namespace lambda::server {
 // is closed to others; one that holds anything else stays as it is, and is refused where others may
 // write.
 Result<void> make_state_directory(const std::string& directory);
-// Writes beside `file`, flushes, renames; 0600. As root: see keep_owner().
+// io::replace_file(), with mode 0600. As root: see keep_owner().
 Result<void> replace_file(const std::string& file, std::string_view text,
                           const std::string& state_directory);
 // Root gives the new file `fd` to whom `file` belongs, or, where that is root's or not there, the

@@ -73,9 +73,19 @@ std::string told_here(Error error) {
     return error.sentence();
 }
 
+// Of a get, since what it is to be comes after its begin.
+std::string names_asked(const mover::Outcome& outcome) {
+    std::string text;
+    for (const std::string& name : outcome.asked) text += (text.empty() ? "" : ", ") + name;
+    if (outcome.wants > outcome.asked.size())
+        text += " and " + std::to_string(outcome.wants - outcome.asked.size()) + " more";
+    return text.empty() ? text : "get of " + text + ": ";
+}
+
 void log_end(std::uint64_t number, const mover::Outcome& outcome) {
     std::string text =
         name_of(number) + (outcome.cut ? "cut: " + told_here(*outcome.cut) + "; " : "ended: ") +
+        names_asked(outcome) +
         session::format_tally(
             {.files = outcome.files, .bytes = outcome.bytes, .failed = outcome.failed});
     const bool began = outcome.transfer_seconds > 0;

@@ -10,6 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <span>
+
+#include "common/io/file/replace_file.h"
 
 namespace lambda::client {
 namespace {
@@ -21,6 +24,7 @@ std::string base_directory(const char* variable, const char* otherwise) {
     return home_directory() + otherwise + "/lambda-ftp";
 }
 
+// For a pipe or a device: nothing in it has a place.
 Result<void> put_all(int fd, std::string_view content, const std::string& path) {
     while (!content.empty()) {
         const ssize_t written = ::write(fd, content.data(), content.size());
@@ -31,9 +35,13 @@ Result<void> put_all(int fd, std::string_view content, const std::string& path) 
     return {};
 }
 
-Result<void> write_all(int fd, std::string_view content, const std::string& path) {
-    if (auto put = put_all(fd, content, path); !put) return put;
-    if (::fsync(fd) != 0) return errno_error(Fault::file, "cannot write", path, errno);
+// What a user names stays readable to whom it was; only root can give it away.
+Result<void> keep_mode(int file, const std::string& path) {
+    struct stat former {};
+    if (::stat(path.c_str(), &former) != 0) return {};
+    [[maybe_unused]] const int given = ::fchown(file, former.st_uid, former.st_gid);
+    if (::fchmod(file, former.st_mode & 07777) != 0)
+        return errno_error(Fault::file, "cannot write", path, errno);
     return {};
 }
 
@@ -79,18 +87,6 @@ Result<void> make_directories(const std::string& directory) {
     return {};
 }
 
-Result<void> write_atomically(const std::string& path, std::string_view content) {
-    std::string temporary = path + ".XXXXXX";
-    const io::Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (!file) return errno_error(Fault::file, "cannot write", path, errno);
-    auto written = write_all(file.get(), content, path);
-    if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
-        written = errno_error(Fault::file, "cannot replace", path, errno);
-    }
-    if (!written) ::unlink(temporary.c_str());
-    return written;
-}
-
 OutputPlace output_place(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return {path, true};
@@ -108,7 +104,9 @@ Result<io::Descriptor> open_output(const std::string& path) {
 
 Result<void> write_output(const std::string& path, std::string_view content) {
     const OutputPlace place = output_place(path);
-    if (place.replaced) return write_atomically(place.path, content);
+    if (place.replaced)
+        return io::replace_file(place.path, std::as_bytes(std::span(content)), 0666,
+                                [&](int fresh) { return keep_mode(fresh, place.path); });
     const auto file = open_output(place.path);
     return file ? put_all(file->get(), content, path) : Result<void>(file.error());
 }

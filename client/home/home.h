@@ -25,9 +25,6 @@ std::string host_name();
 // Makes the directory and its parents (0700) where they are missing.
 Result<void> make_directories(const std::string& directory);
 
-// Through a temporary file, synchronised and renamed: a reader sees the old or the new content.
-Result<void> write_atomically(const std::string& path, std::string_view content);
-
 // Where what a user names as an output goes: behind links; what stands there and is no file, a pipe
 // or a device, is written to as it is, and never replaced.
 struct OutputPlace {
@@ -37,7 +34,8 @@ struct OutputPlace {
 OutputPlace output_place(const std::string& path);
 // For writing, as it is.
 Result<io::Descriptor> open_output(const std::string& path);
-// The whole output, by write_atomically() where it is a file.
+// The whole output. A file is replaced (io::replace_file()), and keeps its mode and, as far as this
+// user may, owner and group.
 Result<void> write_output(const std::string& path, std::string_view content);
 
 }  // namespace lambda::client

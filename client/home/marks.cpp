@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/home/home.h"
+#include "common/io/file/replace_file.h"
 #include "common/io/file/small_file.h"
 #include "common/transfer/digest.h"
 
@@ -50,7 +51,8 @@ std::optional<std::string> Marks::find(const std::string& known_by, std::time_t 
 Result<void> Marks::keep(const std::string& known_by, const std::string& text,
                          std::time_t now) const {
     if (auto made = make_directories(directory_); !made) return made.error();
-    auto written = write_atomically(file_of(known_by), head_of(known_by) + text);
+    const std::string content = head_of(known_by) + text;
+    auto written = io::replace_file(file_of(known_by), std::as_bytes(std::span(content)), 0600);
     if (written) remove_old(now);
     return written;
 }

@@ -6,8 +6,9 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <span>
 
-#include "client/home/home.h"
+#include "common/io/file/replace_file.h"
 #include "common/io/file/root.h"
 #include "common/io/file/small_file.h"
 #include "common/session/facts.h"
@@ -57,7 +58,8 @@ Result<void> leave_mark(const std::string& directory, const FleetMark& mark) {
     const std::string file = file_of(directory, mark);
     if (listing_in(file) >= static_cast<std::uint64_t>(mark.listing)) return {};
     const KeptTime kept(directory);
-    return write_atomically(file, std::to_string(mark.listing));
+    const std::string content = std::to_string(mark.listing);
+    return io::replace_file(file, std::as_bytes(std::span(content)), 0666);
 }
 
 Result<void> see_mark(const std::string& directory, const FleetMark& mark) {

@@ -94,7 +94,9 @@ class ByteWriter {
         put(value | static_cast<std::uint64_t>(power) << (8 * count - 2), count);
     }
     void bytes(ByteView raw) { out_.insert(out_.end(), raw.begin(), raw.end()); }
+    // Of a longer one, which no reader takes, its beginning: what follows stays readable.
     void string16(std::string_view text) {
+        text = text.substr(0, 0xffff);
         u16(static_cast<std::uint16_t>(text.size()));
         bytes(std::as_bytes(std::span(text.data(), text.size())));
     }

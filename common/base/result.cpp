@@ -54,7 +54,7 @@ const char* to_string(Fault fault) {
 
 Error errno_error(Fault fault, std::string what, std::string path, int error_number) {
     const char* remedy = "";
-    if (error_number == ENOSPC) remedy = "free space there and start again";
+    if (error_number == ENOSPC) remedy = "free space, or inodes (df -i), there and start again";
     if (error_number == EDQUOT) remedy = "free space within the quota, or have it raised";
     if (error_number == EMFILE) remedy = "raise the limit of open files (ulimit -n)";
     if (error_number == ENFILE) remedy = "raise the machine's limit of open files (fs.file-max)";

@@ -56,7 +56,7 @@ void Joins::begin(std::uint16_t stripe, std::uint32_t epoch) {
     auto attempt = std::make_unique<Attempt>();
     claim(*attempt, stripe, epoch);
     if (auto begun = connect_anew(*attempt); !begun) {
-        return handlers_.failed(stripe, epoch, cannot_join(Fault::cut, begun.error().message));
+        return handlers_.failed(cannot_join(Fault::cut, begun.error().message));
     }
     attempts_.push_back(std::move(attempt));
 }
@@ -128,7 +128,7 @@ bool Joins::failed(Attempt& attempt, const Error& error) {
     // Another key stays another key.
     const bool replaced = std::exchange(attempt.ahead, false) && error.fault != Fault::session &&
                           connect_anew(attempt).ok();
-    if (!replaced) handlers_.failed(attempt.stripe, attempt.epoch, error);
+    if (!replaced) handlers_.failed(error);
     return replaced;
 }
 

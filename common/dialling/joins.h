@@ -38,7 +38,7 @@ class Joins {
         std::function<void(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream)> joined;
         // Fault::session: the server refuses this stripe or showed another key, repeating cannot
         // mend it; Fault::cut: the network.
-        std::function<void(std::uint16_t stripe, std::uint32_t epoch, Error)> failed;
+        std::function<void(Error)> failed;
     };
     // Begins the TCP connections of up to kMostAhead stripes.
     Joins(Target target, std::uint16_t ahead);

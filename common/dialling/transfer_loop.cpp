@@ -52,10 +52,7 @@ Result<std::unique_ptr<TransferLoop>> TransferLoop::make(Connection& connection,
                 [self](std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream) {
                     self->mover_->join(stripe, epoch, std::move(stream));
                 },
-            .failed =
-                [self](std::uint16_t stripe, std::uint32_t epoch, Error error) {
-                    self->mover_->failed_dial(stripe, epoch, std::move(error));
-                }});
+            .failed = [self](Error error) { self->mover_->failed_dial(std::move(error)); }});
     if (auto started = loop->mover_->start(); !started) return started.error();
     return loop;
 }

@@ -46,7 +46,7 @@ void poll_until(std::span<pollfd> sockets, Time deadline) {
     const auto most = std::int64_t{std::numeric_limits<int>::max()};
     const int timeout = static_cast<int>(std::clamp(std::int64_t{left}, std::int64_t{0}, most));
     if (::poll(sockets.data(), sockets.size(), timeout) < 0) {
-        LAMBDA_ASSERT(errno == EINTR);
+        LAMBDA_ASSERT(errno == EINTR || errno == ENOMEM);
         for (pollfd& socket : sockets) socket.revents = 0;
     }
 }

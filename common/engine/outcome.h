@@ -59,11 +59,14 @@ struct Outcome {
     std::vector<Skipped> skips;  // bounded: the first 1,000
     std::uint64_t skipped = 0;
     std::vector<std::string> done;            // the names of the files that are, at the client
+    std::vector<std::string> asked;           // of a get, at the server: the first kMaxAsked
+    std::uint64_t wants = 0;                  // and how many were
     std::optional<Error> cut;                 // the transfer as a whole ended early, and why
     verdict::Evidence evidence;               // of what held it back
     Series series;                            // where it was wanted: of goodput
     std::optional<receipt::Tally> receipt{};  // where an account was kept
 
+    static constexpr std::size_t kMaxAsked = 3;
     static constexpr std::size_t kMaxFailures = 1000;
     void add_failure(std::string name, Error error) {
         ++failed;

@@ -38,6 +38,7 @@ bool SendSide::handle_want(const transfer::WantRecord& want) {
         return true;
     }
     if (!walk_set_) set_walk({});
+    if (++outcome_.wants <= Outcome::kMaxAsked) outcome_.asked.push_back(want.name);
     const std::string name = transfer::base_name(want.name);
     keep_name({.path = want.name,
                .name = want.contents || name.empty() ? "." : name,

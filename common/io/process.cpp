@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdint>
 #include <latch>
+#include <new>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -138,18 +139,17 @@ Result<std::thread> start_thread(std::function<void()> run) {
     sigset_t before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    Result<std::thread> started = std::thread();
+    std::thread started;
+    int refused = 0;
     try {
-        *started = std::thread(std::move(run));
-    } catch (const std::system_error& refused) {
-        Error error = errno_error(Fault::cut, "cannot start a thread", {}, refused.code().value());
-        error.remedy =
-            "raise the limit of processes (ulimit -u, the unit's TasksMax, the container's pids) "
-            "or "
-            "of memory (ulimit -v, LimitAS)";
-        started = std::move(error);
+        started = std::thread(std::move(run));
+    } catch (const std::system_error& why) {
+        refused = why.code().value();
+    } catch (const std::bad_alloc&) {
+        refused = ENOMEM;
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (refused != 0) return no_thread(refused);
     return started;
 }
 

@@ -1,8 +1,6 @@
 // What a program of ours asks of its process, and of single threads.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -31,33 +29,6 @@ bool is_spare(int opened);
 bool files_are_short();
 // EMFILE, ENFILE.
 bool is_want_of_files(const Error& error);
-
-// Tries what opens files until it gets them: where the process, or the machine, is short of
-// descriptors, what others have in hand gives them back. That is waited for, once, and then no more
-// before somebody got some. Blocks; worker threads, several.
-class FileWait {
-  public:
-    template <typename Attempt>
-    auto operator()(Attempt attempt) {
-        auto outcome = attempt();
-        for (int i = 0; i < kTries && is_short(outcome) && !in_vain_; ++i) {
-            std::this_thread::sleep_for(kPause);
-            outcome = attempt();
-        }
-        if (outcome || is_short(outcome)) in_vain_ = !outcome;
-        return outcome;
-    }
-
-  private:
-    static constexpr std::chrono::milliseconds kPause{5};
-    static constexpr int kTries = 1000;
-
-    template <typename T>
-    static bool is_short(const Result<T>& outcome) {
-        return !outcome && is_want_of_files(outcome.error());
-    }
-    std::atomic<bool> in_vain_ = false;
-};
 
 // The calling thread runs soon after it is due, where others want its processor: the scheduler
 // gives it the same share in shorter slices, and lets a thread of shorter slices go first. For one

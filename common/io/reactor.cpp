@@ -40,6 +40,13 @@ Result<std::unique_ptr<Reactor>> Reactor::make() {
     interest.events = EPOLLIN | EPOLLET;
     interest.data.ptr = nullptr;
     LAMBDA_ASSERT(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &interest) == 0);
+    // What forbids it would forbid each wait, and a wait has nobody to tell.
+    const timespec at_once{};
+    if (::epoll_pwait2(epoll.get(), &interest, 1, &at_once, nullptr) < 0 && errno != EINTR) {
+        Error error = errno_error(Fault::unsupported, "cannot wait by epoll_pwait2", {}, errno);
+        error.remedy = "take a kernel from 5.11 on, and a sandbox that allows the call";
+        return error;
+    }
     return std::unique_ptr<Reactor>(new Reactor(std::move(epoll), std::move(event)));
 }
 

@@ -11,6 +11,7 @@ namespace lambda::io {
 Result<std::unique_ptr<Workers>> Workers::make(unsigned threads, std::size_t most_jobs,
                                                std::function<void()> lost) {
     std::unique_ptr<Workers> workers(new Workers(most_jobs, std::move(lost)));
+    workers->threads_.reserve(threads);
     for (unsigned i = 0; i < threads; ++i) {
         auto thread = start_thread([all = workers.get()] { all->run(); });
         if (!thread) return thread.error();

@@ -142,19 +142,19 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
                                .copies_writes = state->sockets.buffer_bytes >= kHoldsWrites,
                                .range = state->setup.range,
                                .claim = std::move(state->setup.claim)},
-                              state->setup.root.duplicate(), *state->reactor);
+                              state->setup.root, *state->reactor);
     if (!disk) return disk.error();
     state->disk = std::move(*disk);
     if (sends(state->setup)) {
-        auto walker = io::TreeWalker::make(state->setup.root.duplicate(), *state->reactor);
+        auto walker = io::TreeWalker::make(state->setup.root, *state->reactor);
         if (!walker) return walker.error();
         state->walker = *std::move(walker);
     } else {
-        auto tree = io::TargetTree::make(state->setup.root.duplicate(), *state->reactor);
+        auto tree = io::TargetTree::make(state->setup.root, *state->reactor);
         if (!tree) return tree.error();
         state->target_tree = *std::move(tree);
     }
-    auto reader = io::ContentReader::make(state->setup.root.duplicate(), *state->reactor);
+    auto reader = io::ContentReader::make(state->setup.root, *state->reactor);
     if (!reader) return reader.error();
     state->content_reader = *std::move(reader);
     if (state->setup.plan.whole) state->changes = std::make_unique<ChangeLog>(*state->reactor);
@@ -269,7 +269,7 @@ void Mover::join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream
     state_->joins->put(stripe, epoch, std::move(stream));
 }
 
-void Mover::failed_dial(std::uint16_t, std::uint32_t, Error error) {
+void Mover::failed_dial(Error error) {
     // Once a stripe stood, the engine waits for it to come back, and the control session knows of a
     // server that is gone.
     const unsigned most =

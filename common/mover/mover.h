@@ -102,7 +102,7 @@ class Mover {
     void join(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream);
     // Client: the dial of a stripe failed; so many while none stands end the transfer. A refusal is
     // no more than that: of an epoch that comes behind a later one it is the rule.
-    void failed_dial(std::uint16_t stripe, std::uint32_t epoch, Error error);
+    void failed_dial(Error error);
     // Client: the server's last reply says that nothing is left to do.
     void peer_ended();
     // Sender: of the whole transfer from now on, whatever the law allows; 0: no limit but that.

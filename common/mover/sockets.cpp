@@ -59,7 +59,10 @@ Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor,
                                .buffer_bytes = setup.socket_buffer,
                                .share = share};
         options.bind_to.port = static_cast<std::uint16_t>(setup.first_port + (start + i) % range);
-        if (const auto added = add(sockets, options, reactor); !added) last = added.error();
+        const auto added = add(sockets, options, reactor);
+        // Not the port's fault: another one would fail as well.
+        if (!added && added.error().fault == Fault::cut) return added.error();
+        if (!added) last = added.error();
     }
     if (!sockets.list.empty()) return sockets;
     return Error{.fault = Fault::session,

@@ -75,8 +75,8 @@ class TargetTree {
 
     // Those of who sets what stands there.
     virtual const Rights& rights() const = 0;
-    // Whether `path` is a directory with something in it. `below`: names land in it.
-    virtual void begin(const std::string& path, bool below) = 0;
+    // Whether `path` is a directory with something in it.
+    virtual void begin(const std::string& path) = 0;
     // From now on what stands in a directory that is entered, and is not met before it is left, is
     // extraneous, with all below it, but for what `kept` names: that stays, with the directories it
     // is in. Where `clears` is set, a directory that is met where an entry without one

@@ -22,11 +22,6 @@ constexpr std::size_t kMaxPath = 4096;  // Linux PATH_MAX
 constexpr std::size_t kMaxLawName = 32;
 constexpr std::size_t kMaxLaw = 256;  // with its parameters
 
-template <std::size_t N>
-std::size_t index_of(std::string_view text, const std::array<std::string_view, N>& words) {
-    return static_cast<std::size_t>(std::find(words.begin(), words.end(), text) - words.begin());
-}
-
 std::uint64_t whole_bits(BitRate rate) {
     return static_cast<std::uint64_t>(std::llround(rate.bits_per_second));
 }
@@ -126,20 +121,6 @@ bool is_law(std::string_view text) {
                        std::all_of(name.begin(), name.end(), is_name);
     return named && text.size() <= kMaxLaw && (name.size() == text.size() || !parameters.empty()) &&
            std::all_of(parameters.begin(), parameters.end(), is_parameter);
-}
-
-Result<Protection> parse_protection(std::string_view text) {
-    const std::size_t index = index_of(text, kProtections);
-    if (index < kProtections.size()) return static_cast<Protection>(index);
-    return usage_error("'" + std::string(text) + "' is not a protection",
-                       "it is one of private, safe, clear");
-}
-
-Result<Cipher> parse_cipher(std::string_view text) {
-    const std::size_t index = index_of(text, kCiphers);
-    if (index < kCiphers.size()) return static_cast<Cipher>(index);
-    return usage_error("'" + std::string(text) + "' is not a cipher",
-                       "it is one of aes-128-gcm, chacha20-poly1305");
 }
 
 void add_terms(Facts& facts, const Terms& terms) {

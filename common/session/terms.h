@@ -61,8 +61,6 @@ const char* to_string(Cipher cipher);
 // Whether it has the form NAME or NAME:PARAMETER=VALUE,... with a name of lower-case letters,
 // digits and hyphens; whether there is such a law is the registry's to say.
 bool is_law(std::string_view text);
-Result<Protection> parse_protection(std::string_view text);
-Result<Cipher> parse_cipher(std::string_view text);
 
 // What the client sends: the terms it wants, its half of the context, and where the files go.
 struct Offer {

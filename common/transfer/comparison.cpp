@@ -38,7 +38,7 @@ Comparison::Comparison(const Ports& with, StreamSender& stream, const Target& ta
       digests_(with.reader) {
     if (tree_ != nullptr) {
         ++calls_;
-        tree_->begin(target.path, target.into_directory);
+        tree_->begin(target.path);
     } else {
         stream_.put(HoldsRecord{false});
     }

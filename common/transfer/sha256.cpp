@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include <new>
+
 #include "common/base/assert.h"
 
 namespace lambda::transfer {
@@ -17,8 +19,8 @@ void Sha256State::Free::operator()(evp_md_ctx_st* context) const {
 }
 
 Sha256State::Sha256State() : context_(EVP_MD_CTX_new()) {
-    LAMBDA_ASSERT(context_ != nullptr &&
-                  EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+    if (context_ == nullptr || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1)
+        throw std::bad_alloc();
 }
 
 void Sha256State::add(ByteView bytes) {
@@ -27,7 +29,8 @@ void Sha256State::add(ByteView bytes) {
 
 Sha256 Sha256State::finish() const {
     const std::unique_ptr<evp_md_ctx_st, Free> copy(EVP_MD_CTX_new());
-    LAMBDA_ASSERT(copy != nullptr && EVP_MD_CTX_copy_ex(copy.get(), context_.get()) == 1);
+    if (copy == nullptr || EVP_MD_CTX_copy_ex(copy.get(), context_.get()) != 1)
+        throw std::bad_alloc();
     Sha256 digest;
     LAMBDA_ASSERT(EVP_DigestFinal_ex(copy.get(), reinterpret_cast<unsigned char*>(digest.data()),
                                      nullptr) == 1);

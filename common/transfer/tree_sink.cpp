@@ -111,7 +111,8 @@ void TreeSink::file_ended(FileNumber number, std::optional<FileNumber> parent) {
     for (auto at = first; at != last; ++at) others.push_back(at->second);
     waiting_.erase(first, last);
     for (const FileNumber other : others) make_same(other);
-    one_less(parent);
+    if (parent) --entries_.at(*parent).inside;
+    maybe_settle(parent);
 }
 
 void TreeSink::note_failed(const std::string& name) {
@@ -136,12 +137,18 @@ void TreeSink::made(FileNumber number, const ports::DiskEvent& event) {
     end(number);
 }
 
-// Deepest first: a directory's own metadata when all that lies in it is done.
-void TreeSink::maybe_settle(FileNumber number) {
-    const Entry& entry = entries_.at(number);
-    if (entry.making || !entry.left || entry.inside > 0) return;
-    if (entry.failed) return end(number);
-    make(number, ports::Making::Kind::settle);
+// Deepest first: a directory's own metadata when all that lies in it is done. Of those that failed
+// as many may be over at once as the peer has put into each other.
+void TreeSink::maybe_settle(std::optional<FileNumber> directory) {
+    while (directory) {
+        const Entry& entry = entries_.at(*directory);
+        if (entry.making || !entry.left || entry.inside > 0) return;
+        if (!entry.failed) return make(*directory, ports::Making::Kind::settle);
+        const std::optional<FileNumber> parent = entry.parent;
+        take_off(*directory);
+        if (parent) --entries_.at(*parent).inside;
+        directory = parent;
+    }
 }
 
 void TreeSink::fail(FileNumber number, const Error& error) {
@@ -166,15 +173,14 @@ void TreeSink::drop_attributes(Entry& entry) {
 }
 
 void TreeSink::end(FileNumber number) {
-    auto node = entries_.extract(number);
-    drop_attributes(node.mapped());
-    file_ended(number, node.mapped().parent);
+    const std::optional<FileNumber> parent = entries_.at(number).parent;
+    take_off(number);
+    file_ended(number, parent);
 }
 
-void TreeSink::one_less(std::optional<FileNumber> parent) {
-    if (!parent) return;
-    --entries_.at(*parent).inside;
-    maybe_settle(*parent);
+void TreeSink::take_off(FileNumber number) {
+    auto node = entries_.extract(number);
+    drop_attributes(node.mapped());
 }
 
 }  // namespace lambda::transfer

@@ -80,11 +80,11 @@ class TreeSink {
     void make(FileNumber number, ports::Making::Kind kind);
     void make_same(FileNumber number);
     void made(FileNumber number, const ports::DiskEvent& event);
-    void maybe_settle(FileNumber number);
+    void maybe_settle(std::optional<FileNumber> directory);
     void fail(FileNumber number, const Error& error);
     void done(FileNumber number);
     void end(FileNumber number);
-    void one_less(std::optional<FileNumber> parent);
+    void take_off(FileNumber number);
 
     ports::Disk& disk_;
     StreamSender& stream_;

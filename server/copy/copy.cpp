@@ -291,7 +291,7 @@ Result<mover::Outcome> Copy::perform() {
          .transfer = agreement->transfer,
          .is_client = true,
          .keep_names = transfer::NamesKept::none,
-         .root = task_.root.duplicate(),
+         .root = task_.root,
          .sources = std::move(sources),
          .wants = std::move(wants),
          .walk = task_.walk,
@@ -326,13 +326,19 @@ void Copy::enter(session::CopyState state) {
     task_.moved();
 }
 
-// A client that does not read holds its sync up, as its terminal would hold up its own.
+// A client that does not read holds its sync up, as its terminal would hold up its own. That it is
+// gone is seen by who looks.
 void Copy::changed(const transfer::Change& change) {
     if (!task_.tells_changes) return;
     bool first = false;
     {
         std::unique_lock lock(mutex_);
-        heard_.wait(lock, [this] { return changes_.size() < kMostChanges || stopping_; });
+        const auto go_on = [this] { return changes_.size() < kMostChanges || stopping_; };
+        while (!heard_.wait_for(lock, kLookEvery, go_on)) {
+            lock.unlock();
+            task_.moved();
+            lock.lock();
+        }
         if (stopping_) return;
         first = changes_.empty();
         changes_.push_back(change);

@@ -120,7 +120,7 @@ asio::awaitable<void> Session::present_grant(const std::string& argument) {
     if (const auto older = service_.grants.running(*token))
         service_.transfers.stop(*older, presented_again());
     auto work = [&] { return open_root(*accounts, service_.settings, claimed->account); };
-    Result<io::Root> root = co_await service_.files.run(work);
+    Result<io::Root> root = co_await service_.files.run(claimed->account, work);
     if (!root) {
         leave(root.error());
         co_return;
@@ -203,6 +203,9 @@ asio::awaitable<void> Session::copy(const std::string& argument) {
     }
 }
 
+// As of Session::transfer().
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 asio::awaitable<void> Session::begin_copy(const std::string& argument) {
     const std::string ahead = std::exchange(ahead_, {});
     Result<session::CopyRequest> request = session::parse_copy_request(argument, ahead);
@@ -223,10 +226,14 @@ asio::awaitable<void> Session::begin_copy(const std::string& argument) {
         co_return;
     }
     request->path = resolve(place_.directory, request->path);
-    auto look = [&] {
+    auto look = [&]() -> Result<bool> {
         return fetches && lands_in_directory(request->path, request->several, *root_);
     };
-    const bool into_directory = co_await service_.files.run(look);
+    const auto into_directory = co_await service_.files.run(user_, look);
+    if (!into_directory) {
+        reply(error_reply(into_directory.error()));
+        co_return;
+    }
     if (service_.stopping) {
         reply(450, "The server stops");
         co_return;
@@ -234,11 +241,13 @@ asio::awaitable<void> Session::begin_copy(const std::string& argument) {
     start_copy({.account = user_,
                 .account_stands = {},
                 .request = *std::move(request),
-                .root = root_->duplicate(),
-                .into_directory = into_directory,
+                .root = *root_,
+                .into_directory = *into_directory,
                 .walk = *std::move(walk),
                 .plan = *std::move(plan)});
 }
+
+#pragma GCC diagnostic pop
 
 void Session::start_copy(Copies::Wish wish) {
     const Account* const account = find_account(*service_.accounts, user_, account_.password);

@@ -116,7 +116,10 @@ class ChangingFiles(Case):
         os.unlink(path)
 
     def replace(self, path):
-        os.rename(self.random_file("new", self.SIZE), path)
+        new = os.path.join(self.scratch, "new")
+        with open(new, "wb") as file:
+            file.truncate(self.SIZE)  # at once: content would take as long as the transfer may
+        os.rename(new, path)
 
     def rewrite(self, path):
         with open(path, "r+b") as file:

@@ -5,7 +5,8 @@ import re
 import signal
 import subprocess
 
-from harness import CUT, DONE, MIB, NO_SESSION, USAGE, USER, Case, Process, Settings, need_isolation, need_program, wait_for
+from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, Case, Process, Settings, need_isolation,
+                     need_program, wait_for)
 from line import Line
 
 
@@ -267,6 +268,25 @@ class Life(Case):
                      r"info: transfer \d+: ended: files=1;"):
             self.assertEqual(len(re.findall(once, server.stderr, re.M)), 1, f"{once} in {server.stderr}")
         self.assertNotRegex(server.stderr, r"session \d+: (connected|joined|ended)")
+
+    def test_the_log_tells_what_was_fetched_and_changed(self):
+        server = self.server()
+        for name in "abcde":
+            self.random_file(name, KIB, folder="root")
+        wanted = [server.url(name) for name in "abcde"]
+        self.assertEqual(self.client("get", *wanted, self.folder("here")).code, DONE)
+        self.assertEqual(self.client("get", server.url("nothing"), self.folder("here")).code, FILE_FAILED)
+        for command in (("mkdir", "new"), ("mv", "a", "new/a"), ("rm", "new/a"), ("rmdir", "new")):
+            operands = [server.url(name) for name in command[1:]]
+            self.assertEqual(self.client(command[0], *operands).code, DONE, command)
+            self.assert_failed(self.client(command[0], *operands), FILE_FAILED)  # and changes nothing
+        server.signal(signal.SIGTERM)
+        server.wait()
+        self.assertRegex(server.stderr, r"transfer \d+: ended: get of /?a, /?b, /?c and 2 more: files=5;")
+        self.assertRegex(server.stderr, r"transfer \d+: ended: get of /?nothing: files=0;")
+        changes = re.findall(r"session \d+: tester (.*)$", server.stderr, re.M)
+        self.assertEqual(changes, ["made the directory /new", "renamed /a to /new/a", "removed /new/a",
+                                   "removed the directory /new"])
 
     def test_secrets_in_an_accounts_root_are_told(self):
         root = self.folder("root")

@@ -49,6 +49,16 @@ class SilentRoots(Case):
         self.assertEqual(self.daemon.wait(), DONE, self.daemon.stderr)
 
 
+    def test_an_end(self):
+        waiting = self.start("ls", self.daemon.url(user="other"))
+        wait_for(self.silent.asked, "who waits")
+        self.daemon.signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.wait(), 1, self.daemon.stderr)
+        self.assertIn("a file system does not answer: what waits for it is left", self.daemon.stderr)
+        self.silent.die()
+        self.assertNotEqual(waiting.wait(), DONE)
+
+
 class SilentBefore(SilentRoots):
     """One does not answer when the server starts, either."""
 

@@ -22,7 +22,7 @@ std::vector<TargetEvent> MemoryTree::poll() {
     return std::exchange(ended_, {});
 }
 
-void MemoryTree::begin(const std::string& path, bool) {
+void MemoryTree::begin(const std::string& path) {
     later(TargetEvent::Kind::begun, [this, path](TargetEvent& event) {
         const auto below = [&](const auto& entry) { return entry.first.starts_with(path + "/"); };
         event.holds = std::any_of(disk_.files.begin(), disk_.files.end(), below) ||

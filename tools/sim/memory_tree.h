@@ -23,7 +23,7 @@ class MemoryTree final : public ports::TargetTree {
     bool gets_on = false;                                    // something is looked at each second
 
     const ports::Rights& rights() const override { return rights_; }
-    void begin(const std::string& path, bool below) override;
+    void begin(const std::string& path) override;
     void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
     void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata,

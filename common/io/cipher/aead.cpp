@@ -5,6 +5,7 @@
 #include <openssl/provider.h>
 
 #include <array>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -78,7 +79,7 @@ void* Aead::new_context() const {
 Aead::Key::Key(Aead& aead, ByteView key, Direction direction)
     : aead_(&aead), context_(aead.new_context(), Free{aead.free_}) {
     auto* const start = direction == Direction::seal ? aead.start_sealing_ : aead.start_opening_;
-    LAMBDA_ASSERT(context_ != nullptr);
+    if (context_ == nullptr) throw std::bad_alloc();
     LAMBDA_ASSERT(start(context_.get(), raw(key.data()), key.size(), nullptr, 0, nullptr) == 1);
 }
 

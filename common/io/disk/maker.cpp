@@ -354,8 +354,11 @@ Maker::Outcome Maker::make_link(const ports::Making& making) {
     const Descriptor made_link(
         ::openat(directory, partial.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
-    if (!made_link || ::fstat(made_link.get(), &status) != 0)
-        return file_error("cannot look at the link", path, errno);
+    if (!made_link || ::fstat(made_link.get(), &status) != 0) {
+        const int error_number = errno;
+        ::unlinkat(directory, partial.c_str(), 0);
+        return file_error("cannot look at the link", path, error_number);
+    }
     if (!S_ISLNK(status.st_mode)) return file_error("somebody replaced the link", path, ESTALE);
     const auto applied = apply({.descriptor = made_link.get(), .link = true}, making.metadata,
                                gives_set_id(root_), path);

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "common/base/cursor.h"
+#include "common/io/disk/file_wait.h"
 #include "common/io/disk/finisher.h"
 #include "common/io/file/target_name.h"
-#include "common/io/process.h"
 #include "common/io/workers.h"
 #include "common/ports/disk.h"
 

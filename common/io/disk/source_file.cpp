@@ -30,8 +30,10 @@ std::vector<Range> data_ranges(int fd, Range bytes, std::uint64_t grain) {
         const std::uint64_t start = data < 0 ? at : static_cast<std::uint64_t>(data) - bytes.first;
         if (start >= size) break;
         const off_t hole = data < 0 ? -1 : ::lseek(fd, data, SEEK_HOLE);
+        // No hole behind the data: it was punched in between, or the file system knows none.
+        const bool known = hole > data;
         const std::uint64_t end =
-            hole < 0 ? size : std::min(static_cast<std::uint64_t>(hole) - bytes.first, size);
+            known ? std::min(static_cast<std::uint64_t>(hole) - bytes.first, size) : size;
         const Range range{start / grain * grain, std::min((end + grain - 1) / grain * grain, size)};
         if (!ranges.empty() && range.first <= ranges.back().last) {
             ranges.back().last = std::max(ranges.back().last, range.last);

@@ -125,7 +125,7 @@ int open_leased(const Descriptor& found, int flags) {
 }
 
 Root::Root(Descriptor directory, std::string path, bool read_only, bool allow_null)
-    : directory_(std::move(directory)),
+    : directory_(std::make_shared<const Descriptor>(std::move(directory))),
       path_(std::move(path)),
       beneath_(!path_.empty()),
       read_only_(read_only),
@@ -146,21 +146,13 @@ Result<Root> Root::jail(const std::string& directory, bool read_only, bool allow
     return Root(std::move(opened), directory, read_only, allow_null);
 }
 
-Root Root::duplicate() const {
-    Descriptor copy;
-    if (beneath_) {
-        copy = Descriptor(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0));
-        // Without a descriptor every name in the copy fails with EBADF: closed, not open.
-    }
-    return Root(std::move(copy), path_, read_only_, allow_null_);
-}
-
 bool Root::moved() const {
     struct stat ours {};
     struct stat named {};
-    if (!beneath_ || ::fstat(directory_.get(), &ours) != 0) return false;
+    if (!beneath_ || ::fstat(directory_->get(), &ours) != 0) return false;
     if (::stat(path_.c_str(), &named) != 0) return errno == ENOENT || errno == ENOTDIR;
-    return named.st_dev != ours.st_dev || (named.st_ino != ours.st_ino && keeps_inodes(directory_));
+    return named.st_dev != ours.st_dev ||
+           (named.st_ino != ours.st_ino && keeps_inodes(*directory_));
 }
 
 int Root::open_raw(const std::string& name, int flags, mode_t mode) const {
@@ -168,7 +160,7 @@ int Root::open_raw(const std::string& name, int flags, mode_t mode) const {
     if (name.find('\0') != std::string::npos) return -EINVAL;
     flags |= O_CLOEXEC;
     if ((flags & O_PATH) == 0) flags |= O_NOCTTY;
-    int fd = beneath_ ? open_beneath(directory_.get(), name, flags, mode)
+    int fd = beneath_ ? open_beneath(directory_->get(), name, flags, mode)
                       : ::open(name.c_str(), flags, mode);
     if (fd < 0 && errno == EAGAIN && (flags & O_NONBLOCK) != 0) {
         const int found = open_raw(name, O_PATH | (flags & O_NOFOLLOW), 0);
@@ -192,11 +184,14 @@ Result<Root::Place> Root::place(const std::string& name, bool make) const {
     }
     int directory = open_raw(parent, O_PATH | O_DIRECTORY, 0);
     if (directory == -ENOENT && make) {
-        const auto outer = place(parent, true);
-        if (outer && ::mkdirat(outer->directory.get(), outer->leaf.c_str(), 0777) != 0 &&
-            errno != EEXIST) {
-            return name_error("cannot make its directory", name, errno);
+        auto outer = place(parent, true);
+        if (!outer) {
+            Error error = outer.error();
+            error.path = name;
+            return error;
         }
+        if (::mkdirat(outer->directory.get(), outer->leaf.c_str(), 0777) != 0 && errno != EEXIST)
+            return name_error("cannot make its directory", name, errno);
         directory = open_raw(parent, O_PATH | O_DIRECTORY, 0);
     }
     if (directory < 0) return name_error("cannot reach its directory", name, -directory);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -51,12 +52,12 @@ int open_unfollowed(int directory, const std::string& below, int flags);
 // Of a file that was written below one that moved().
 Error root_moved(const std::string& name);
 
+// A copy is the same root, by the same descriptor.
 class Root {
   public:
     static Root machine(bool allow_null = false);
     static Result<Root> jail(const std::string& directory, bool read_only, bool allow_null);
 
-    Root duplicate() const;
     bool read_only() const { return read_only_; }
     bool allow_null() const { return allow_null_; }
     bool jailed() const { return beneath_; }
@@ -90,8 +91,8 @@ class Root {
     Root(Descriptor directory, std::string path, bool read_only, bool allow_null);
     // A descriptor, or -errno.
     int open_raw(const std::string& name, int flags, mode_t mode) const;
-    Descriptor directory_;
-    std::string path_;  // of the jail
+    std::shared_ptr<const Descriptor> directory_;  // of a jail
+    std::string path_;                             // of the jail
     bool beneath_ = false;
     bool read_only_ = false;
     bool allow_null_ = false;

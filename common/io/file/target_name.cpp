@@ -55,11 +55,10 @@ Result<Descriptor> open_base(const Root& root, const std::string& base, bool mak
     while (name.size() > 1 && (name.ends_with('/') || name.ends_with("/."))) name.pop_back();
     auto opened = root.open(name, kDirectory);
     if (opened || !make) return opened;
-    if (const auto place = root.place(name, true); place) {
-        if (::mkdirat(place->directory.get(), place->leaf.c_str(), 0777) != 0 && errno != EEXIST) {
-            return file_error("cannot make the directory", base, errno);
-        }
-    }
+    const auto place = root.place(name, true);
+    if (!place) return place.error().error_number == EISDIR ? opened.error() : place.error();
+    if (::mkdirat(place->directory.get(), place->leaf.c_str(), 0777) != 0 && errno != EEXIST)
+        return file_error("cannot make the directory", base, errno);
     return root.open(name, kDirectory);
 }
 

@@ -16,8 +16,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <span>
 
-#include "common/io/file/root.h"
+#include "common/io/file/replace_file.h"
 #include "common/io/tls/openssl_error.h"
 #include "common/io/tls/signature.h"
 #include "common/io/tls/tls.h"
@@ -98,24 +99,10 @@ CertificatePtr self_signed(EVP_PKEY* key, const std::string& host) {
     return certificate;
 }
 
-// Beside `path` first, then renamed over it, so that no reader ever sees half of it.
-Result<void> write_atomically(const std::string& path, BIO* content, mode_t mode) {
-    const auto failure = [&path](int error_number) {
-        return errno_error(Fault::file, "cannot write", path, error_number);
-    };
-    std::string temporary = path + ".XXXXXX";
-    const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (!file) return failure(errno);
+ByteView content_of(BIO* memory) {
     char* data = nullptr;
-    const long length = BIO_get_mem_data(content, &data);
-    if (::fchmod(file.get(), mode) != 0 ||
-        ::write(file.get(), data, static_cast<std::size_t>(length)) != length ||
-        ::fsync(file.get()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-        const int error_number = errno;
-        ::unlink(temporary.c_str());
-        return failure(error_number);
-    }
-    return {};
+    const long length = BIO_get_mem_data(memory, &data);
+    return std::as_bytes(std::span(data, static_cast<std::size_t>(length)));
 }
 
 }  // namespace
@@ -170,8 +157,9 @@ Result<void> make_certificate(const std::string& certificate_file, const std::st
         return openssl_error(Fault::unsupported, "cannot make a certificate", certificate_file);
     }
     // The key first: a certificate without its key would look finished to the next start.
-    if (auto written = write_atomically(key_file, key_text.get(), 0600); !written) return written;
-    return write_atomically(certificate_file, certificate_text.get(), 0644);
+    if (auto written = replace_file(key_file, content_of(key_text.get()), 0600); !written)
+        return written;
+    return replace_file(certificate_file, content_of(certificate_text.get()), 0644);
 }
 
 }  // namespace lambda::io

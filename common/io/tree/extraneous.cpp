@@ -68,6 +68,7 @@ Result<bool> ExtraneousList::gather(int directory, const std::string& leaf,
 Result<bool> ExtraneousList::gather_one(int directory, const std::string& leaf, const Line& line,
                                         const Gathering& how, unsigned depth) {
     ++looked_;
+    if (stopping_) return file_error("cannot look at", line.name, ECANCELED);
     struct stat status {};
     if (::fstatat(directory, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) return true;
@@ -185,7 +186,7 @@ Result<std::optional<ExtraneousList::Line>> ExtraneousList::take() {
 Result<std::vector<ports::Extraneous>> ExtraneousList::next(int base, bool remove,
                                                             std::size_t most) {
     std::vector<ports::Extraneous> list;
-    while (list.size() < most && !unread_) {
+    while (list.size() < most && !unread_ && !stopping_) {
         auto line = take();
         if (!line) unread_ = line.error();
         if (!line || !*line) break;

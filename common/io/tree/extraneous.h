@@ -37,6 +37,8 @@ class ExtraneousList {
     // below it. An error comes behind all that was removed, which is then durable too but for that
     // error's own part.
     Result<std::vector<ports::Extraneous>> next(int base, bool remove, std::size_t most);
+    // What is under way ends with an error. Any thread.
+    void stop() { stopping_ = true; }
     // How many were met by gather() and by next() so far, while they get on, too. Any thread.
     std::uint64_t looked() const { return looked_; }
 
@@ -79,6 +81,7 @@ class ExtraneousList {
     bool reading_ = false;
     std::uint64_t count_ = 0;
     std::atomic<std::uint64_t> looked_ = 0;
+    std::atomic<bool> stopping_ = false;
     std::unique_ptr<Parent> parent_;
     std::optional<dev_t> base_device_;  // once it is known
     bool base_has_barrier_ = false;     // syncfs(2) is one there

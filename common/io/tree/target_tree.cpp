@@ -122,10 +122,23 @@ TargetTree::TargetTree(Root root, Reactor& reactor, std::unique_ptr<Workers> thr
       directories_(root_, false),
       thread_(std::move(thread)) {}
 
+// Who ends a transfer waits for the job that runs, and for no other.
+TargetTree::~TargetTree() {
+    stopping_ = true;
+    surplus_.stop();
+    in_the_way_.stop();
+}
+
 // ---- engine thread
 
-void TargetTree::begin(const std::string& path, bool) {
-    thread_->post([this, path] {
+void TargetTree::post(std::function<void()> job) {
+    thread_->post([this, job = std::move(job)] {
+        if (!stopping_) job();
+    });
+}
+
+void TargetTree::begin(const std::string& path) {
+    post([this, path] {
         TargetEvent event;
         const auto opened = root_.open(path.empty() ? "." : path, kOpenDirectory);
         event.holds = opened && holds_something(opened->get());
@@ -134,7 +147,7 @@ void TargetTree::begin(const std::string& path, bool) {
 }
 
 void TargetTree::seek_extraneous(Kept kept, bool clears) {
-    thread_->post([this, kept = std::move(kept), clears] {
+    post([this, kept = std::move(kept), clears] {
         kept_ = kept;
         seeks_ = true;
         clears_ = clears;
@@ -142,21 +155,22 @@ void TargetTree::seek_extraneous(Kept kept, bool clears) {
 }
 
 void TargetTree::look(std::vector<Look> looks) {
-    thread_->post([this, looks = std::move(looks)] { look_all(looks); });
+    post([this, looks = std::move(looks)] { look_all(looks); });
 }
 
 void TargetTree::mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata,
                       std::int64_t stood_ns) {
-    thread_->post([this, tag, target = std::move(target), metadata = std::move(metadata),
-                   stood_ns] { finish(tag, mend_one(target, metadata, stood_ns)); });
+    post([this, tag, target = std::move(target), metadata = std::move(metadata), stood_ns] {
+        finish(tag, mend_one(target, metadata, stood_ns));
+    });
 }
 
 void TargetTree::keep(std::uint64_t tag, ports::TargetName target) {
-    thread_->post([this, tag, target = std::move(target)] { finish(tag, keep_one(target)); });
+    post([this, tag, target = std::move(target)] { finish(tag, keep_one(target)); });
 }
 
 void TargetTree::next_extraneous(bool in_the_way, bool remove) {
-    thread_->post([this, in_the_way, remove] {
+    post([this, in_the_way, remove] {
         TargetEvent event;
         event.kind = TargetEvent::Kind::extraneous;
         ExtraneousList& list = in_the_way ? in_the_way_ : surplus_;

@@ -27,9 +27,10 @@ class TargetTree final : public ports::TargetTree {
   public:
     // `reactor` must outlive it.
     static Result<std::unique_ptr<TargetTree>> make(Root root, Reactor& reactor);
+    ~TargetTree() override;
 
     const ports::Rights& rights() const override { return rights_; }
-    void begin(const std::string& path, bool below) override;
+    void begin(const std::string& path) override;
     void seek_extraneous(Kept kept, bool clears) override;
     void look(std::vector<ports::Look> looks) override;
     void mend(std::uint64_t tag, ports::TargetName target, ports::FileMetadata metadata,
@@ -44,6 +45,7 @@ class TargetTree final : public ports::TargetTree {
 
   private:
     TargetTree(Root root, Reactor& reactor, std::unique_ptr<Workers> thread);
+    void post(std::function<void()> job);
     // A directory that is entered; it need not be there.
     struct Level {
         Descriptor opened;
@@ -95,6 +97,7 @@ class TargetTree final : public ports::TargetTree {
     std::optional<Error> unlisted_;
     const std::int64_t written_back_ns_;  // what did not change since is durable
     TargetDirectories directories_;       // of what is kept; the thread's
+    std::atomic<bool> stopping_ = false;
     std::atomic<std::uint64_t> extraneous_ = 0;
     std::atomic<std::uint64_t> looked_ = 0;  // entries of the walk
     Completions<ports::TargetEvent> done_;

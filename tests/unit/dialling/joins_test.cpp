@@ -10,9 +10,8 @@ TEST_CASE("joins: what was dialled for a transfer ends with it") {
     const LoopbackPort silent(true);
     Joins joins({.peer = silent.address(), .host = "localhost"}, 1);
     unsigned failures = 0;
-    joins.open(
-        std::string(32, 'a'), 2,
-        {.joined = {}, .failed = [&](std::uint16_t, std::uint32_t, const Error&) { ++failures; }});
+    joins.open(std::string(32, 'a'), 2,
+               {.joined = {}, .failed = [&](const Error&) { ++failures; }});
     joins.begin(0, 1);  // takes the one made ahead
     joins.begin(1, 1);
     std::vector<pollfd> sockets;

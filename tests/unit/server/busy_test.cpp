@@ -6,6 +6,8 @@
 #include <boost/asio/io_context.hpp>
 #include <ctime>
 #include <functional>
+#include <latch>
+#include <map>
 #include <memory>
 #include <new>
 #include <semaphore>
@@ -121,7 +123,7 @@ TEST_CASE("logins at once with one right password cost one proof") {
 
 TEST_CASE("want of memory in a pool is the answer, or ends who asked") {
     asio::io_context loop;
-    FilePool files;
+    FilePool files(8);
     FairPool<int> fair(1, 1);
     const auto no_result = []() -> Result<int> { throw std::bad_alloc(); };
     const auto no_bool = []() -> bool { throw std::bad_alloc(); };
@@ -129,20 +131,53 @@ TEST_CASE("want of memory in a pool is the answer, or ends who asked") {
     int ends = 0;
     const auto ask = [&](auto run) -> asio::awaitable<void> {
         answers.push_back(co_await run(no_result));
+    };
+    const auto ask_plainly = [&]() -> asio::awaitable<void> {
         try {
-            co_await run(no_bool);
+            co_await fair.run(1, no_bool);
         } catch (const std::bad_alloc&) {
             ++ends;
         }
     };
-    asio::co_spawn(loop, ask([&](auto work) { return files.run(work); }), asio::detached);
+    asio::co_spawn(loop, ask([&](auto work) { return files.run("ann", work); }), asio::detached);
     asio::co_spawn(loop, ask([&](auto work) { return fair.run(1, work); }), asio::detached);
+    asio::co_spawn(loop, ask_plainly(), asio::detached);
     loop.run();
     REQUIRE(answers.size() == 2);
     for (const auto& each : answers) CHECK(each.error().fault == Fault::cut);
-    CHECK(ends == 2);
+    CHECK(ends == 1);
     files.join();
     fair.join();
+}
+
+TEST_CASE("an owner whose file system is silent gets no further job, and others do") {
+    asio::io_context loop;
+    FilePool files(3, std::chrono::seconds(0));
+    std::latch answer(1);
+    std::map<std::string, int> done, refused;
+    const auto ask = [&](std::string owner, int jobs) -> asio::awaitable<void> {
+        const auto work = [&answer, waits = jobs == 1]() -> Result<int> {
+            if (waits) answer.wait();
+            return 0;
+        };
+        for (int i = 0; i < jobs; ++i) {
+            const auto answered = co_await files.run(owner, work);
+            ++(answered ? done : refused)[owner];
+        }
+    };
+    for (int i = 0; i < 5; ++i) asio::co_spawn(loop, ask("silent", 1), asio::detached);
+    asio::co_spawn(loop, ask("other", 5), asio::detached);
+    while (done["other"] < 5 || refused["silent"] < 2) loop.run_one();
+    CHECK(done["silent"] == 0);
+    answer.count_down();
+    loop.run();
+    CHECK(done["silent"] == 3);
+    CHECK(refused == std::map<std::string, int>{{"silent", 2}});
+    loop.restart();
+    asio::co_spawn(loop, ask("silent", 1), asio::detached);
+    loop.run();
+    CHECK(done["silent"] == 4);
+    files.join();
 }
 
 TEST_CASE("a listing may take longer than was left to log in") {

@@ -32,7 +32,7 @@ struct ToldTree final : ports::TargetTree {
     std::string waits_for;  // the look at it, and all with it, are answered by answer()
 
     const ports::Rights& rights() const override { return rights_; }
-    void begin(const std::string&, bool) override { events_.push_back({.holds = true}); }
+    void begin(const std::string&) override { events_.push_back({.holds = true}); }
     void seek_extraneous(Kept, bool) override {}
     void look(std::vector<ports::Look> looks) override {
         ports::TargetEvent event{.kind = ports::TargetEvent::Kind::looked};

@@ -110,3 +110,20 @@ TEST_CASE(
     CHECK(receiver.disk.made.size() == 4);
     CHECK(receiver.failures == 4);
 }
+
+// As many as the peer puts into each other are over at once.
+TEST_CASE("sink: directories that failed end with the last file in them, however deep") {
+    constexpr FileNumber kDeep = 10'000;
+    Receiver receiver;
+    for (FileNumber i = 0; i < kDeep; ++i) {
+        REQUIRE(receiver.sink.handle(DirectoryRecord{.entry = i, .metadata = {}, .name = "d"}));
+        receiver.refuse(receiver.disk.made.back());
+    }
+    receiver.announce(kDeep, "f", {});
+    for (FileNumber i = kDeep; i-- > 0;) REQUIRE(receiver.sink.handle(LeaveRecord{.entry = i}));
+    REQUIRE(receiver.sink.handle(FinishRecord{kDeep + 1}));
+    CHECK_FALSE(receiver.sink.all_done());
+    receiver.refuse(receiver.disk.created.back());
+    CHECK(receiver.sink.all_done());
+    CHECK(receiver.failures == static_cast<int>(kDeep) + 1);
+}

@@ -34,20 +34,20 @@ TEST_CASE("the rate file counts from when it is written, and a bad one is told o
     REQUIRE_FALSE(schedule.look().ok());  // it is missing
     CHECK(schedule.look().ok());          // and that was told
     CHECK(schedule.limit(0) == BitRate{5e6});
-    REQUIRE(write_atomically(file, "# by night\n\n00:00-12:00 1Mbit/s\n").ok());
+    REQUIRE(write_output(file, "# by night\n\n00:00-12:00 1Mbit/s\n").ok());
     CHECK(schedule.look().ok());
     CHECK(schedule.limit(0) == BitRate{1e6});
     CHECK(schedule.limit(13 * 60).bits_per_second == 0);
-    REQUIRE(write_atomically(file, "fast\n").ok());
+    REQUIRE(write_output(file, "fast\n").ok());
     const auto bad = schedule.look();
     REQUIRE_FALSE(bad.ok());
     CHECK(bad.error().fault == Fault::usage);
     CHECK(bad.error().path == file);
     CHECK(schedule.look().ok());
     CHECK(schedule.limit(0) == BitRate{1e6});
-    REQUIRE(write_atomically(file, "").ok());
+    REQUIRE(write_output(file, "").ok());
     CHECK_FALSE(schedule.look().ok());
-    REQUIRE(write_atomically(file, "none").ok());
+    REQUIRE(write_output(file, "none").ok());
     CHECK(schedule.look().ok());
     CHECK(schedule.limit(0).bits_per_second == 0);
     ::unlink(file.c_str());

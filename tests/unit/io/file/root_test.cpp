@@ -41,7 +41,18 @@ TEST_CASE("root: a jail's names begin at its directory") {
     }
     CHECK(S_ISDIR(root.stat("/", true)->st_mode));
     CHECK(S_ISLNK(root.stat("within", false)->st_mode));
-    CHECK(root.duplicate().open("a/file", O_RDONLY).ok());
+    CHECK(Root(root).open("a/file", O_RDONLY).ok());
+}
+
+TEST_CASE("root: why a directory far above cannot be made is told") {
+    const auto system = Root::jail("/sys", false, false);  // where nobody makes one
+    REQUIRE(system.ok());
+    for (const std::string name : {"new/file", "new/deep/file", "new/deep/deeper/file"}) {
+        const auto place = system->place(name, true);
+        REQUIRE_FALSE(place.ok());
+        CHECK(place.error().message.starts_with("cannot make its directory"));
+        CHECK(place.error().path == name);
+    }
 }
 
 TEST_CASE("root: no name leads out of a jail") {
@@ -168,7 +179,7 @@ TEST_CASE("root: a read-only account changes nothing") {
     CHECK_FALSE(root.remove_file("a/file").ok());
     CHECK_FALSE(root.remove_directory("a/b").ok());
     CHECK_FALSE(root.rename("a/file", "b").ok());
-    CHECK_FALSE(root.duplicate().make_directory("x").ok());
+    CHECK_FALSE(Root(root).make_directory("x").ok());
     CHECK(read_file(jail.inside + "/a/file") == "inside");
 }
 

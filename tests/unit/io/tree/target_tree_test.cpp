@@ -86,9 +86,9 @@ TEST_CASE("target: what stands there is seen, and no link is followed") {
     write_file(folder / "d/inside", "x");
     const std::string base = folder / "";
     Asked asked;
-    asked.tree.begin(base, true);
+    asked.tree.begin(base);
     CHECK(asked.next().holds);
-    asked.tree.begin(folder / "none", true);
+    asked.tree.begin(folder / "none");
     CHECK_FALSE(asked.next().holds);
     const TargetEvent event =
         asked.look({enter(base, "."), enter(base, "d"), at(base, "d/inside"), kLeave, at(base, "f"),
