@@ -225,7 +225,8 @@ void SqliteDatabase::roll_back() {
 
 Error SqliteDatabase::error(const std::string& what) const {
     const char* const why = handle_ ? ::sqlite3_errmsg(handle_.get()) : "no memory";
-    const int code = handle_ ? ::sqlite3_errcode(handle_.get()) : SQLITE_NOMEM;
+    // The primary one: what an extended one says beside it changes no advice.
+    const int code = handle_ ? ::sqlite3_errcode(handle_.get()) & 0xff : SQLITE_NOMEM;
     const int system = handle_ ? ::sqlite3_system_errno(handle_.get()) : 0;
     std::string remedy = "check that the file can be written and is a job's state";
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)

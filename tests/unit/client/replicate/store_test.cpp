@@ -1,7 +1,11 @@
 // What every store keeps to, be it in SQLite or in PostgreSQL: runs, what stands, who may.
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <barrier>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -225,6 +229,23 @@ TEST_CASE("the state's files are their user's alone, whatever the umask") {
     }
     CHECK(names ==
           std::set<std::string>{"state.db", "state.db-shm", "state.db-wal", "state.db.lock"});
+}
+
+TEST_CASE("a state that cannot be written says why the system refuses it") {
+    const Scratch scratch;
+    const auto database = good(SqliteDatabase::open(scratch / "state.db"));
+    struct rlimit before {};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto heard = ::signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit none {
+        .rlim_cur = 1, .rlim_max = before.rlim_max
+    };
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+    const auto written = database->execute("CREATE TABLE kept (number INTEGER)");
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ::signal(SIGXFSZ, heard);
+    REQUIRE_FALSE(written.ok());
+    CHECK_THAT(written.error().message, Catch::Contains(std::strerror(EFBIG)));
 }
 
 TEST_CASE("who opens a state while another makes it waits for him") {
