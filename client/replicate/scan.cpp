@@ -1,5 +1,9 @@
 #include "client/replicate/scan.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
+
 #include "client/replicate/remote_tree.h"
 #include "client/waiting.h"
 #include "common/io/file/attributes.h"
@@ -66,9 +70,14 @@ class Gatherer {
         listing_.entries.push_back({.root = root_, .name = std::move(name), .standing = standing});
     }
     void add_as_it_is(std::string name) {
+        const std::string path = job_.roots[root_].path_of(name);
         struct stat status {};
-        if (::lstat(job_.roots[root_].path_of(name).c_str(), &status) == 0)
-            add(std::move(name), replicate::standing_of(status));
+        if (::lstat(path.c_str(), &status) == 0)
+            return add(std::move(name), replicate::standing_of(status));
+        if (errno == ENOENT || errno == ENOTDIR) return;  // it is gone since
+        listing_.miss({.root = root_,
+                       .name = std::move(name),
+                       .error = errno_error(Fault::file, "cannot look at", path, errno)});
     }
     void miss(ports::Found found) {
         const SourceRoot& root = job_.roots[root_];
