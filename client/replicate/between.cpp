@@ -61,6 +61,17 @@ Result<mover::Outcome> copy_once(const CopyPlan& plan, const Arguments& argument
     return outcome;
 }
 
+// Of a directory that could not be moved, beside others that were.
+mover::Outcome outcome_without(const TaskNames& names, const Error& error) {
+    mover::Outcome outcome;
+    if (dialling::may_pass(error)) {
+        outcome.cut = error;
+    } else {
+        for (const auto& [name, task] : names) outcome.add_failure(name, error);
+    }
+    return outcome;
+}
+
 Result<mover::Outcome> move_files(const Job& job, const Arguments& arguments, const Load& load,
                                   const Progressed& progressed) {
     const Site& site = job.sites[load.site];
@@ -84,7 +95,8 @@ Result<mover::Outcome> move_files(const Job& job, const Arguments& arguments, co
                       .one_password = relay != nullptr};
         for (const auto& [name, task] : tasks) plan.names.push_back(name);
         auto outcome = copy_once(plan, arguments, progressed);
-        if (!outcome) return outcome;
+        if (!outcome && from == directories.begin()->first) return outcome;
+        if (!outcome) outcome = outcome_without(tasks, outcome.error());
         name_tasks(*outcome, tasks, Told::last_part);
         rest_is_done(*outcome, tasks);
         const bool cut = outcome->cut.has_value();

@@ -447,6 +447,22 @@ class Replicated(BetweenCase):
             self.assertNotIn("grant=", result.said())
         self.assertEqual(os.readlink(os.path.join(self.b.root, "copy", "link [1]*")), "many/7")
 
+    def test_a_directory_that_cannot_move_leaves_what_another_moved_done(self):
+        """Files of two sources that land in one directory; of one of them no line has room."""
+        deep = "/".join(["d" * 209] * 10)
+        for folder, name in (("a/runs", "moves"), (f"{deep}/runs", "stays")):
+            os.makedirs(os.path.join(self.source, folder))
+            self.file_with(os.path.join(self.source, folder, name), b"1")
+        os.makedirs(os.path.join(self.b.root, deep))
+        job = self.job(sources=[self.a.url("source/a/"), self.a.url(f"source/{deep}/runs")],
+                       destinations=[self.b.url(deep)], retries=0)
+        result = self.run_job(job, code=FILE_FAILED)
+        self.assertEqual(result.summary["files"], 1, str(result))
+        self.assertIn("too long", result.stderr)
+        told = {e["path"] for e in self.run_job(job, "status").events if e["event"] == "left_over"}
+        self.assertIn("runs/stays", told)
+        self.assertNotIn("runs/moves", told)
+
     def test_what_fails_says_at_which_server(self):
         self.file_with(os.path.join(self.source, "one"), b"1")
         job = self.job(destinations=[self.c.url("copy")], connect="destination", retries=0)
