@@ -160,13 +160,11 @@ Result<void> remove_marks(const Job& job, std::int64_t run, Store& store) {
     return {};
 }
 
-// How the run goes without us.
-Result<SiteSaid::Run> how_it_goes(const Part& part, Store& store) {
-    const auto now = store.run(part.run.id);
-    if (!now) return now.error();
-    if (!*now || (*now)->state != RunState::running) return SiteSaid::Run::over;
+// How the run, as it stands now, goes without us.
+Result<SiteSaid::Run> how_it_goes(const Run& run, const std::string& owner, Store& store) {
+    if (run.state != RunState::running) return SiteSaid::Run::over;
     if (!store.shared()) return SiteSaid::Run::cut;
-    const auto others = store.others(part.owner);
+    const auto others = store.others(owner);
     if (!others) return others.error();
     return others->empty() ? SiteSaid::Run::cut : SiteSaid::Run::goes_on;
 }
@@ -180,14 +178,22 @@ bool says_why(const Ending& ending, const SiteStatus& site) {
            std::any_of(ending.unreached.begin(), ending.unreached.end(), says);
 }
 
+// What this process knows of a run by itself, whatever becomes of the state.
+void tell_known(const Ending& known, Report& report) {
+    for (const Error& error : known.unreached) report.unreached(error);
+    for (const Error& error : known.errors) report.error_here(error);  // a session stood
+    report.moved(known.moved);
+}
+
 // Puts an end to the run, in the store and for the user; where other movers go on with it, for the
-// user alone.
+// user alone. `conclusion` has what is known also after an error.
 struct Conclusion {
-    Run run;            // as it stands then
-    bool ours = false;  // it was this process that ended it
+    Run run;                          // as it stands then
+    bool ours = false;                // it was this process that ended it
+    std::vector<SiteStatus> sites{};  // none: not known
 };
-Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
-                            const std::string& left_over_file, Report& report) {
+Result<void> conclude(const Job& job, const Part& part, Store& store,
+                      const std::string& left_over_file, Report& report, Conclusion& conclusion) {
     const auto& [run, owner, ending, went_on] = part;
     // What has begun is cut, if it is, whatever it had reached.
     report.session_stands();
@@ -195,19 +201,20 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
     if (!failures) return failures.error();
     const auto statuses = store.sites(run.id);
     if (!statuses) return statuses.error();
+    conclusion.sites = *statuses;
     bool whole = ending.errors.empty();  // what we did not reach, others may have
     for (const SiteStatus& site : *statuses)
         whole = whole && site.state == SiteState::done && site.failed == 0;
     RunState state = whole ? RunState::done : RunState::left_over;
     if (ending.how == Ending::How::cancelled) state = RunState::cancelled;
-    bool ours = false;
     if (ending.how == Ending::How::finished || ending.how == Ending::How::cancelled) {
         const auto ended = store.end_run(run.id, state, owner);
         if (!ended) return ended.error();
-        ours = *ended;
+        conclusion.ours = *ended;
     }
-    for (const Error& error : ending.unreached) report.unreached(error);
-    for (const Error& error : ending.errors) report.error(error);
+    const auto now = store.run(run.id);
+    if (!now) return now.error();
+    conclusion.run = now->value_or(run);
     for (const Failure& failure : *failures) {
         Error error = failure.error;
         error.path = place_of(job, failure);
@@ -225,27 +232,21 @@ Result<Conclusion> conclude(const Job& job, const Part& part, Store& store,
         cancelled.remedy = "the next one compares anew";
         report.error(cancelled);
     }
-    const auto goes = how_it_goes(part, store);
+    const auto goes = how_it_goes(conclusion.run, owner, store);
     if (!goes) return goes.error();
     for (const SiteStatus& site : *statuses) {
         tell(words_of_site(site, {.run = *goes, .why = !says_why(ending, site), .whole = went_on}),
              report);
     }
     if (auto gone = remove_marks(job, run.id, store); !gone) return gone.error();
-    auto kept = keep_left_over(job, part, store, left_over_file, report);
-    if (!kept) return kept.error();
-    report.moved(ending.moved);
-    const auto now = store.run(run.id);
-    if (!now) return now.error();
-    return Conclusion{.run = now->value_or(run), .ours = ours};
+    return keep_left_over(job, part, store, left_over_file, report);
 }
 
 // The command is the host's, the webhook the run's.
-void tell_others(const Job& job, Store& store, const Conclusion& conclusion, Report& report) {
+void tell_others(const Job& job, const Conclusion& conclusion, Report& report) {
     const Run& run = conclusion.run;
-    const auto sites = store.sites(run.id);
     const auto summary = [&](std::size_t most = std::string::npos) {
-        return summary_of(job, run, sites ? *sites : std::vector<SiteStatus>(), most);
+        return summary_of(job, run, conclusion.sites, most);
     };
     if (!job.after.empty()) {
         const auto ran = run_command({.key = "after", .command = job.after},
@@ -285,7 +286,36 @@ class Onlooker {
     Time next_ = client::now() + kPlainInterval;
 };
 
-Result<void> run(const Job& job, const Access& access, const Arguments& arguments, Report& report) {
+// The run, until it ends or goes on without us. `conclusion` has what is known also after an error.
+Result<Ending::How> carry_out(const Job& job, const Arguments& arguments, Store& store,
+                              const std::string& owner, const Begun& begun, Report& report,
+                              Conclusion& conclusion) {
+    const auto carrier = make_carrier(job, arguments.access());
+    const auto lanes = Lanes::make(job, *carrier);
+    if (!lanes) return lanes.error();
+    if (const auto standing = status_of(store); standing && standing->request == Request::pause)
+        report.say("a pause from before holds it until `replicate JOB resume`");
+    std::optional<Onlooker> onlooker(report);
+    Conductor conductor(
+        job, store, **lanes, owner, [&](const std::string& text) { report.note(text); },
+        [&](const std::string& doing) { onlooker->show(doing); });
+    const auto ending = conductor.conduct(begun.run);
+    onlooker.reset();
+    tell_known(conductor.known(), report);
+    if (!ending) return ending.error();
+    const Part part{begun.run, owner, *ending, begun.went_on};
+    const auto ended = conclude(job, part, store, arguments.left_over, report, conclusion);
+    if (!ended) return ended.error();
+    return ending->how;
+}
+
+void tell_failure(const Error& error, Report& report) {
+    // It is no session that was missing.
+    if (interrupted()) return report.error_here(error);
+    report.error(error);
+}
+
+Result<void> run(const Job& job, const Arguments& arguments, Report& report) {
     if (const auto law = sabul::check_law(job.settings.congestion); !law)
         return usage(job.file, law.error().message, law.error().remedy);
     if (const std::uint64_t least = least_memory(job.lanes);
@@ -312,23 +342,11 @@ Result<void> run(const Job& job, const Access& access, const Arguments& argument
     const std::string owner = fresh_owner();
     const auto begun = begin_or_go_on(job, **store, owner, report);
     if (!begun) return begun.error();
-    const Run& run = begun->run;
-    const auto carrier = make_carrier(job, access);
-    const auto lanes = Lanes::make(job, *carrier);
-    if (!lanes) return lanes.error();
-    if (const auto standing = status_of(**store); standing && standing->request == Request::pause)
-        report.say("a pause from before holds it until `replicate JOB resume`");
-    std::optional<Onlooker> onlooker(report);
-    Conductor conductor(
-        job, **store, **lanes, owner, [&](const std::string& text) { report.note(text); },
-        [&](const std::string& doing) { onlooker->show(doing); });
-    const auto ending = conductor.conduct(run);
-    if (!ending) return ending.error();
-    onlooker.reset();
-    const auto ended =
-        conclude(job, {run, owner, *ending, begun->went_on}, **store, arguments.left_over, report);
-    if (!ended) return ended.error();
-    if (ending->how != Ending::How::interrupted) tell_others(job, **store, *ended, report);
+    Conclusion conclusion{.run = begun->run};
+    const auto how = carry_out(job, arguments, **store, owner, *begun, report, conclusion);
+    if (!how) tell_failure(how.error(), report);
+    const bool by_user = how ? *how == Ending::How::interrupted : interrupted();
+    if (!by_user) tell_others(job, conclusion, report);
     return {};
 }
 
@@ -350,9 +368,8 @@ constexpr std::array<StateVerb, 6> kStateVerbs{{
 
 Result<void> perform(const Job& job, const std::string& verb, const Arguments& arguments,
                      Report& report) {
-    const Access access = arguments.access();
-    if (verb == "plan") return plan(job, access, report);
-    if (verb == "run") return run(job, access, arguments, report);
+    if (verb == "plan") return plan(job, arguments.access(), report);
+    if (verb == "run") return run(job, arguments, report);
     const auto known = std::find_if(kStateVerbs.begin(), kStateVerbs.end(),
                                     [&](const StateVerb& each) { return each.name == verb; });
     if (known == kStateVerbs.end())
@@ -379,10 +396,7 @@ void replicate_job(const Arguments& arguments, Report& report) {
         job->source_password_file = arguments.source_password_file;
     const std::string verb = arguments.operands.size() > 1 ? arguments.operands[1] : "run";
     const auto performed = perform(*job, verb, arguments, report);
-    if (performed) return;
-    // It is no session that was missing.
-    if (interrupted()) return report.error_here(performed.error());
-    report.error(performed.error());
+    if (!performed) tell_failure(performed.error(), report);
 }
 
 }  // namespace lambda::client

@@ -30,19 +30,23 @@ Result<Ending> Conductor::conduct(const Run& run) {
         }
     }
     // What the state did not take cannot be given back to it; leases end by themselves.
-    if (!going) return going.error();
-    if (auto left = store_.leave(owner_); !left) return left.error();
-    if (result_.how == Ending::How::finished) {
-        if (auto given_up = give_up_left(); !given_up) return given_up.error();
-    }
-    const bool others_go_on = std::any_of(sites_.begin(), sites_.end(), [](const SiteWork& site) {
-        return site.left && site.state != SiteState::done && site.state != SiteState::given_up;
-    });
-    if (result_.how == Ending::How::finished && others_go_on) result_.how = Ending::How::left;
+    if (going) going = end();
     // Transfers side by side share their seconds.
     double& moving = result_.moved.transfer_seconds;
     moving = std::min(moving, std::chrono::duration<double>(carried_).count());
-    return std::move(result_);
+    if (!going) return going.error();
+    return result_;
+}
+
+Result<void> Conductor::end() {
+    if (auto left = store_.leave(owner_); !left) return left;
+    if (result_.how != Ending::How::finished) return {};
+    if (auto given_up = give_up_left(); !given_up) return given_up;
+    const bool others_go_on = std::any_of(sites_.begin(), sites_.end(), [](const SiteWork& site) {
+        return site.left && site.state != SiteState::done && site.state != SiteState::given_up;
+    });
+    if (others_go_on) result_.how = Ending::How::left;
+    return {};
 }
 
 // Whoever leaves what others may still reach leaves it to them; one that is dead would count as

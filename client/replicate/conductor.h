@@ -57,6 +57,8 @@ class Conductor {
     // A fresh run, or one that was cut. Errors: the state cannot be kept, or the settings are
     // refused by a server; the run may go on later.
     Result<Ending> conduct(const Run& run);
+    // What is known of it, also after an error; `how` means nothing then.
+    const Ending& known() const { return result_; }
 
   private:
     struct SiteWork {
@@ -79,6 +81,7 @@ class Conductor {
     };
 
     Result<void> begin(const Run& run);
+    Result<void> end();
     Result<bool> turn();  // false: at an end
     Result<void> hear();
     void keep_hours();

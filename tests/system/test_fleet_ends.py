@@ -1,6 +1,7 @@
 """Movers of a fleet that die near the end, are cancelled, or have a wrong clock; a fleet whose sources are at a
 server; and a state on a full disk."""
 
+import json
 import os
 import signal
 import subprocess
@@ -195,34 +196,54 @@ class LongEnds(FleetCase):
 
 
 class FullDisk(Jobs):
-    def test_a_state_on_a_full_disk(self):
-        """Said at once; what was done is known when there is room again."""
+    def begin(self, **more):
+        """A run whose state's disk is full after some files, and the other destinations of its job."""
         need_isolation()
-        disk = self.folder("disk")
-        run("mount", "-t", "tmpfs", "-o", "size=2m", "none", disk)
-        self.addCleanup(run, "umount", "-l", disk)
+        self.disk = self.folder("disk")
+        run("mount", "-t", "tmpfs", "-o", "size=2m", "none", self.disk)
+        self.addCleanup(run, "umount", "-l", self.disk)
         self.files(60, 16 * KIB)
         server = self.server()
-        copy = os.path.join(server.root, "copy")
-        job = self.job([server.url("copy")], state=os.path.join(disk, "job.db"), batch_files=1, rate_limit="2Mbit/s")
+        self.destination, self.copy = server.url("copy"), os.path.join(server.root, "copy")
+        self.state, self.ballast = os.path.join(self.disk, "job.db"), os.path.join(self.disk, "ballast")
+        destinations = [self.destination, *more.pop("besides", [])]
+        job = self.job(destinations, state=self.state, batch_files=1, rate_limit="2Mbit/s", **more)
         mover = self.start("replicate", job)
-        wait_for(lambda: len(names_below(copy)) >= 4, "the first files", alive=mover.running)
-        ballast = os.path.join(disk, "ballast")
-        with open(ballast, "wb", buffering=0) as file:
+        wait_for(lambda: len(names_below(self.copy)) >= 4, "the first files", alive=mover.running)
+        with open(self.ballast, "wb", buffering=0) as file:
             try:
                 while True:
                     file.write(bytes(4 * KIB))
             except OSError:
                 pass
+        return job, mover
+
+    def test_what_is_known_is_told_where_the_state_fails(self):
+        seen = os.path.join(self.scratch, "seen")
+        webhook, got = self.webhook()
+        _, mover = self.begin(besides=["lambda://127.0.0.1:1/copy"], patience="0s", concurrency=2, webhook=webhook,
+                              after=f"echo $LAMBDA_RUN $LAMBDA_STATE $LAMBDA_EXIT_CODE >> {seen}")
+        self.assertEqual(mover.wait(), NO_SESSION, mover.stdout + mover.stderr)
+        self.assertIn("127.0.0.1:1/copy: given up", mover.stderr)
+        self.assertIn("full", mover.stderr)
+        summary = json.loads(mover.stdout.splitlines()[-1])
+        self.assertGreaterEqual(summary["files"], 4 - 2, mover.stdout)  # two are in hand
+        with open(seen) as file:
+            self.assertEqual(file.read(), "1 running 3\n")
+        self.assertEqual(got, [])
+
+    def test_a_state_on_a_full_disk(self):
+        """Said at once; what was done is known when there is room again."""
+        job, mover = self.begin()
         self.assertEqual(mover.wait(), FILE_FAILED, mover.stdout + mover.stderr)
         self.assertIn("full", mover.stderr)
-        had = names_below(copy)
+        had = names_below(self.copy)
         self.assertLess(len(had), 60)
         self.assert_failed(self.replicate(job), FILE_FAILED)
-        os.unlink(ballast)
-        result = self.replicate(self.job([server.url("copy")], state=os.path.join(disk, "job.db")))
+        os.unlink(self.ballast)
+        result = self.replicate(self.job([self.destination], state=self.state))
         self.assert_done(result)
         self.assertIn("goes on with run 1", result.stderr)
-        now = names_below(copy)
+        now = names_below(self.copy)
         self.assertEqual({name: now[name] for name in had}, had, "moved again")
-        self.assertEqual(tree_of(copy), tree_of(self.source))
+        self.assertEqual(tree_of(self.copy), tree_of(self.source))
