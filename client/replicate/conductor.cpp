@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "client/replicate/load.h"
 #include "client/replicate/plan.h"
 #include "client/report/failures.h"
 #include "common/dialling/retry.h"
@@ -137,6 +136,11 @@ Result<bool> Conductor::turn() {
         }
     }
     if (auto beaten = beat(); !beaten) return beaten.error();
+    if (forgets_ && !ending_) {  // some each turn, so that we beat in time
+        const auto more = store_.forget(run_);
+        if (!more) return more.error();
+        forgets_ = *more;
+    }
     if (open_ && !ending_) {
         if (auto filled = fill(); !filled) return filled.error();
     }
@@ -467,27 +471,6 @@ Result<void> Conductor::offer_relay(std::uint32_t number) {
     if (!statuses) return statuses.error();
     relays_->end(number, (*statuses)[number].failed == 0);
     return {};
-}
-
-void Conductor::add_error(Error error) {
-    if (result_.errors.size() < mover::Outcome::kMaxFailures)
-        result_.errors.push_back(std::move(error));
-}
-
-void Conductor::add(const mover::Outcome& outcome) {
-    mover::Outcome next = outcome;
-    next.done.clear();  // they are in the store
-    next.failures.clear();
-    next.skips.clear();
-    next.failed = 0;
-    next.skipped = 0;
-    next.cut.reset();
-    // Loads are of different files, but for what one that was cut left to the next: of ours it is
-    // no news.
-    const std::uint64_t ours = std::min(outcome.bytes_kept, cut_bytes_);
-    cut_bytes_ += (outcome.cut ? outcome.bytes : 0) - ours;
-    next.bytes_kept -= ours;
-    replicate::add(result_.moved, next);
 }
 
 bool Conductor::over() const {

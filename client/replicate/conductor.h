@@ -145,7 +145,8 @@ class Conductor {
     // Since all that is left is what we gave up: the others, and when each had beaten, until it is
     // known whether it lives.
     std::optional<Store::Heard> unheard_;
-    bool open_ = true;  // the hours allow work, and nobody paused it
+    bool forgets_ = true;  // the state has work of earlier runs
+    bool open_ = true;     // the hours allow work, and nobody paused it
     bool paused_ = false;
     bool in_window_ = true;
     bool ending_ = false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "client/replicate/conductor.h"
+#include "client/replicate/load.h"
 #include "client/replicate/plan.h"
 #include "client/replicate/words.h"
 #include "client/report/failures.h"
@@ -331,6 +332,27 @@ std::vector<Settled> Conductor::settled_by(const Load& load, const mover::Outcom
         }
     }
     return settled;
+}
+
+void Conductor::add_error(Error error) {
+    if (result_.errors.size() < mover::Outcome::kMaxFailures)
+        result_.errors.push_back(std::move(error));
+}
+
+void Conductor::add(const mover::Outcome& outcome) {
+    mover::Outcome next = outcome;
+    next.done.clear();  // they are in the store
+    next.failures.clear();
+    next.skips.clear();
+    next.failed = 0;
+    next.skipped = 0;
+    next.cut.reset();
+    // Loads are of different files, but for what one that was cut left to the next: of ours it is
+    // no news.
+    const std::uint64_t ours = std::min(outcome.bytes_kept, cut_bytes_);
+    cut_bytes_ += (outcome.cut ? outcome.bytes : 0) - ours;
+    next.bytes_kept -= ours;
+    replicate::add(result_.moved, next);
 }
 
 }  // namespace lambda::client::replicate

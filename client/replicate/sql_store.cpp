@@ -199,7 +199,6 @@ Result<bool> SqlStore::others_work(const std::string& owner) {
     return *others > 0;
 }
 
-// Of the run before, movers on other hosts may still tell.
 Result<Run> SqlStore::begin_run(const std::string& shape, const std::vector<std::string>& sites) {
     Run run{.shape = shape};
     auto done = database_->run(
@@ -209,20 +208,7 @@ Result<Run> SqlStore::begin_run(const std::string& shape, const std::vector<std:
             run.started = wall(row.integer(1));
         });
     if (!done) return done.error();
-    const std::string before =
-        shared() ? "(SELECT max(id) FROM run WHERE job = $1 AND id < $2)" : "$2";
-    const std::string forgotten =
-        " WHERE run IN (SELECT id FROM run WHERE job = $1 AND id < " + before + ")";
-    for (const char* table : {"task", "site", "lease"}) {
-        done = database_->run(std::string("DELETE FROM ") + table + forgotten, {job_, run.id});
-        if (!done) return done.error();
-    }
     done = database_->run("UPDATE job SET request = 0 WHERE id = $1 AND request = 2", {job_});
-    if (!done) return done.error();
-    done = database_->run(
-        "DELETE FROM run WHERE job = $1 AND id < (SELECT min(id) FROM "
-        "(SELECT id FROM run WHERE job = $1 ORDER BY id DESC LIMIT $2) AS kept)",
-        {job_, kMostRuns});
     if (!done) return done.error();
     // Those that died.
     done = database_->run("DELETE FROM mover WHERE job = $1 AND until < now_ms() - $2",
@@ -234,6 +220,44 @@ Result<Run> SqlStore::begin_run(const std::string& shape, const std::vector<std:
                                           });
     if (!made) return made.error();
     return run;
+}
+
+// Of a table with an id. `which` has the order of an index, so that no step looks for its rows.
+Result<std::size_t> SqlStore::delete_some(const std::string& table, const std::string& which,
+                                          const std::string& lock, const Values& values) {
+    const std::string some = "SELECT id FROM " + table + " WHERE " + which + " LIMIT " +
+                             std::to_string(kForgottenAtOnce) + lock;
+    return database_->run("DELETE FROM " + table + " WHERE id IN (" + some + ")", values);
+}
+
+// Of the run before, movers on other hosts may still tell. What another one deletes at the same
+// time is its to delete.
+Result<bool> SqlStore::forget(std::int64_t run) {
+    const std::string before =
+        shared() ? "(SELECT max(id) FROM run WHERE job = $1 AND id < $2)" : "$2";
+    const std::string old = "FROM run WHERE job = $1 AND id < " + before;
+    const auto some_of = [&](const std::string& table, const std::string& order) {
+        return delete_some(table,
+                           "run = (SELECT min(id) " + old + " AND EXISTS(SELECT 1 FROM " + table +
+                               " WHERE " + table + ".run = run.id)) ORDER BY " + order,
+                           database_->dialect().skip_locked, {job_, run});
+    };
+    return keep<bool>([&](bool) -> Result<bool> {
+        auto gone = some_of("task", "site, state, kind, id");
+        if (!gone) return gone.error();
+        if (*gone > 0) return true;
+        gone = some_of("lease", "ended");
+        if (!gone) return gone.error();
+        if (*gone > 0) return true;
+        gone = database_->run("DELETE FROM site WHERE run IN (SELECT id " + old + ")", {job_, run});
+        if (!gone) return gone.error();
+        gone = database_->run(
+            "DELETE FROM run WHERE job = $1 AND id < (SELECT min(id) FROM "
+            "(SELECT id FROM run WHERE job = $1 ORDER BY id DESC LIMIT $2) AS kept)",
+            {job_, kMostRuns});
+        if (!gone) return gone.error();
+        return false;
+    });
 }
 
 Result<bool> SqlStore::end_run(std::int64_t run, RunState state, const std::string& owner) {

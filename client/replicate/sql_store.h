@@ -17,6 +17,8 @@ class SqlStore final : public Store {
   public:
     // Rows of a plan that are written at once: they take far less than the shortest lease.
     static constexpr std::size_t kPlannedAtOnce = 5'000;
+    // Rows that are deleted at once: likewise, however many a run had.
+    static constexpr std::size_t kForgottenAtOnce = 20'000;
 
     // `job` tells the jobs of one database apart. What waits for longer than `longest_pause` was
     // put off by a clock that was ahead, and waits for nothing. Errors: Fault::file; also where it
@@ -34,6 +36,7 @@ class SqlStore final : public Store {
     Result<std::vector<Run>> runs(std::size_t most) override;
     Result<Joined> join(const std::string& shape, const std::vector<std::string>& sites,
                         const std::string& owner) override;
+    Result<bool> forget(std::int64_t run) override;
     Result<bool> end_run(std::int64_t run, RunState state, const std::string& owner) override;
     Result<View> view(std::int64_t run) override;
     Result<std::vector<SiteStatus>> sites(std::int64_t run) override;
@@ -98,11 +101,14 @@ class SqlStore final : public Store {
     Result<std::size_t> run_alone(std::string_view sql, const Values& values,
                                   const Database::Each& each = {});
     Result<std::vector<Task>> tasks(std::string_view sql, const Values& values);
+    Result<bool> clear_plan(std::int64_t lead, const Between& between);
 
     // Within a transaction.
     Result<std::vector<Task>> read_tasks(std::string_view sql, const Values& values);
     Result<std::vector<Run>> runs_of(const std::string& sql, const Values& values);
     Result<Run> begin_run(const std::string& shape, const std::vector<std::string>& sites);
+    Result<std::size_t> delete_some(const std::string& table, const std::string& which,
+                                    const std::string& lock, const Values& values);
     Result<bool> others_work(const std::string& owner);
     Result<Heard> read_others(const std::string& owner);
     Result<std::int64_t> begin_lease(const LeaseRequest& request, std::int64_t kind,

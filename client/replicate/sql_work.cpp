@@ -161,6 +161,8 @@ struct SqlStore::PlannedPart {
 
 Result<bool> SqlStore::plan(std::int64_t lead, const Planned& planned, const Between& between) {
     const std::vector<PlannedRow> rows = rows_of(planned);
+    const auto cleared = clear_plan(lead, between);
+    if (!cleared || !*cleared) return cleared;
     for (std::size_t at = 0;;) {
         const std::size_t count = std::min(kPlannedAtOnce, rows.size() - at);
         const PlannedPart part{.rows = std::span(rows).subspan(at, count),
@@ -175,17 +177,32 @@ Result<bool> SqlStore::plan(std::int64_t lead, const Planned& planned, const Bet
     }
 }
 
+// Of a site that is listed anew. False: the lead was lost.
+Result<bool> SqlStore::clear_plan(std::int64_t lead, const Between& between) {
+    while (true) {
+        bool led = true;
+        const auto gone = keep<std::size_t>([&](bool) -> Result<std::size_t> {
+            const auto still = still_led(lead);
+            if (!still) return still.error();
+            led = still->has_value();
+            if (!led) return 0;
+            return delete_some("task", "run = $1 AND site = $2 ORDER BY state, kind, id", "",
+                               {(*still)->run, (*still)->site});
+        });
+        if (!gone) return gone.error();
+        if (!led || *gone == 0) return led;
+        if (!between) continue;
+        if (auto beaten = between(); !beaten) return beaten.error();
+    }
+}
+
 // The site stays unlisted until the last part: whoever lists it then begins with the first.
 Result<bool> SqlStore::plan_part(std::int64_t lead, const PlannedPart& part, bool again) {
     const auto led = still_led(lead);
     if (!led) return led.error();
     if (!*led) return again ? came_through(lead) : Result<bool>(false);
     const auto [run, site] = **led;
-    if (part.before == 0) {
-        const auto cleared =
-            database_->run("DELETE FROM task WHERE run = $1 AND site = $2", {run, site});
-        if (!cleared) return cleared.error();
-    } else if (again) {
+    if (again) {
         const auto there = planned_rows(**led);
         if (!there) return there.error();
         if (*there > part.before) return true;

@@ -165,9 +165,8 @@ class Store {
     virtual Result<std::optional<Run>> run(std::int64_t id) = 0;
     virtual Result<std::vector<Run>> runs(std::size_t most) = 0;  // the newest first
 
-    // The run that is under way where it has this shape, else a new one. The tasks of earlier runs
-    // are forgotten, their totals stay; so is a cancel that was meant for one of them.
-    // Fault::usage: others are at work on another shape.
+    // The run that is under way where it has this shape, else a new one. A cancel that was meant
+    // for an earlier one is forgotten. Fault::usage: others are at work on another shape.
     struct Joined {
         Run run;
         bool joined = false;            // it was under way
@@ -175,6 +174,9 @@ class Store {
     };
     virtual Result<Joined> join(const std::string& shape, const std::vector<std::string>& sites,
                                 const std::string& owner) = 0;
+    // Some of the work of earlier runs; their totals stay. False: nothing is left to forget. One
+    // step takes far less than a lease lives.
+    virtual Result<bool> forget(std::int64_t run) = 0;
     // Whether it was this owner who ended it.
     virtual Result<bool> end_run(std::int64_t run, RunState state, const std::string& owner) = 0;
 

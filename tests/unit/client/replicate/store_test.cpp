@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <barrier>
 #include <cerrno>
 #include <cstring>
@@ -335,6 +336,7 @@ TEST_CASE("a later run forgets the work of those before, not their totals") {
         plan(*store, begun.back(), files({{"1", 10}}));
         CHECK(good(store->end_run(begun.back().id, RunState::cancelled, "me")));
     }
+    forget_all(*store, begun.back());
     CHECK(good(store->left_over(begun[0].id)).empty());
     CHECK(good(store->left_over(begun[1].id)).size() == (shared ? 1 : 0));
     CHECK(good(store->left_over(begun[2].id)).size() == 1);
@@ -342,6 +344,51 @@ TEST_CASE("a later run forgets the work of those before, not their totals") {
     REQUIRE(runs.size() == 3);
     CHECK(runs[1].state == RunState::cancelled);
     CHECK(runs[1].failed == 1);
+}
+
+// Tasks by SQL, more than go in one step.
+constexpr std::int64_t kMany = 2 * SqlStore::kForgottenAtOnce + 5;
+void add_many_tasks(Bench& bench, const Run& run) {
+    good(bench.database()->execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+        std::to_string(kMany) + ") INSERT INTO task(run, site, state, kind, name) SELECT " +
+        std::to_string(run.id) + ", 0, 0, 0, '' FROM n"));
+}
+std::int64_t count_tasks(Bench& bench) {
+    std::int64_t count = 0;
+    good(bench.database()->run("SELECT count(*) FROM task", {},
+                               [&](const Row& row) { count = row.integer(0); }));
+    return count;
+}
+
+TEST_CASE("a run begins with all that earlier ones left, and forgets it in steps") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    add_many_tasks(bench, begin(*store));
+    Run last;
+    for (int i = 0; i < 2; ++i) {
+        CHECK(good(store->end_run(good(store->last_run())->id, RunState::cancelled, "me")));
+        last = begin(*store);
+    }
+    std::vector<std::int64_t> left{count_tasks(bench)};
+    while (good(store->forget(last.id))) left.push_back(count_tasks(bench));
+    left.erase(std::unique(left.begin(), left.end()), left.end());  // leases go after them
+    CHECK(left == std::vector<std::int64_t>{kMany, kMany - SqlStore::kForgottenAtOnce, 5, 0});
+}
+
+TEST_CASE("what a plan that was cut left is deleted in steps, between which its owner may beat") {
+    FOR_EVERY_STORE(bench);
+    const auto store = bench.open();
+    const Run run = begin(*store);
+    add_many_tasks(bench, run);
+    std::vector<std::int64_t> left;
+    const auto between = [&]() -> Result<void> {
+        left.push_back(count_tasks(bench));
+        return {};
+    };
+    CHECK(good(store->plan(good(store->lead(request(run.id))), files({{"1", 10}}), between)));
+    CHECK(left == std::vector<std::int64_t>{kMany - SqlStore::kForgottenAtOnce, 5, 0});
+    CHECK(count_tasks(bench) == 1);
 }
 
 TEST_CASE("a job's history and work do not depend on how many runs other jobs have") {
@@ -352,6 +399,7 @@ TEST_CASE("a job's history and work do not depend on how many runs other jobs ha
         if (!begun.empty()) CHECK(good(store->end_run(begun.back().id, RunState::cancelled, "me")));
         begun.push_back(begin(*store));
         plan(*store, begun.back(), files({{"1", 10}}));
+        forget_all(*store, begun.back());
     };
     next();
     good(bench.database()->execute(

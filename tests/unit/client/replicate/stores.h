@@ -107,6 +107,9 @@ inline Run begin(Store& store, const std::string& shape = "shape",
     REQUIRE_FALSE(joined.joined);
     return joined.run;
 }
+inline void forget_all(Store& store, const Run& run) {
+    while (good(store.forget(run.id))) continue;
+}
 inline void plan(Store& store, const Run& run, const Planned& planned, std::uint32_t site = 0) {
     LeaseRequest wanted = request(run.id);
     wanted.site = site;
