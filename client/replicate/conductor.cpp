@@ -19,6 +19,8 @@ Conductor::Conductor(const Job& job, Store& store, Crew& crew, std::string owner
       show_(std::move(show)) {}
 
 Result<Ending> Conductor::conduct(const Run& run) {
+    // What runs keeps to the hours also where the state is away for long.
+    store_.while_waiting([this] { keep_hours(); });
     auto going = begin(run);
     while (going) {
         const auto on = turn();
@@ -30,6 +32,7 @@ Result<Ending> Conductor::conduct(const Run& run) {
     }
     // What the state did not take cannot be given back to it; leases end by themselves.
     if (going) going = end();
+    store_.while_waiting({});
     // Transfers side by side share their seconds.
     double& moving = result_.moved.transfer_seconds;
     moving = std::min(moving, std::chrono::duration<double>(carried_).count());
@@ -176,7 +179,8 @@ Result<void> Conductor::hear() {
 }
 
 // What runs when the hours end, or moves files at another rate than the hour's, is stopped. What
-// was moved goes on from there; a listing begins anew, so that no rate stops one.
+// was moved goes on from there; a listing begins anew, so that no rate stops one. Does nothing with
+// the store.
 void Conductor::keep_hours() {
     const LocalTime local = crew_.local();
     const bool window = job_.windows.open(local);

@@ -68,6 +68,10 @@ class Database {
     // lost connection stands again. It may have come through: who repeats it looks first. Waits
     // with back-off, within the patience of the database, and for the user's interruption.
     virtual Result<bool> recover() = 0;
+    // Called each few seconds while an answer, or a lost connection, is waited for; it does nothing
+    // with the database.
+    using Meanwhile = std::function<void()>;
+    virtual void while_waiting(Meanwhile meanwhile) = 0;
 };
 
 Error other_version(const Database& database, std::int64_t found);

@@ -33,6 +33,8 @@ constexpr milliseconds kLongestPause{5000};
 constexpr Duration kLongestAnswer = std::chrono::minutes(11);
 constexpr Duration kLastAnswer = std::chrono::seconds(10);
 constexpr Duration kQuiet = std::chrono::seconds(15);
+// Between two calls of what is done meanwhile.
+constexpr Duration kMeanwhile = std::chrono::seconds(1);
 
 // A transaction of one who was stopped in the middle must not hold up the others; the lost reach us
 // by TCP's own means. What is read within a transaction is what others have written meanwhile,
@@ -266,6 +268,7 @@ Result<void> PostgresDatabase::await() {
     pg_conn* const connection = connection_.get();
     Time give_up = now() + kLongestAnswer;
     Time quiet = now() + kQuiet;
+    Time next = now() + kMeanwhile;
     for (bool heard = false;;) {
         const int unsent = pq().PQflush(connection);
         if (unsent < 0) return broken();
@@ -277,10 +280,14 @@ Result<void> PostgresDatabase::await() {
         const bool silent = now() >= give_up || (now() >= quiet && !answers());
         if (silent) return broken("it does not answer");
         if (now() >= quiet) quiet = now() + kQuiet;
+        if (now() >= next) {
+            if (meanwhile_) meanwhile_();
+            next = now() + kMeanwhile;
+        }
         const auto events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);
         pollfd ears[] = {{.fd = pq().PQsocket(connection), .events = events, .revents = 0},
                          {.fd = interruption().fd(), .events = POLLIN, .revents = 0}};
-        poll_until(std::span(ears, heard ? 1 : 2), std::min(give_up, quiet));
+        poll_until(std::span(ears, heard ? 1 : 2), std::min({give_up, quiet, next}));
         if (ears[0].revents != 0 && pq().PQconsumeInput(connection) == 0) return broken();
     }
 }
@@ -383,6 +390,7 @@ Result<bool> PostgresDatabase::recover() {
         if (connected) return true;
         if (interrupted()) return interruption_error();
         if (client::now() >= give_up) return connected.error();
+        if (meanwhile_) meanwhile_();
         pollfd user{.fd = interruption().fd(), .events = POLLIN, .revents = 0};
         poll_until({&user, 1}, client::now() + pause);
         pause = std::min(2 * pause, kLongestPause);

@@ -40,6 +40,7 @@ class PostgresDatabase final : public Database {
     Result<void> commit() override { return execute("COMMIT"); }
     void roll_back() override;
     Result<bool> recover() override;
+    void while_waiting(Meanwhile meanwhile) override { meanwhile_ = std::move(meanwhile); }
 
   private:
     struct Close {
@@ -69,6 +70,7 @@ class PostgresDatabase final : public Database {
     const std::string uri_;
     const std::string name_;
     const Duration patience_;
+    Meanwhile meanwhile_;
     std::unique_ptr<pg_conn, Close> connection_;
     bool broken_ = false;
     bool again_ = false;  // the last error was that others were in the way

@@ -29,6 +29,9 @@ class SqlStore final : public Store {
 
     bool shared() const override { return database_->shared(); }
     const std::string& epoch() const override { return epoch_; }
+    void while_waiting(Meanwhile meanwhile) override {
+        database_->while_waiting(std::move(meanwhile));
+    }
     Result<bool> conduct() override { return database_->conduct(); }
     bool conducted() const override { return !shared() && database_->somebody_conducts(); }
     Result<std::optional<Run>> last_run() override;

@@ -36,6 +36,7 @@ class SqliteDatabase final : public Database {
     Result<void> commit() override { return execute("COMMIT"); }
     void roll_back() override;
     Result<bool> recover() override { return false; }
+    void while_waiting(Meanwhile) override {}
 
   private:
     struct Close {

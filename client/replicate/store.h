@@ -156,6 +156,9 @@ class Store {
     virtual bool shared() const = 0;
     // The numbers of leases grow within it: letters, digits and '-'.
     virtual const std::string& epoch() const = 0;
+    // Called each few seconds while the state is out of reach; it does nothing with the store.
+    using Meanwhile = std::function<void()>;
+    virtual void while_waiting(Meanwhile meanwhile) = 0;
     // The right to conduct, for as long as this lives. False: another process has it.
     virtual Result<bool> conduct() = 0;
     // Whether a process has it, also one whose run has not begun yet; not told where it is shared.

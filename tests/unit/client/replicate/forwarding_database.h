@@ -29,6 +29,9 @@ class ForwardingDatabase : public Database {
     Result<void> commit() override { return inner_->commit(); }
     void roll_back() override { inner_->roll_back(); }
     Result<bool> recover() override { return inner_->recover(); }
+    void while_waiting(Meanwhile meanwhile) override {
+        inner_->while_waiting(std::move(meanwhile));
+    }
 
   protected:
     std::unique_ptr<Database> inner_;

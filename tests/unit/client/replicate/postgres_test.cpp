@@ -75,6 +75,36 @@ TEST_CASE("an interruption ends the wait for a database that hangs, and what fol
     ::kill(backend, SIGCONT);
 }
 
+TEST_CASE("what is to be done meanwhile is done while a database does not answer, or is away") {
+    if (!to_be_had(true)) return;
+    const std::string uri = postgres().fresh();
+    const auto other = good(PostgresDatabase::open(postgres().fresh(), minutes(1)));
+    const auto database = good(PostgresDatabase::open(uri, minutes(1)));
+    int calls = 0;
+    database->while_waiting([&] { ++calls; });
+    good(database->run("SELECT 1", {}, {}));
+    CHECK(calls == 0);
+    good(database->run("SELECT pg_sleep(1.5)", {}, {}));
+    CHECK(calls >= 1);
+
+    const std::string name = uri.substr(uri.rfind('/') + 1);
+    const auto let_in = [&](const char* whether) {
+        good(other->execute("ALTER DATABASE " + name + " ALLOW_CONNECTIONS " + whether));
+    };
+    calls = 0;
+    database->while_waiting([&] {
+        if (++calls == 2) let_in("true");
+    });
+    let_in("false");
+    good(other->run(
+        std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '") +
+            name + "'",
+        {}, {}));
+    CHECK_FALSE(database->run("SELECT 1", {}, {}).ok());
+    CHECK(good(database->recover()));
+    CHECK(calls == 2);
+}
+
 TEST_CASE("a database that takes no writes for a while is one that is away") {
     if (!to_be_had(true)) return;
     const auto other = good(PostgresDatabase::open(postgres().fresh(), minutes(1)));

@@ -4,6 +4,58 @@
 namespace lambda::client::replicate {
 namespace {
 
+// Away for a while, in which it is dialled in vain each five seconds.
+class Away final : public ForwardingDatabase {
+  public:
+    Away(std::unique_ptr<Database> inner, VirtualCrew& crew, WallTime from, WallTime until)
+        : ForwardingDatabase(std::move(inner)), crew_(crew), from_(from), until_(until) {}
+    Result<std::size_t> run(std::string_view sql, const Values& values, const Each& each) override {
+        if (away()) return lost();
+        return inner_->run(sql, values, each);
+    }
+    Result<void> begin() override { return away() ? lost() : inner_->begin(); }
+    Result<bool> recover() override {
+        if (!away()) return false;
+        while (away()) {
+            if (meanwhile_) meanwhile_();
+            crew_.pass(seconds(5));
+        }
+        return true;
+    }
+    void while_waiting(Meanwhile meanwhile) override { meanwhile_ = std::move(meanwhile); }
+
+  private:
+    bool away() const { return crew_.now() >= from_ && crew_.now() < until_; }
+    static Error lost() {
+        return {.fault = Fault::session, .message = "lost", .path = {}, .remedy = {}};
+    }
+    VirtualCrew& crew_;
+    const WallTime from_, until_;
+    Meanwhile meanwhile_;
+};
+
+TEST_CASE("what runs keeps to the hours while the state is away") {
+    const bool rates = GENERATE(false, true);
+    CAPTURE(rates);
+    JobBench bench(1, rates ? "rates: '00:05-24:00 1Mbit/s'\n" : "windows: mon 00:00-00:05\n");
+    bench.world.add("big", 600'000'000);
+    bench.world.bytes_per_ms = 1000;  // ten minutes
+    const Run run = bench.begin(kMonday);
+    VirtualCrew crew(bench.world, 1, kMonday);
+    crew.interrupted_at = kMonday + minutes(30);
+    bench.store = good(SqlStore::open(
+        std::make_unique<Away>(
+            good(SqliteDatabase::open(bench.scratch / "state.db",
+                                      [&] { return bench.world.now.time_since_epoch().count(); })),
+            crew, kMonday + minutes(2), kMonday + minutes(20)),
+        "job"));
+    const auto ending = bench.conduct(run, crew);
+    REQUIRE(ending.ok());
+    CHECK(ending->how == Ending::How::interrupted);
+    CHECK(bench.world.sites[0].empty());
+    CHECK(bench.world.carried.size() == (rates ? 2 : 1));
+}
+
 TEST_CASE("what a process did and could not reach is known though its state fails") {
     JobBench bench(2, "patience: 0s\nbatch_files: 1\n");
     bench.fill(10, 1'000'000);

@@ -109,6 +109,9 @@ class VirtualCrew final : public Crew {
         if (at_wait) at_wait(now_);
     }
 
+    // Time goes on, also where something is done that nobody takes.
+    void pass(milliseconds time) { world_.now = now_ += time; }
+
     WallTime interrupted_at = WallTime::max();
     std::function<void(WallTime)> at_wait;
 
@@ -122,6 +125,7 @@ class VirtualCrew final : public Crew {
     };
 
     void stop(UnderWay& each) const {
+        if (each.ends <= now_) return;  // it is done
         each.stopped = true;
         each.ends = now_;
     }
