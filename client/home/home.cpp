@@ -102,10 +102,10 @@ Result<io::Descriptor> open_output(const std::string& path) {
     return file;
 }
 
-Result<void> write_output(const std::string& path, std::string_view content) {
+Result<void> write_output(const std::string& path, std::string_view content, mode_t mode) {
     const OutputPlace place = output_place(path);
     if (place.replaced)
-        return io::replace_file(place.path, std::as_bytes(std::span(content)), 0666,
+        return io::replace_file(place.path, std::as_bytes(std::span(content)), mode,
                                 [&](int fresh) { return keep_mode(fresh, place.path); });
     const auto file = open_output(place.path);
     return file ? put_all(file->get(), content, path) : Result<void>(file.error());

@@ -2,6 +2,8 @@
 // directory specification (XDG_CONFIG_HOME, XDG_STATE_HOME).
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +37,7 @@ OutputPlace output_place(const std::string& path);
 // For writing, as it is.
 Result<io::Descriptor> open_output(const std::string& path);
 // The whole output. A file is replaced (io::replace_file()), and keeps its mode and, as far as this
-// user may, owner and group.
-Result<void> write_output(const std::string& path, std::string_view content);
+// user may, owner and group; `mode`, less the umask, is of one that was not there.
+Result<void> write_output(const std::string& path, std::string_view content, mode_t mode = 0666);
 
 }  // namespace lambda::client

@@ -104,7 +104,8 @@ Result<io::Fingerprint> KnownHosts::add(const Server& server,
     if (*known) return **known;
     if (!content->empty() && content->back() != '\n') *content += '\n';
     *content += server.known_hosts_key() + " " + fingerprint + "\n";
-    if (auto written = write_output(file_, *content); !written) return not_kept(written.error());
+    if (auto written = write_output(file_, *content, 0600); !written)
+        return not_kept(written.error());
     return fingerprint;
 }
 
