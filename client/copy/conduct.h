@@ -8,6 +8,7 @@
 #include <string>
 
 #include "client/command_line/arguments.h"
+#include "client/copy/hear.h"
 #include "client/copy/plan.h"
 #include "client/remote/connection.h"
 #include "client/report/report.h"
@@ -106,15 +107,5 @@ class CopyConductor {
     std::optional<CopyError> error_;
     std::optional<CopyError> refused_;  // why the destination does not dial; until it was told
 };
-
-// From whose point of view an error of a copy's result is told; nothing: the way between.
-std::optional<Role> role_of(const Error& error, Role dialler);
-mover::Outcome outcome_of(const session::CopyResult& result);
-
-// Hears the replies of a copy up to its result, and shows the progress. `moved` is told of each
-// second. At an interruption the server is told, and its result heard for a moment; where none
-// comes, that is an error.
-Result<session::Reply> hear_copy(Connection& connection, Report& report,
-                                 const std::function<void(const session::CopyStatus&)>& moved);
 
 }  // namespace lambda::client

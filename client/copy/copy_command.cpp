@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "client/copy/conduct.h"
+#include "client/copy/hear.h"
 #include "client/remote/remote_session.h"
 #include "client/report/progress.h"
 #include "client/report/utc_text.h"
