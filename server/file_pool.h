@@ -9,7 +9,9 @@
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -23,18 +25,17 @@ class FilePool {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // An owner with `most` jobs in hand, of which none has ended for `silence`, gets no further
-    // one.
+    // An owner of whom `most` jobs have waited for `silence` or longer gets no further one.
     explicit FilePool(std::size_t most, Clock::duration silence = std::chrono::seconds(30))
         : most_(most), silence_(silence) {}
 
     // As offload(), of work with a Result. Fault::cut: the owner has too many that wait.
     template <typename Work>
     boost::asio::awaitable<std::invoke_result_t<Work>> run(std::string owner, Work work) {
-        Jobs& jobs = owners_[owner];
-        if (jobs.in_hand == 0) jobs.ended = Clock::now();
-        if (jobs.in_hand >= most_ && Clock::now() - jobs.ended > silence_) co_return unanswered();
-        const Counted counted(*this, owner, jobs);
+        Began& jobs = owners_[owner];
+        const Clock::time_point now = Clock::now();
+        if (silent(jobs, now) >= most_) co_return unanswered();
+        const Counted counted(*this, owner, jobs, now);
         if (jobs_ > kFirst + more_.size()) grow();
         const auto start = [this](auto job) { boost::asio::post(pool_, std::move(job)); };
         co_return co_await offload(start, std::move(work));
@@ -47,26 +48,27 @@ class FilePool {
 
   private:
     static constexpr std::size_t kFirst = 4;
-    struct Jobs {
-        std::size_t in_hand = 0;
-        Clock::time_point ended{};  // the last one; or the first of these began
-    };
+    using Began = std::multiset<Clock::time_point>;  // an owner's jobs
     struct Counted {
-        Counted(FilePool& of, const std::string& whose, Jobs& his)
-            : pool(of), owner(whose), jobs(his) {
+        Counted(FilePool& of, const std::string& whose, Began& his, Clock::time_point now)
+            : pool(of), owner(whose), jobs(his), own(jobs.insert(now)) {
             ++pool.jobs_;
-            ++jobs.in_hand;
         }
         ~Counted() {
             --pool.jobs_;
-            jobs.ended = Clock::now();
-            if (--jobs.in_hand == 0) pool.owners_.erase(owner);
+            jobs.erase(own);
+            if (jobs.empty()) pool.owners_.erase(owner);
         }
         FilePool& pool;
         const std::string& owner;
-        Jobs& jobs;
+        Began& jobs;
+        const Began::iterator own;
     };
 
+    std::size_t silent(const Began& jobs, Clock::time_point now) const {
+        const auto end = jobs.upper_bound(now - silence_);
+        return static_cast<std::size_t>(std::distance(jobs.begin(), end));
+    }
     Error unanswered() const {
         return Error{.fault = Fault::cut,
                      .message = "the file system of this account does not answer: " +
@@ -86,7 +88,7 @@ class FilePool {
     const std::size_t most_;
     const Clock::duration silence_;
     std::size_t jobs_ = 0;
-    std::map<std::string, Jobs> owners_;
+    std::map<std::string, Began> owners_;
     boost::asio::thread_pool pool_{kFirst};
     std::vector<std::thread> more_;
 };

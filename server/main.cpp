@@ -8,10 +8,9 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <iostream>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -32,7 +31,7 @@ using server::CommandLine;
 
 constexpr int kUsage = 2;
 // For the last threads, once nothing is served any more.
-constexpr std::chrono::seconds kLongestEnd{10};
+constexpr unsigned kLongestEnd = 10;  // s
 
 int fail(const Error& error) {
     std::cerr << "lambda-ftpd: " << error.sentence() << "\n";
@@ -51,13 +50,21 @@ io::LogLevel level_of(const config::ServerSettings& settings) {
     return level ? *level : io::LogLevel::debug;
 }
 
-// The threads that wait for a file system that does not answer would never be joined.
+// The threads that wait for a file system that does not answer would never be joined, and a thread
+// that looks at the clock may be one more than there can be.
 void end_anyway() {
-    std::thread([] {
-        std::this_thread::sleep_for(kLongestEnd);
-        io::log_error("a file system does not answer: what waits for it is left");
-        std::_Exit(1);
-    }).detach();
+    std::signal(SIGALRM, [](int) {
+        constexpr std::string_view why =
+            "lambda-ftpd: did not end in time: what waits, for a file system that does not answer "
+            "perhaps, is left\n";
+        [[maybe_unused]] const auto said = ::write(STDERR_FILENO, why.data(), why.size());
+        ::_exit(1);
+    });
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+    ::alarm(kLongestEnd);
 }
 
 // On a thread that nobody waits for: a root may be on a file system that does not answer, which

@@ -46,7 +46,7 @@ struct Service {
     // take the machine, and by hosts in turn.
     FairPool<Admission::Host> passwords{1, 1};
     // By accounts: one whose file system is silent leaves the others most of the sessions.
-    FilePool files{std::max<std::size_t>(4, settings.sessions_max / 8)};
+    FilePool files{std::max<std::size_t>(8, settings.sessions_max / 8)};
     // Each may read for days: of an account two, so that it leaves others some.
     FairPool<std::string> checksums{8, 2};
 };

@@ -35,13 +35,14 @@ Result<void> put_all(int fd, std::string_view content, const std::string& path) 
     return {};
 }
 
-// What a user names stays readable to whom it was; only root can give it away.
-Result<void> keep_mode(int file, const std::string& path) {
-    struct stat former {};
-    if (::stat(path.c_str(), &former) != 0) return {};
-    [[maybe_unused]] const int given = ::fchown(file, former.st_uid, former.st_gid);
-    if (::fchmod(file, former.st_mode & 07777) != 0)
-        return errno_error(Fault::file, "cannot write", path, errno);
+// What a user names stays readable to whom it was, and to nobody else: only root gives a file to
+// another user, and others to none but their own groups.
+Result<void> keep_mode(int file, const struct stat& former, const std::string& path) {
+    mode_t mode = former.st_mode & 07777;
+    if (::fchown(file, former.st_uid, former.st_gid) != 0 &&
+        ::fchown(file, static_cast<uid_t>(-1), former.st_gid) != 0)
+        mode &= ~static_cast<mode_t>(S_IRWXG);
+    if (::fchmod(file, mode) != 0) return errno_error(Fault::file, "cannot write", path, errno);
     return {};
 }
 
@@ -104,9 +105,16 @@ Result<io::Descriptor> open_output(const std::string& path) {
 
 Result<void> write_output(const std::string& path, std::string_view content, mode_t mode) {
     const OutputPlace place = output_place(path);
-    if (place.replaced)
-        return io::replace_file(place.path, std::as_bytes(std::span(content)), mode,
-                                [&](int fresh) { return keep_mode(fresh, place.path); });
+    if (place.replaced) {
+        struct stat former {};
+        const bool stood = ::stat(place.path.c_str(), &former) == 0;
+        const auto keep = [&](int fresh) -> Result<void> {
+            if (!stood) return {};
+            return keep_mode(fresh, former, place.path);
+        };
+        return io::replace_file(place.path, std::as_bytes(std::span(content)), stood ? 0600 : mode,
+                                keep);
+    }
     const auto file = open_output(place.path);
     return file ? put_all(file->get(), content, path) : Result<void>(file.error());
 }

@@ -211,6 +211,7 @@ Result<void> conclude(const Job& job, const Part& part, Store& store,
         const auto ended = store.end_run(run.id, state, owner);
         if (!ended) return ended.error();
         conclusion.ours = *ended;
+        if (*ended) conclusion.run.state = state;
     }
     const auto now = store.run(run.id);
     if (!now) return now.error();

@@ -33,7 +33,8 @@ Result<Ending> Conductor::conduct(const Run& run) {
     // What the state did not take cannot be given back to it; leases end by themselves.
     if (going) going = end();
     store_.while_waiting({});
-    // Transfers side by side share their seconds.
+    // Transfers side by side share their seconds; after an error some are still at work.
+    if (carrying_ > 0) carried_ += crew_.now() - carrying_since_;
     double& moving = result_.moved.transfer_seconds;
     moving = std::min(moving, std::chrono::duration<double>(carried_).count());
     if (!going) return going.error();

@@ -60,11 +60,12 @@ Result<Sockets> open_server(const Setup& setup, io::Reactor& reactor,
                                .share = share};
         options.bind_to.port = static_cast<std::uint16_t>(setup.first_port + (start + i) % range);
         const auto added = add(sockets, options, reactor);
-        // Not the port's fault: another one would fail as well.
-        if (!added && added.error().fault == Fault::cut) return added.error();
-        if (!added) last = added.error();
+        if (added) continue;
+        last = added.error();
+        if (last.fault == Fault::cut) break;  // not the port's: another one would fail as well
     }
     if (!sockets.list.empty()) return sockets;
+    if (last.fault == Fault::cut) return last;
     return Error{.fault = Fault::session,
                  .message = "no free UDP data port from " + std::to_string(setup.first_port) +
                             " to " + std::to_string(setup.last_port) + " (" + last.message + ")",

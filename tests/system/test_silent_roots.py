@@ -54,7 +54,7 @@ class SilentRoots(Case):
         wait_for(self.silent.asked, "who waits")
         self.daemon.signal(signal.SIGTERM)
         self.assertEqual(self.daemon.wait(), 1, self.daemon.stderr)
-        self.assertIn("a file system does not answer: what waits for it is left", self.daemon.stderr)
+        self.assertIn("did not end in time: what waits, for a file system that does not answer", self.daemon.stderr)
         self.silent.die()
         self.assertNotEqual(waiting.wait(), DONE)
 
