@@ -33,19 +33,27 @@ def drain(receiver, quiet_s=0.5):
 
 class PathFilter(Case):
     COUNT = 4000
+    BYTES = 200
+    IN_HAND = 200  # datagrams: fewer than a queue on the way holds
 
     def pair(self, path, left=Path.LEFT, right=Path.RIGHT):
+        self.path = path
         sender, receiver = bound(path.left, left), bound(path.right, right)
         self.addCleanup(sender.close)
         self.addCleanup(receiver.close)
         return sender, receiver
 
+    def carried(self):
+        return self.path.stats()["left_to_right"]["udp_bytes"] // self.BYTES
+
     def flood(self, sender, receiver):
-        for number in range(self.COUNT):
-            sender.sendto(struct.pack("!I", number) * 50, receiver.getsockname())
-            if number % 50 == 49:
-                time.sleep(0.001)
-        return drain(receiver)
+        got, before = [], self.carried()
+        for sent in range(1, self.COUNT + 1):
+            sender.sendto(struct.pack("!I", sent - 1) * (self.BYTES // 4), receiver.getsockname())
+            if sent % self.IN_HAND == 0:
+                wait_for(lambda: self.carried() >= before + sent, "the path", alive=self.path.process.running)
+                got += drain(receiver, 0)
+        return got + drain(receiver)
 
     def assert_about(self, count, percent):
         expected = self.COUNT * percent / 100
