@@ -38,7 +38,7 @@ Result<void> put_all(int fd, std::string_view content, const std::string& path) 
 // What a user names stays readable to whom it was, and to nobody else: only root gives a file to
 // another user, and others to none but their own groups.
 Result<void> keep_mode(int file, const struct stat& former, const std::string& path) {
-    mode_t mode = former.st_mode & 07777;
+    mode_t mode = former.st_mode & 0777;
     if (::fchown(file, former.st_uid, former.st_gid) != 0 &&
         ::fchown(file, static_cast<uid_t>(-1), former.st_gid) != 0)
         mode &= ~static_cast<mode_t>(S_IRWXG);
