@@ -7,7 +7,7 @@
 #include "client/replicate/remote_tree.h"
 #include "client/waiting.h"
 #include "common/io/file/attributes.h"
-#include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/io/tree/tree_walker.h"
 #include "common/transfer/filter.h"
 

@@ -11,6 +11,7 @@
 #include "client/waiting.h"
 #include "common/io/file/open_file.h"
 #include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/session/facts.h"
 #include "common/transfer/digest.h"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,50 +23,12 @@
 namespace lambda::io {
 
 class RangeClaim;
+class Reactor;
 
 class Clock final : public ports::Clock {
   public:
     Time now() override;             // CLOCK_MONOTONIC
     Duration thread_cpu() override;  // CLOCK_THREAD_CPUTIME_ID
-};
-
-// epoll over descriptors that the other makers register. A descriptor's readiness is remembered
-// until its owner found EAGAIN, so that an idle socket costs no system call in a turn.
-class Reactor final : public ports::Waiter {
-  public:
-    struct Readiness {
-        bool readable = true;  // true until proven otherwise
-        bool writable = true;
-    };
-    static Result<std::unique_ptr<Reactor>> make();
-    ~Reactor() override;
-    void wait(Time until) override;  // epoll_pwait2: nanoseconds
-    void wake() override;            // an eventfd
-    // The thread that waits, of each wait() from now on: what ends it may well come before the
-    // thread would sleep. While waits are that short, each begins by looking again and again.
-    void set_eager(bool eager) { eager_ = eager; }
-    // How long it has looked in place of sleeping: no work.
-    Duration watched() const { return watched_; }
-    // The thread that waits: its next wait() does not. No system call.
-    void stay_awake() { awake_ = true; }
-    // Any thread that works for this one: for want of memory it ended a piece of work unsaid.
-    void lose_work();
-    bool work_lost() const { return work_lost_; }
-
-    // Edge-triggered. `readiness` must outlive the registration. remove() before closing the fd.
-    void add(int fd, Readiness* readiness);
-    void remove(int fd);
-
-  private:
-    Reactor(Descriptor epoll, Descriptor event);
-    int look(Time until);
-
-    Descriptor epoll_;
-    Descriptor event_;
-    bool awake_ = false;
-    bool eager_ = false;
-    Duration last_wait_{}, watched_{};  // while eager
-    std::atomic<bool> work_lost_ = false;
 };
 
 // What was asked for and what the machine gave: said once where it is too small.

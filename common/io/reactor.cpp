@@ -1,3 +1,6 @@
+#include "common/io/reactor.h"
+
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -40,18 +43,11 @@ Result<std::unique_ptr<Reactor>> Reactor::make() {
     interest.events = EPOLLIN | EPOLLET;
     interest.data.ptr = nullptr;
     LAMBDA_ASSERT(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &interest) == 0);
-    // What forbids it would forbid each wait, and a wait has nobody to tell.
-    const timespec at_once{};
-    if (::epoll_pwait2(epoll.get(), &interest, 1, &at_once, nullptr) < 0 && errno != EINTR) {
-        Error error = errno_error(Fault::unsupported, "cannot wait by epoll_pwait2", {}, errno);
-        error.remedy = "take a kernel from 5.11 on, and a sandbox that allows the call";
-        return error;
-    }
     return std::unique_ptr<Reactor>(new Reactor(std::move(epoll), std::move(event)));
 }
 
 Reactor::Reactor(Descriptor epoll, Descriptor event)
-    : epoll_(std::move(epoll)), event_(std::move(event)) {}
+    : epoll_(std::move(epoll)), event_(std::move(event)), polled_{{epoll_.get(), POLLIN, 0}} {}
 
 Reactor::~Reactor() = default;
 
@@ -73,25 +69,44 @@ void Reactor::wait(Time until) {
     }
     const Time end = last_wait_ < kShortWait ? std::min(until, began + kWatch) : began;
     Time now = began;
-    int events = 0;
-    while (events == 0 && now < end) {
-        events = look(Time{});
+    bool news = false;
+    while (!news && now < end) {
+        news = look(Time{});
         now = Clock().now();
     }
     watched_ += now - began;
-    if (events == 0) look(until);
+    if (!news) look(until);
     last_wait_ = Clock().now() - began;
 }
 
-// How many events there were. A signal returns early like any other: io_uring's completions come
+// Whether anything happened. A signal returns early like any other: io_uring's completions come
 // that way, too.
-int Reactor::look(Time until) {
+bool Reactor::look(Time until) {
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+        pollfd& busy = polled_[i + 1];
+        busy.events = 0;
+        if (!ready_[i]->readable) busy.events |= POLLIN;
+        if (!ready_[i]->writable) busy.events |= POLLOUT;
+    }
     timespec timeout{};
     if (until > Time{} && until != kNever)
         timeout = timespec_of(std::max(until - Clock().now(), Duration::zero()));
+    const int count =
+        ::ppoll(polled_.data(), polled_.size(), until == kNever ? nullptr : &timeout, nullptr);
+    if (count <= 0) return false;
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+        const short events = polled_[i + 1].revents;
+        constexpr short ended = POLLHUP | POLLERR;
+        if ((events & (POLLIN | ended)) != 0) ready_[i]->readable = true;
+        if ((events & (POLLOUT | ended)) != 0) ready_[i]->writable = true;
+    }
+    if (polled_.front().revents != 0) take_events();
+    return true;
+}
+
+void Reactor::take_events() {
     std::array<epoll_event, kEvents> events;
-    const int count = ::epoll_pwait2(epoll_.get(), events.data(), kEvents,
-                                     until == kNever ? nullptr : &timeout, nullptr);
+    const int count = ::epoll_wait(epoll_.get(), events.data(), kEvents, 0);
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
         auto* readiness = static_cast<Readiness*>(event.data.ptr);
@@ -100,7 +115,6 @@ int Reactor::look(Time until) {
         if ((event.events & (EPOLLIN | EPOLLRDHUP | ended)) != 0) readiness->readable = true;
         if ((event.events & (EPOLLOUT | ended)) != 0) readiness->writable = true;
     }
-    return count;
 }
 
 void Reactor::wake() {
@@ -118,6 +132,19 @@ void Reactor::add(int fd, Readiness* readiness) {
 
 void Reactor::remove(int fd) {
     LAMBDA_ASSERT(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr) == 0);
+}
+
+void Reactor::add_busy(int fd, Readiness* readiness) {
+    ready_.push_back(readiness);
+    polled_.push_back({fd, 0, 0});
+}
+
+void Reactor::remove_busy(int fd) {
+    const auto at = std::find_if(polled_.begin() + 1, polled_.end(),
+                                 [fd](const pollfd& each) { return each.fd == fd; });
+    LAMBDA_ASSERT(at != polled_.end());
+    ready_.erase(ready_.begin() + (at - polled_.begin() - 1));
+    polled_.erase(at);
 }
 
 }  // namespace lambda::io

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/transfer/sync_plan.h"
 
 namespace lambda::mover {

@@ -7,6 +7,7 @@
 
 #include "common/base/mailbox.h"
 #include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/ports/feedback.h"
 
 namespace lambda::mover {

@@ -13,6 +13,7 @@
 #include "common/io/log.h"
 #include "common/io/machine.h"
 #include "common/io/process.h"
+#include "common/io/reactor.h"
 #include "common/io/tree/target_tree.h"
 #include "common/io/tree/tree_walker.h"
 #include "common/mover/change_log.h"

@@ -10,6 +10,7 @@
 
 #include "common/base/result.h"
 #include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/mover/mover.h"
 
 namespace lambda::mover {

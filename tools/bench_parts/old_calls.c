@@ -1,16 +1,8 @@
-// Preloaded below valgrind, which does not know some calls of newer kernels: the older one that does the same
-// here. Of openat2 the confinement is lost. Only for tools/bench instructions.
+// Preloaded below valgrind, which does not know openat2: the older call, without its confinement. Only for tools/bench instructions.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/openat2.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <time.h>
-
-int epoll_pwait2(int fd, struct epoll_event* events, int most, const struct timespec* wait, const sigset_t* mask) {
-    const int milliseconds = wait ? (int)(wait->tv_sec * 1000 + (wait->tv_nsec + 999999) / 1000000) : -1;
-    return epoll_pwait(fd, events, most, milliseconds, mask);
-}
 
 long syscall(long number, long a, long b, long c, long d, long e, long f) {
     if (number == SYS_openat2) {

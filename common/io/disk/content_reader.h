@@ -8,7 +8,7 @@
 #include "common/io/completions.h"
 #include "common/io/file/root.h"
 #include "common/io/file/source_names.h"
-#include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/io/workers.h"
 #include "common/ports/content_reader.h"
 

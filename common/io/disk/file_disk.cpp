@@ -265,10 +265,7 @@ bool FileDisk::read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint3
         const std::uint64_t left = source.size - std::min(offset, source.size);
         const std::size_t given = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, left));
         std::memset(slots_.at(slot).subspan(at, given).data(), 0, given);
-        DiskEvent event;
-        event.tag = tag;
-        event.bytes = given;
-        ready(std::move(event));
+        ready(tag).bytes = given;
         return true;
     }
     return begin(
@@ -278,10 +275,7 @@ bool FileDisk::read(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint3
 bool FileDisk::write(DiskTag tag, DiskFile file, std::uint64_t offset, std::uint32_t slot,
                      std::size_t at, std::size_t bytes) {
     if (entry(file).file->kind == OpenFile::Kind::null) {
-        DiskEvent event;
-        event.tag = tag;
-        event.bytes = bytes;
-        ready(std::move(event));
+        ready(tag).bytes = bytes;
         return true;
     }
     return begin({.tag = tag,
@@ -337,10 +331,15 @@ std::span<DiskEvent> FileDisk::poll() {
     return events_;
 }
 
-// An end that no system call announces.
-void FileDisk::ready(DiskEvent event) {
-    ready_.push_back(std::move(event));
+DiskEvent& FileDisk::ready(DiskTag tag) {
     ready_unsaid_ = true;
+    return end(tag);
+}
+
+DiskEvent& FileDisk::end(DiskTag tag) {
+    DiskEvent& event = ready_.emplace_back();
+    event.tag = tag;
+    return event;
 }
 
 FileDisk::Entry& FileDisk::entry(DiskFile file) {
@@ -366,12 +365,9 @@ bool FileDisk::may_open(DiskTag tag, const std::string& path) {
 
 // What was not begun.
 void FileDisk::fail(DiskTag tag, const std::string& path, Error error) {
-    DiskEvent event;
-    event.tag = tag;
-    event.error = std::move(error);
-    event.error->fault = Fault::file;
-    event.error->path = path;
-    ready(std::move(event));
+    error.fault = Fault::file;
+    error.path = path;
+    ready(tag).error = std::move(error);
     reactor_.stay_awake();
 }
 

@@ -17,6 +17,7 @@
 #include "common/io/file/open_file.h"
 #include "common/io/file/source_names.h"
 #include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/io/stage/stage.h"
 #include "common/io/workers.h"
 
@@ -146,7 +147,9 @@ class FileDisk : public ports::Disk {
     Entry& entry(ports::DiskFile file);
     void put_away(ports::DiskFile file);
     void complete(std::uint32_t index, std::optional<Error> error);
-    void ready(ports::DiskEvent event);
+    // The next event, made in its place, for the caller to fill in at once.
+    ports::DiskEvent& end(ports::DiskTag tag);
+    ports::DiskEvent& ready(ports::DiskTag tag);  // ... that no system call announces
     bool may_open(ports::DiskTag tag, const std::string& path);
     void fail(ports::DiskTag tag, const std::string& path, Error error);
     void done(NameDone done);

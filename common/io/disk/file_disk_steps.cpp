@@ -183,11 +183,9 @@ void FileDisk::finish(std::uint32_t index, long result) {
 
 void FileDisk::complete(std::uint32_t index, std::optional<Error> error) {
     const Request& request = requests_[index];
-    DiskEvent event;
-    event.tag = request.tag;
+    DiskEvent& event = end(request.tag);
+    if (!error) event.bytes = request.done;
     event.error = std::move(error);
-    if (!event.error) event.bytes = request.done;
-    ready_.push_back(std::move(event));
     --entry(request.file).in_flight;
     --in_flight_;
     free_requests_.push_back(index);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/io/disk/file_disk.h"
+#include "common/io/reactor.h"
 
 namespace lambda::io {
 

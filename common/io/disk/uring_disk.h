@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/io/disk/file_disk.h"
+#include "common/io/reactor.h"
 
 namespace lambda::io {
 

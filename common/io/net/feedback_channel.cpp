@@ -9,6 +9,7 @@
 
 #include "common/io/log.h"
 #include "common/io/machine.h"
+#include "common/io/reactor.h"
 
 namespace lambda::io {
 namespace {

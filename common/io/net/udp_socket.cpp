@@ -162,11 +162,11 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Re
 UdpSocket::UdpSocket(Descriptor fd, int family, Reactor& reactor,
                      std::shared_ptr<SocketShare> share)
     : fd_(std::move(fd)), family_(family), reactor_(reactor), share_(std::move(share)) {
-    reactor_.add(fd_.get(), &readiness_);
+    reactor_.add_busy(fd_.get(), &readiness_);
 }
 
 UdpSocket::~UdpSocket() {
-    reactor_.remove(fd_.get());
+    reactor_.remove_busy(fd_.get());
 }
 
 std::uint16_t UdpSocket::port() const {

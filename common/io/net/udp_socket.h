@@ -11,6 +11,7 @@
 #include "common/io/net/clock_offset.h"
 #include "common/io/net/socket_address.h"
 #include "common/io/net/socket_share.h"
+#include "common/io/reactor.h"
 
 namespace lambda::io {
 

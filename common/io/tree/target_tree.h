@@ -15,7 +15,7 @@
 #include "common/io/disk/finisher.h"
 #include "common/io/file/root.h"
 #include "common/io/file/target_name.h"
-#include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/io/tree/directory_names.h"
 #include "common/io/tree/extraneous.h"
 #include "common/io/workers.h"

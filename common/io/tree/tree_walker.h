@@ -20,7 +20,7 @@
 
 #include "common/io/file/root.h"
 #include "common/io/file/source_names.h"
-#include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "common/io/tree/earlier_roots.h"
 #include "common/ports/walker.h"
 

@@ -1,8 +1,10 @@
 #include <sys/socket.h>
 
+#include <array>
 #include <thread>
 
 #include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "tests/support/catch.h"
 #include "tests/unit/io/net/loopback.h"
 
@@ -56,6 +58,50 @@ TEST_CASE("reactor: readiness is said once, at the edge") {
     reactor->wait(kNever);
     CHECK(readiness.readable);
     reactor->remove(first.get());
+}
+
+TEST_CASE(
+    "reactor: of what is busy news is looked for where there was none, and no longer than it is "
+    "registered") {
+    auto reactor = std::move(Reactor::make().value());
+    std::array<int, 2> pair{}, other{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair.data()) == 0);
+    REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, other.data()) == 0);
+    const Descriptor first(pair[0]), second(pair[1]), third(other[0]), fourth(other[1]);
+    Reactor::Readiness of_first, of_third;
+    reactor->add_busy(first.get(), &of_first);
+    reactor->add_busy(third.get(), &of_third);
+    Clock clock;
+    const auto waits = [&](Duration longest) {
+        const Time begun = clock.now();
+        reactor->wait(begun + longest);
+        return clock.now() - begun >= longest;
+    };
+    CHECK(waits(2ms));  // nobody said yet that there is nothing
+    of_first = {true, false};
+    reactor->wait(kNever);
+    CHECK(of_first.writable);
+    of_first.readable = of_third.readable = false;
+    CHECK(waits(2ms));
+    CHECK_FALSE(of_first.readable);
+    REQUIRE(::send(second.get(), "x", 1, 0) == 1);
+    reactor->wait(kNever);
+    CHECK((of_first.readable && !of_third.readable));
+    CHECK(waits(2ms));  // that it has not been taken is no news
+    of_first.readable = false;
+    reactor->wait(kNever);  // it has not been taken
+    CHECK(of_first.readable);
+    reactor->remove_busy(first.get());
+    of_first.readable = false;
+    CHECK(waits(2ms));
+    std::thread sender([&] {
+        static_cast<void>(::send(fourth.get(), "y", 1, 0));
+        reactor->wake();
+    });
+    while (!of_third.readable) reactor->wait(kNever);
+    sender.join();
+    CHECK_FALSE(of_first.readable);
+    reactor->remove_busy(third.get());
 }
 
 TEST_CASE("reactor: who is eager waits no less and no longer, after short waits and long ones") {

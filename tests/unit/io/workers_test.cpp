@@ -1,5 +1,6 @@
 // Where the machine allows no more threads.
 #include "common/io/workers.h"
+#include "common/io/reactor.h"
 
 #include <atomic>
 #include <csignal>

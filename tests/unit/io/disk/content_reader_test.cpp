@@ -1,5 +1,6 @@
 // What a comparison reads of a file that stands there.
 #include "common/io/disk/content_reader.h"
+#include "common/io/reactor.h"
 
 #include <fcntl.h>
 #include <unistd.h>

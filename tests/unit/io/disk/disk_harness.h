@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "tests/support/catch.h"
 #include "tests/unit/io/net/loopback.h"
 

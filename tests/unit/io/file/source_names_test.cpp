@@ -1,5 +1,6 @@
 // What a walk found is met where it was found, or not at all.
 #include "common/io/file/source_names.h"
+#include "common/io/reactor.h"
 
 #include <fcntl.h>
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/io/machine.h"
+#include "common/io/reactor.h"
 #include "tests/support/catch.h"
 
 using namespace lambda;

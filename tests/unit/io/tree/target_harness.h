@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/io/file/attributes.h"
+#include "common/io/reactor.h"
 #include "common/io/tree/target_tree.h"
 #include "tests/unit/io/disk/disk_harness.h"
 

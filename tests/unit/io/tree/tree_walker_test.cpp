@@ -1,4 +1,5 @@
 #include "common/io/tree/tree_walker.h"
+#include "common/io/reactor.h"
 
 #include <fcntl.h>
 #include <sys/fsuid.h>
