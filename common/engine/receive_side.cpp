@@ -206,8 +206,8 @@ void ReceiveSide::acknowledge(Stripe& stripe) {
 }
 
 // On a short path all stripes may have no more under way than a socket or a few hold
-// (SendSide::buffer_room): some of it is told at once, by those stripes that have most of it,
-// however many they are.
+// (SendSide::buffer_room), or the user's window: some of it is told at once, by those stripes that
+// have most of it, however many they are.
 void ReceiveSide::hurry_ack() {
     for (;;) {
         std::size_t all = 0;
@@ -219,7 +219,9 @@ void ReceiveSide::hurry_ack() {
                 most = stripe.get();
         }
         if (most == nullptr || most->flow.rtt() >= 2 * setup_.terms.syn) return;
-        if (most->socket.receive_buffer_bytes() == 0 || all < most->flow.room().told()) return;
+        if (most->socket.receive_buffer_bytes() == 0) return;
+        const std::uint64_t window = setup_.terms.window > 0 ? setup_.terms.window : UINT64_MAX;
+        if (all < std::min<std::uint64_t>(most->flow.room().told(), window / 4)) return;
         most->flow.ack_at_once();
     }
 }

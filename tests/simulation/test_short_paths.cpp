@@ -39,6 +39,19 @@ TEST_CASE("a short path: no stripe of many waits for its SYN") {
     CHECK(many.dropped == 0);
 }
 
+TEST_CASE("a short path: what fills a small window is told before the SYN") {
+    Options given = options();
+    given.terms.stripes = 4;
+    given.terms.initial_rate = BitRate{4e9};
+    given.terms.highest_rate = BitRate{4e9};
+    given.terms.window = 256 * 1024;
+    given.forward.delay = given.backward.delay = given.feedback_delay = 100us;
+    One one(given, 64 * kMiB);
+    one.expect_identical();
+    // 0.3 s where it is told only each SYN.
+    CHECK(one.run.receiver->outcome().transfer_seconds < 0.2);
+}
+
 TEST_CASE("a path of less than a SYN carries what it holds beside one socket's worth") {
     Options given = options();
     given.terms.initial_rate = BitRate{4e9};
