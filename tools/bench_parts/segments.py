@@ -4,6 +4,7 @@ off at both ends, and what ethtool says of them is shown. From memory to nothing
   single   raw UDP, a packet a message, sent by sendmmsg
   segment  raw UDP in bursts that the kernel cuts behind the sender's call (UDP_SEGMENT), which it does here in software
   curl     the same file from nginx over HTTPS (TLS 1.3, AES-128-GCM), TCP as the kernel tunes it
+  zeros    ours where no file is read, as raw UDP reads none (lambda-ftp trial)
 
 Wall clock of whole client processes; of raw UDP what arrived, between its first and its last packet. All of a round
 follow each other. The first round does not count: in it put and get go into memory, and what arrived is compared by
@@ -11,6 +12,7 @@ cmp. Later each client says how much it moved and that the digests of both ends 
 the namespaces have no names and go with the bench, killed or not.
 """
 
+import functools
 import os
 import statistics
 
@@ -66,6 +68,7 @@ def measure(arguments, folder, pair, verdicts):
     with Mover(arguments, folder, arguments.size, client_host=pair.client, server_host=pair.server) as mover:
         ways = {way: lambda way=way: raw_run(arguments, raw, pair, way) for way in WAYS}
         ways |= {"put": lambda: mover.put(*stripes), "get": lambda: mover.get(*stripes)}
+        ways |= {f"zeros {verb}": functools.partial(mover.zeros, verb, *stripes) for verb in ("put", "get")}
         https = None
         try:
             if missing := RunningNginx.missing():
@@ -108,8 +111,11 @@ def judge(arguments, ways, verdicts):
     for verb in filter(ways.get, ("put", "get")):
         ours = ways[verb]["gbit_per_s"]
         for way in filter(ways.get, WAYS):
-            verdicts.add(f"{verb}, by raw UDP ({way})", ours / ways[way]["gbit_per_s"], least=0.6, gbit_per_s=ours,
-                         raw=ways[way]["gbit_per_s"])
+            raw = ways[way]["gbit_per_s"]
+            verdicts.add(f"{verb}, by raw UDP ({way})", ours / raw, least=0.6, gbit_per_s=ours, raw=raw)
+            if zeros := ways.get(f"zeros {verb}"):
+                verdicts.add(f"zeros {verb}, by raw UDP ({way})", zeros["gbit_per_s"] / raw,
+                             gbit_per_s=zeros["gbit_per_s"], raw=raw)
         if "curl" in ways:
             # Of each round, so that what slows the whole machine for a while cancels out.
             ratio = statistics.median(a / b for a, b in zip(ways[verb]["rates"], ways["curl"]["rates"]))
