@@ -93,7 +93,7 @@ bool Reactor::look(Time until) {
         timeout = timespec_of(std::max(until - Clock().now(), Duration::zero()));
     const int count =
         ::ppoll(polled_.data(), polled_.size(), until == kNever ? nullptr : &timeout, nullptr);
-    if (count <= 0) return false;
+    if (count <= 0) return count < 0;
     for (std::size_t i = 0; i < ready_.size(); ++i) {
         const short events = polled_[i + 1].revents;
         constexpr short ended = POLLHUP | POLLERR;
