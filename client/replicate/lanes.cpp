@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <new>
 
 #include "common/base/units.h"
 #include "common/io/process.h"
@@ -197,6 +198,20 @@ void Lanes::run(Lane& lane) {
     }
 }
 
+namespace {
+
+// One piece of work that wants more memory than there is, is not the end of the others.
+template <typename Piece>
+auto within_memory(const Piece& piece) -> decltype(piece()) {
+    try {
+        return piece();
+    } catch (const std::bad_alloc&) {
+        return io::no_memory("a piece of the job cannot go on");
+    }
+}
+
+}  // namespace
+
 Done Lanes::perform(Lane& lane, Work work) const {
     const Load& load = work.load;
     const auto progressed = [&lane](const mover::Progress& progress) {
@@ -205,19 +220,19 @@ Done Lanes::perform(Lane& lane, Work work) const {
     };
     switch (work.kind) {
         case Work::Kind::scan: {
-            auto result = carrier_.scan();
+            auto result = within_memory([&] { return carrier_.scan(); });
             return {.work = std::move(work), .result = std::move(result)};
         }
         case Work::Kind::look: {
-            auto result = carrier_.look(load, *work.source);
+            auto result = within_memory([&] { return carrier_.look(load, *work.source); });
             return {.work = std::move(work), .result = std::move(result)};
         }
         case Work::Kind::check: {
-            auto result = carrier_.check(load);
+            auto result = within_memory([&] { return carrier_.check(load); });
             return {.work = std::move(work), .result = std::move(result)};
         }
         case Work::Kind::carry: {
-            auto result = carrier_.carry(load, progressed);
+            auto result = within_memory([&] { return carrier_.carry(load, progressed); });
             return {.work = std::move(work), .result = std::move(result)};
         }
     }
