@@ -43,7 +43,7 @@ const char* leaf_of(const std::string& path) {
     return &path[path.rfind('/') + 1];
 }
 
-constexpr const char* kPartial = "it is what a transfer that was cut left, no file of its own";
+constexpr const char* kPartial = "it is a part of what a transfer writes or left when it was cut";
 
 Error partial(const std::string& path) {
     return Error{.fault = Fault::file,
@@ -54,12 +54,13 @@ Error partial(const std::string& path) {
 }
 
 // What a user named is meant.
-Error no_content(const std::string& path, const char* why) {
+Error no_content(const std::string& path, const char* why,
+                 const char* remedy = "write what it gives into a file first") {
     return Error{.fault = Fault::file,
                  .message = std::string("cannot be sent: ") + why,
                  .path = path,
                  .side = Side::local,
-                 .remedy = "write what it gives into a file first"};
+                 .remedy = remedy};
 }
 
 // Not entered: below it no name is shorter.
@@ -242,7 +243,8 @@ void TreeWalker::walk_found(const ports::WalkRoot& root) {
     if (::fstat(opened->get(), &status) != 0)
         return fail(root.path, root.name, file_error("cannot look at", root.path, errno));
     if (!S_ISREG(status.st_mode))
-        return fail(root.path, root.name, no_content(root.path, "it is no file any more"));
+        return fail(root.path, root.name,
+                    no_content(root.path, "it is no file any more", "run the same command again"));
     auto metadata = metadata_of({.descriptor = opened->get()}, status,
                                 options_.archive && options_.file_metadata, root.path);
     if (!metadata) return fail(root.path, root.name, metadata.error());

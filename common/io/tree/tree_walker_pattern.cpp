@@ -9,14 +9,20 @@
 #include "common/io/tree/tree_walker.h"
 
 namespace lambda::io {
+namespace {
+
+// What stands at a path is called by its last component, whatever slashes follow that.
+std::string name_at(std::string_view path, const ports::WalkRoot& root) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    const std::string_view last = path.substr(path.rfind('/') + 1);
+    return root.name == "." || last.empty() ? "." : std::string(last);
+}
+
+}  // namespace
 
 void TreeWalker::walk_pattern(const ports::WalkRoot& root) {
-    if (root_.stat(root.path, false)) {
-        return walk_root(
-            {.path = root.path,
-             .name = root.name == "." ? "." : root.path.substr(root.path.rfind('/') + 1)},
-            true);
-    }
+    if (root_.stat(root.path, false))
+        return walk_root({.path = root.path, .name = name_at(root.path, root)}, true);
     if (expand(root.path.starts_with('/') ? "/" : "", root.path, root) > 0) return;
     fail(root.path, root.path,
          Error{.fault = Fault::file,
@@ -31,9 +37,7 @@ std::size_t TreeWalker::expand(const std::string& prefix, std::string_view rest,
     if (depth_ == kDeepest) return fail_match(prefix, too_deep(prefix));
     rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
     if (rest.empty()) {
-        const bool contents = root.name == ".";
-        walk_root({.path = prefix, .name = contents ? "." : prefix.substr(prefix.rfind('/') + 1)},
-                  false);
+        walk_root({.path = prefix, .name = name_at(prefix, root)}, false);
         return 1;
     }
     const std::size_t end = std::min(rest.find('/'), rest.size());

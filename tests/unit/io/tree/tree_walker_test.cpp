@@ -68,7 +68,7 @@ TEST_CASE("walk: what a cut transfer left in a tree is skipped, and none of its 
     write_file(folder / ("src/" + partial), "old");
     write_file(folder / ("src/" + journal_name(partial)), "old");
     write_file(folder / "src/b", "new");
-    const std::string why = " > it is what a transfer that was cut left, no file of its own";
+    const std::string why = " > it is a part of what a transfer writes or left when it was cut";
     CHECK(words(walk(Root::machine(), {.path = folder / "src", .name = "src"})) ==
           Words{"d src", "s src/" + journal_name(partial) + why, "s src/" + partial + why,
                 "f src/b", "."});
@@ -275,6 +275,21 @@ TEST_CASE("walk: what was found before is met where it was, or not at all") {
             CHECK(words(walk(Root::machine(), file(below), {.archive = archive})) ==
                   Words{"! file"});
     }
+}
+
+TEST_CASE("walk: what stands under a pattern has its name, whatever slashes follow") {
+    const Folder folder;
+    std::filesystem::create_directories(folder / "t");
+    write_file(folder / "t/x", "x");
+    const auto jail = [&] { return std::move(Root::jail(folder.path(), true, false).value()); };
+    const auto twice = [&](const std::string& path) {
+        const ports::WalkRoot root{.path = path, .name = "t", .pattern = true};
+        return words(walk_all(jail(), {root, root}));
+    };
+    for (const std::string path : {"t", "/t/", "t//", "/?/"})
+        CHECK(twice(path) == Words{"d t", "f t/x", ".", "d t", "."});
+    const ports::WalkRoot top{.path = "/", .name = "t", .pattern = true};
+    CHECK(words(walk(jail(), top)) == Words{"d .", "d t", "f t/x", ".", "."});
 }
 
 TEST_CASE("walk: patterns find what stands there") {
