@@ -59,11 +59,7 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
     if (result.unsaid > 0) {
         report.note(std::to_string(result.unsaid) + " changes have names too long to be told");
     }
-    if (result.unowned > 0) {
-        report.say(
-            std::to_string(result.unowned) +
-            " did not get their owner, or set-user-ID bits, since the receiver may not give them");
-    }
+    report.unowned(result.unowned);
     if (result.cut) report_error(*result.cut, side(*result.cut), report);
 }
 

@@ -79,12 +79,13 @@ Result<void> Conductor::handle_look(const Done& done, const Result<Standings>& r
     Planned planned{.tasks = {}, .same = plan.same};
     planned.tasks.reserve(source.missed.size() + plan.steps.size());
     for (const Missed& missed : source.missed) {
-        planned.tasks.push_back(
-            {.root = missed.root,
-             .name = missed.name,
-             .standing = {.kind = Kind::other},
-             .refused = reason_of(missed.error) + " (" + missed.error.path + ")",
-             .side = missed.error.side});
+        planned.tasks.push_back({.root = missed.root,
+                                 .name = missed.name,
+                                 .standing = {.kind = Kind::other},
+                                 .refused = (job_.source ? "source: " : "") +
+                                            reason_of(missed.error) + " (" + missed.error.path +
+                                            ")",
+                                 .side = missed.error.side});
     }
     const bool cuts = !job_.source && store_.shared();
     for (const Step& step : plan.steps) {

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/result.h"
@@ -73,6 +76,15 @@ struct Listing {
         } else {
             ++missed_beyond;
         }
+    }
+    // Of the entries what was missed, too: directories that are there and cannot be listed.
+    void drop_missed() {
+        std::set<std::pair<std::uint32_t, std::string_view>> names;
+        for (const Missed& each : missed) names.emplace(each.root, each.name);
+        if (names.empty()) return;
+        std::erase_if(entries, [&](const Entry& each) {
+            return each.standing.kind == Kind::directory && names.contains({each.root, each.name});
+        });
     }
     // Of those beyond.
     std::optional<Error> untold() const {

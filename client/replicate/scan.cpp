@@ -188,6 +188,7 @@ Result<Listing> scan_there(const Job& job, const Access& access) {
         if (!walked) return walked.error();
         if (listing.entries.size() > kMostEntries) return too_many();
     }
+    listing.drop_missed();
     return listing;
 }
 

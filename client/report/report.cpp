@@ -109,6 +109,13 @@ void Report::say(const std::string& text) {
     print("lambda-ftp: " + text);
 }
 
+void Report::unowned(std::uint64_t count) {
+    if (count == 0) return;
+    say(std::to_string(count) +
+        " did not get their owner, set-user-ID bits or an extended attribute, since the receiver "
+        "may not give them");
+}
+
 void Report::data(const JsonObject& object, const std::string& text) {
     put(style_.json ? object.line() : text);
 }

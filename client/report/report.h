@@ -48,6 +48,8 @@ class Report {
     void note(const std::string& text);
     // Something a user must know.
     void say(const std::string& text);
+    // So many arrived, but not with all that --archive keeps.
+    void unowned(std::uint64_t count);
     // One object on stdout with --json, else the text on stdout.
     void data(const JsonObject& object, const std::string& text);
     // One object on stdout with --json, else nothing.

@@ -335,11 +335,7 @@ void report_outcome(const mover::Outcome& outcome, Report& report) {
     if (outcome.skipped > outcome.skips.size()) {
         report.note(std::to_string(outcome.skipped - outcome.skips.size()) + " more were skipped");
     }
-    if (outcome.unowned > 0) {
-        report.say(
-            std::to_string(outcome.unowned) +
-            " did not get their owner, or set-user-ID bits, since the receiver may not give them");
-    }
+    report.unowned(outcome.unowned);
     if (outcome.cut) report.error(*outcome.cut);
     report.moved(outcome);
 }

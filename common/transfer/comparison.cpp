@@ -361,12 +361,9 @@ void Comparison::advance(bool rest_done) {
 void Comparison::unblock() {
     for (const Blocked& each : blocked_) {
         stream_.put(SettledRecord{each.offer, static_cast<std::uint8_t>(each.once_clear)});
-        if (each.foreseen) {
-            miss(each.name, *each.foreseen);
-            continue;
-        }
         report({each.once_clear == Verdict::fresh ? Change::What::create : Change::What::replace,
                 each.name, false, each.size});
+        if (each.foreseen) miss(each.name, *each.foreseen);
     }
     blocked_.clear();
     stage_ = Stage::rest;

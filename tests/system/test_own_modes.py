@@ -54,6 +54,19 @@ class OwnModes(Case):
         described(**changes)
         self.assertEqual(os.listxattr(self.daemon.path("to/small")), ["user.about"])
 
+    def test_attributes_that_root_alone_may_set_are_told(self):
+        for name, size in (("small", 10), ("large", 300_000), ("plain", 10)):
+            path = self.random_file(name, size, "source")
+            os.chown(path, NOBODY, NOBODY)
+            os.setxattr(path, "user.about", b"this")
+        os.chown(self.source, NOBODY, NOBODY)
+        for name in ("small", "large"):
+            os.setxattr(os.path.join(self.source, name), "trusted.about", b"that")
+        put = self.moved("put", "--archive")
+        self.assertIn("2 did not get their owner, set-user-ID bits or an extended attribute", put.said())
+        for name in ("small", "large", "plain"):
+            self.assertEqual(os.listxattr(self.daemon.path(f"to/{name}")), ["user.about"])
+
     def test_no_program_runs_as_the_server(self):
         program = self.random_file("program", 70_000, "source")
         small = self.random_file("small", 10, "source")
@@ -63,7 +76,7 @@ class OwnModes(Case):
             os.chmod(path, mode)
         os.chown(self.source, NOBODY, NOBODY)
         put = self.moved("put", "--archive")
-        self.assertIn("2 did not get their owner, or set-user-ID bits", put.said())
+        self.assertIn("2 did not get their owner, set-user-ID bits or an extended attribute", put.said())
         expected = {"program": 0o755, "small": 0o755, "folder": 0o2755}
         for name, mode in expected.items():
             self.assertEqual(mode_of(self.daemon.path(f"to/{name}")), mode, name)

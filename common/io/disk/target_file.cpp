@@ -326,7 +326,10 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     if (!found) return found.error();
     const mode_t type = *found;
     if (type == S_IFDIR || path.back() == '/') {
-        return target_error(path, "cannot write: it is a directory", "name a file in it");
+        return target_error(path, "cannot write: it is a directory",
+                            name.below.empty() ? "name a file in it"
+                                               : "remove it, or look at what keeps what it holds: "
+                                                 "a pattern, --max-delete, a mount");
     }
     if (type != 0 && type != S_IFREG) return open_in_place(target, type, holes);
 

@@ -125,8 +125,9 @@ int change(const Entry& entry, const Change& once) {
     return result != 0 && opened_for_writing(entry) ? once() : result;
 }
 
-// Exactly those: what a directory's default ACL gave is taken away again.
-Result<void> replace_extended(const Entry& entry,
+// Exactly those: what a directory's default ACL gave is taken away again. False: but for some that
+// we may not set.
+Result<bool> replace_extended(const Entry& entry,
                               const std::vector<ports::ExtendedAttribute>& wanted,
                               const std::string& path) {
     const auto names = names_of(entry, path);
@@ -139,8 +140,12 @@ Result<void> replace_extended(const Entry& entry,
             return file_error("cannot remove the extended attribute " + name, path, errno);
         }
     }
+    bool whole = true;
     for (const ports::ExtendedAttribute& attribute : wanted) {
-        if (!kept(attribute.name)) continue;
+        if (!kept(attribute.name)) {
+            whole = whole && ports::is_label(attribute.name);
+            continue;
+        }
         if (change(entry, [&] { return set(entry, attribute); }) != 0) {
             Error error =
                 file_error("cannot set the extended attribute " + attribute.name, path, errno);
@@ -149,7 +154,7 @@ Result<void> replace_extended(const Entry& entry,
             return error;
         }
     }
-    return {};
+    return whole;
 }
 
 // The mode that it has then; nothing: errno.
@@ -255,6 +260,7 @@ Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata, bool
     if (metadata.archived) {
         const auto replaced = replace_extended(entry, metadata.archived->extended, path);
         if (!replaced) return replaced.error();
+        whole = whole && *replaced;
     }
     if (entry.name == nullptr && !entry.link) {
         const auto mode = give_mode(entry.descriptor, metadata.mode, owned, set_id);

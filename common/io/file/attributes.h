@@ -38,9 +38,9 @@ ports::Rights rights_in(const Root& root);
 // It is the root of a jail itself, by fstat(): its mode and owner are the administrator's.
 bool is_top(const Root& root, const struct stat& status);
 
-// Sets all but the size; the time last. True: all of it. False: all but the owner, or but
-// set-user-id and set-group-id of an archive (ports::given_mode()), since that takes a right that
-// we do not have.
+// Sets all but the size; the time last. True: all of it. False: all but the owner, extended
+// attributes that root alone may set, or set-user-id and set-group-id of an archive
+// (ports::given_mode()), since that takes a right that we do not have.
 Result<bool> apply(const Entry& entry, const ports::FileMetadata& metadata, bool set_id,
                    const std::string& path);
 // As apply(), of what the user named below that root, by a descriptor. Of the root of a jail itself
