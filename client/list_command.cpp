@@ -25,14 +25,14 @@ Result<void> list_place(Connection& connection, const std::string& path, Report&
                     " are not sorted by name");
     }
     if (!last) return last.error();
-    if (last->code < 400) return {};
+    const auto why = no_listing(*last, path);
+    if (!why) return {};
     const auto entry = entry_in(*stands);
     if (entry && entry->type != session::EntryType::directory) {
         show_entry(*entry, path, report);
         return {};
     }
-    if (entry || !transfer::has_wildcards(path))
-        return refusal({.code = last->code, .lines = {last->text}}, Fault::file, path);
+    if (entry || !transfer::has_wildcards(path)) return *why;
     ServerNames names(connection);
     auto matches = expand_pattern(path, names, [&](const Error& unread) { report.error(unread); });
     if (!matches) return matches.error();

@@ -43,7 +43,8 @@ void add_flow(Schema& schema, ClientSettings& into) {
          "For how long a session that was lost is dialled again; the transfer then "
          "goes on where it was. Likewise where the server is full and, but between two "
          "servers, for a file that another transfer writes. A first one that ends before "
-         "its login is not: what is wrong with it may never pass. 0s: not at all."},
+         "its login is not, but where the server says that it is full or stops: what else is wrong "
+         "with it may never pass. 0s: not at all."},
         into.retry_for, {Duration{0}, std::chrono::hours(24 * 365)});
     schema.choice<bool>({"verify",
                          "transfer: what is written was compared by digest; readback: besides, the "

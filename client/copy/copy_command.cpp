@@ -218,7 +218,7 @@ Result<std::vector<session::CopyStatus>> copies_of(RemoteSession& session, Repor
     std::vector<session::CopyStatus> copies;
     for (std::size_t i = 1; i + 1 < reply->lines.size(); ++i) {
         auto status = session::parse_copy_status(reply->lines[i]);
-        if (!status) return status.error();
+        if (!status) return dialling::senseless(status.error(), {});
         copies.push_back(*std::move(status));
     }
     return copies;

@@ -116,7 +116,7 @@ Result<session::Reply> hear_copy(Connection& connection, Report& report,
         }
         if (reply->code == 113) {
             const auto change = session::parse_copy_change(reply->text());
-            if (!change) return change.error();
+            if (!change) return dialling::senseless(change.error(), {});
             report.change(change->word, change->path, change->directory, change->size);
             continue;
         }

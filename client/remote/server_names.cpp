@@ -9,11 +9,12 @@ bool says_missing(std::string_view refusal) {
 Result<session::Entry> entry_of(std::string_view line, const std::string& path) {
     auto entry = session::parse_entry(line);
     if (entry) return entry;
-    return Error{.fault = Fault::protocol,
-                 .message = "what the server tells of it makes no sense: " + entry.error().message,
-                 .path = path_at_server(path),
-                 .side = Side::remote,
-                 .remedy = "use the same version at both ends"};
+    return dialling::senseless(entry.error(), path);
+}
+
+std::optional<Error> no_listing(const session::ReplyLine& last, const std::string& path) {
+    if (last.code >= 200 && last.code < 300) return std::nullopt;
+    return refusal({.code = last.code, .lines = {last.text}}, Fault::file, path);
 }
 
 Result<session::ReplyLine> receive_entries(Connection& connection, const std::string& path,
@@ -46,10 +47,8 @@ Result<void> ServerNames::list(const std::vector<std::string>& directories, cons
             take(directories[i], std::move(entry));
         });
         if (!last) return last.error();
-        if (last->code >= 400 && !says_missing(last->text)) {
-            unread(
-                refusal({.code = last->code, .lines = {last->text}}, Fault::file, directories[i]));
-        }
+        if (const auto why = no_listing(*last, directories[i]); why && !says_missing(last->text))
+            unread(*why);
         return {};
     });
 }

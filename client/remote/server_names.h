@@ -18,6 +18,8 @@ Result<session::Entry> entry_of(std::string_view line, const std::string& path);
 using TakeEntry = std::function<void(session::Entry)>;
 Result<session::ReplyLine> receive_entries(Connection& connection, const std::string& path,
                                            const TakeEntry& take);
+// What the last line says: nothing where it ends a listing, else why there is none.
+std::optional<Error> no_listing(const session::ReplyLine& last, const std::string& path);
 // The answer to an MLST; nothing where that is a refusal.
 std::optional<session::Entry> entry_in(const session::Reply& reply);
 

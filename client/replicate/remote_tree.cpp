@@ -136,10 +136,8 @@ Result<void> RemoteTree::walk(const std::string& path, const std::string& prefix
             senseless->fault = Fault::file;  // of this directory, not of the session
             refused(joined(prefix, directory), *senseless);
         }
-        if (last->code >= 400) {
-            refused(joined(prefix, directory),
-                    refusal({.code = last->code, .lines = {last->text}}, Fault::file, place));
-        }
+        if (auto why = no_listing(*last, place))
+            refused(joined(prefix, directory), *std::move(why));
     }
     return {};
 }

@@ -87,12 +87,7 @@ Result<session::Agreement> agree(Connection& connection, const session::Offer& o
     if (!reply) return reply.error();
     if (reply->code != 150) return refusal(*reply, fault_of_refusal(reply->code), path);
     auto agreement = session::parse_agreement(reply->text());
-    if (!agreement) {
-        Error error = agreement.error();
-        error.fault = Fault::protocol;
-        error.side = Side::remote;
-        return error;
-    }
+    if (!agreement) return senseless(agreement.error(), path);
     const auto checked = check_agreement(offer.terms, agreement->terms);
     if (!checked) return checked.error();
     if (offer.range && !agreement->range) {

@@ -20,6 +20,14 @@ Error failed(std::string message, std::string remedy = {}) {
                  .remedy = std::move(remedy)};
 }
 
+Error later(std::string message) {
+    return Error{.fault = Fault::cut,
+                 .message = std::move(message),
+                 .path = {},
+                 .side = Side::remote,
+                 .remedy = "run the same command again later"};
+}
+
 // How long the handshake may take, and who may end it.
 struct Patience {
     Time deadline;
@@ -93,8 +101,10 @@ Result<void> expect(int code, int fd, const Patience& patience) {
     const auto reply = read_plain_reply(fd, patience);
     if (!reply) return reply.error();
     if (reply->code == code) return {};
-    return failed("the server refuses the session: " + std::to_string(reply->code) + " " +
-                  reply->text() + " (is it a lambda-ftpd?)");
+    const std::string said =
+        "the server refuses the session: " + std::to_string(reply->code) + " " + reply->text();
+    if (reply->code >= 400 && reply->code < 500) return later(said);
+    return failed(said + " (is it a lambda-ftpd?)");
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 namespace lambda::dialling {
 
-// The handshake is done on return; nothing behind it has been read. Errors: Fault::session, and
-// Fault::cut when interrupted.
+// The handshake is done on return; nothing behind it has been read. Errors: Fault::session;
+// Fault::cut when interrupted, and, of Side::remote, where the server has no time just now.
 Result<io::TlsStream> begin_tls(io::Descriptor socket, const io::TlsContext& context,
                                 const std::string& host, Time deadline,
                                 const Interruption& interruption);

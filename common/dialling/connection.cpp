@@ -45,7 +45,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Call& call, Interrupt
         begin_tls(std::move(dialled->socket), *context, call.server.host, deadline, interruption);
     if (!stream) {
         Error error = stream.error();
-        if (error.fault == Fault::session) {
+        if (error.fault == Fault::session || error.side == Side::remote) {
             error.message = "no session with " + call.server.text() + ": " + error.message;
         }
         return error;
@@ -144,7 +144,7 @@ Result<session::ReplyLine> Connection::receive_lines(
         if (!there) return there.error();
         if (!*there) return no_answer(left);
         pace.came(now());
-        if (line->first && line->code == 421) return lost(line->text);
+        if (line->first && line->code == 421) return ended(line->text);
         if (line->last) return *std::move(line);
         take(*line);
     }
@@ -173,12 +173,12 @@ Result<void> Connection::finish_login() {
         if (!reply) return reply.error();
         const bool goes_on = login_replies_ > 1 && reply->code >= 300 && reply->code < 400;
         if (!reply->positive() && !goes_on) {
-            return Error{.fault = Fault::session,
+            // By 4xx it is too busy to look.
+            return Error{.fault = reply->code < 500 ? Fault::cut : Fault::session,
                          .message = "login refused by " + server_.text() + ": " +
                                     std::to_string(reply->code) + " " + reply->text(),
                          .path = {},
-                         // By 4xx it is too busy to look.
-                         .side = reply->code < 500 ? Side::network : Side::remote,
+                         .side = Side::remote,
                          .remedy = login_remedy_};
         }
     }
@@ -235,7 +235,7 @@ Result<std::optional<session::Reply>> Connection::parse_reply() {
         auto reply = parser_.next();
         if (!reply) return lost(reply.error().message);
         if (!*reply) continue;
-        if ((*reply)->code == 421) return lost((*reply)->text());
+        if ((*reply)->code == 421) return ended((*reply)->text());
         if ((*reply)->code == 200 && std::exchange(asked_, false)) continue;
         return *std::move(reply);
     }
@@ -279,6 +279,15 @@ Error Connection::lost(const std::string& why) const {
                  .remedy = logged_in_ ? "run the same command again" : ""};
 }
 
+Error Connection::ended(const std::string& why) const {
+    Error error = lost(why);
+    if (logged_in_) return error;
+    error.fault = Fault::cut;
+    error.side = Side::remote;
+    error.remedy = "run the same command again later";
+    return error;
+}
+
 Error Connection::no_answer(Duration within) const {
     return lost("no answer within " + format_duration(within));
 }
@@ -299,6 +308,14 @@ std::string_view without_name(std::string_view text, const std::string& path) {
 }
 
 }  // namespace
+
+Error senseless(const Error& why, const std::string& path) {
+    return Error{.fault = Fault::protocol,
+                 .message = "what the server tells makes no sense: " + why.message,
+                 .path = path.empty() ? path : path_at_server(path),
+                 .side = Side::remote,
+                 .remedy = "use the same version at both ends"};
+}
 
 Error refusal(const session::Reply& reply, Fault fault, const std::string& path) {
     const bool unspeakable = path.find_first_of("\r\n") != path.npos;

@@ -94,6 +94,7 @@ class Connection {
     // Sends and receives what goes without waiting.
     Result<void> move_bytes();
     Error lost(const std::string& why) const;
+    Error ended(const std::string& why) const;  // by the server's 421: it has no time just now
     Error no_answer(Duration within) const;
 
     HostPort server_;
@@ -117,5 +118,7 @@ class Connection {
 std::string path_at_server(const std::string& path);
 // An unwelcome reply as an Error about `path`, which is written so.
 Error refusal(const session::Reply& reply, Fault fault, const std::string& path);
+// Of an answer that cannot be read: `why` is the parser's. Empty `path`: it is about none.
+Error senseless(const Error& why, const std::string& path);
 
 }  // namespace lambda::dialling

@@ -151,6 +151,7 @@ void SendSide::handle_record(const transfer::Record& record) {
     } else if (const auto* end_of_set = std::get_if<transfer::SetDoneRecord>(&record)) {
         if (!source_.settled()) return cut(nonsense());
         outcome_.unowned = end_of_set->unowned;
+        outcome_.failed = std::max(outcome_.failed, end_of_set->failed);
         source_.resolve_all();
         frame_.clear();
         if (!setup_.is_client) sabul::append_spent(frame_, figures().values());

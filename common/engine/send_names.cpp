@@ -73,6 +73,7 @@ bool SendSide::handle_standing(const transfer::Record& record) {
     if (const auto* settled = std::get_if<transfer::SettledRecord>(&record))
         return offering_.handle_settled(*settled);
     if (const auto* gone = std::get_if<transfer::GoneRecord>(&record)) {
+        if (!offering_.erases()) return false;
         ++outcome_.deleted;
         if (setup_.changes != nullptr)
             setup_.changes->put({transfer::Change::What::remove, gone->name, gone->directory});

@@ -38,6 +38,7 @@ class Offering final : public ports::Walker {
 
     // Before the first take(); else nothing is asked for but what every tree gets.
     void set_plan(const SyncRecord& plan) { plan_ = plan; }
+    bool erases() const { return plan_.erase; }
     // Names of files that lie in no tree and were done by an earlier try: they are offered, too.
     // Likewise.
     void set_done_before(const std::vector<std::string>& names) {

@@ -271,6 +271,29 @@ TEST_CASE("hostile receiver: the end is believed where every file was told of") 
     CHECK(hostile.sender->outcome().failed == 1);
 }
 
+TEST_CASE(
+    "hostile receiver: failures that it counts in the end are some, also where none was told") {
+    Hostile hostile(8 * kMiB);
+    hostile.say(transfer::NothingRecord{});
+    hostile.turn(20);
+    hostile.say(transfer::RefuseRecord{0, Fault::file, "no", ""});
+    hostile.turn(2);
+    hostile.say(transfer::SetDoneRecord{0, 7, 0});
+    hostile.turn(2);
+    CHECK(hostile.cut().empty());
+    CHECK(hostile.sender->outcome().failed == 7);
+}
+
+TEST_CASE("hostile receiver: nothing goes there that nobody wanted gone") {
+    Hostile hostile(8 * kMiB);
+    hostile.say(transfer::NothingRecord{});
+    hostile.turn(20);
+    hostile.say(transfer::GoneRecord{"etc/passwd", false});
+    hostile.turn(2);
+    CHECK(hostile.cut() == "the receiver sent a record that makes no sense");
+    CHECK(hostile.sender->outcome().deleted == 0);
+}
+
 TEST_CASE("hostile receiver: names that are asked for are bounded by their bytes") {
     FullWalker full;
     Hostile hostile(1, &full);

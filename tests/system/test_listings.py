@@ -81,15 +81,16 @@ class Nonsense(Jobs):
                 for result in (self.client("ls", impostor.url("in")),
                                self.replicate(self.job_from(impostor.url("in/"), [self.folder("to")]), "plan")):
                     self.assertIn(result.code, (CUT, FILE_FAILED), str(result))
-                    self.assertIn("what the server tells of it makes no sense", result.said())
+                    self.assertIn("what the server tells makes no sense", result.said())
                     self.assertIn("/in", result.said())
 
     def test_replies_that_are_no_success(self):
         late = ["150 busy", "550 no right"]
         impostor = self.impostor(DELE=late, MKD=late, RMD=late, RNFR=["350 go on"], RNTO=["350 go on"],
-                                 CKSM=["350 " + "0" * 32], MLST=["250 ok"])
+                                 CKSM=["350 " + "0" * 32], MLST=["250 ok"], MLSD=["350 go on"])
         x, y = impostor.url("x"), impostor.url("y")
-        for words in (("rm", x), ("mkdir", x), ("rmdir", x), ("mv", x, y), ("checksum", x), ("stat", x)):
+        for words in (("rm", x), ("mkdir", x), ("rmdir", x), ("mv", x, y), ("checksum", x), ("stat", x),
+                      ("ls", x)):
             with self.subTest(words=words):
                 result = self.client(*words)
                 self.assertIn(result.code, (CUT, FILE_FAILED), str(result))

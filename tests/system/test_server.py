@@ -8,6 +8,7 @@ import subprocess
 from harness import (CUT, DONE, FILE_FAILED, KIB, MIB, NO_SESSION, USAGE, USER, Case, Process, Settings, need_isolation,
                      need_program, wait_for)
 from line import Line
+from sessions import Session
 
 
 def openssl(*arguments):
@@ -110,6 +111,21 @@ class Life(Case):
         self.transfer("put", source, server.url("file"), "--stripes", "4")
         self.assert_same(source, server.path("file"))
         self.assertIn("too many sessions", server.stderr)
+
+    def test_a_full_server_is_waited_for(self):
+        server = self.server(settings={"sessions_per_address": 2})
+        source = self.random_file("source", MIB)
+        held = [Session(self, server) for _ in range(2)]
+        full = self.client("ls", server.url())
+        self.assert_failed(full, NO_SESSION)
+        self.assertIn("Too many sessions; try later", full.said())
+        self.assertNotIn("is it a lambda-ftpd", full.said())
+        waiting = self.start("put", source, server.url("file"), "--stripes", "1", "--retry-for", "60s")
+        wait_for(lambda: "trying again in" in waiting.stderr, "a word that it waits", alive=waiting.running)
+        for session in held:
+            session.ask("QUIT")
+        self.assertEqual(waiting.wait(), DONE, waiting.stderr)
+        self.assert_same(source, server.path("file"))
 
     def test_no_room_for_any_stripe_is_told(self):
         server = self.server(settings={"sessions_per_address": 1})

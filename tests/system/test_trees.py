@@ -217,7 +217,7 @@ class Trees(Case):
                 file.write(name)
         result = self.client("put", tree, server.url("there"))
         self.assertEqual(result.code, DONE, str(result))
-        self.assertIn("a transfer that was cut", result.stderr)
+        self.assertIn("what a transfer writes", result.stderr)
         self.assertEqual(os.listdir(os.fsencode(server.path("there"))), [b"file"])
 
     def test_patterns_as_rsync_takes_them(self):

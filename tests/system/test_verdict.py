@@ -72,7 +72,7 @@ class Verdicts(LabCase):
         return self.put(server, int(2.5 * rate))
 
     def sender_cpu(self, draw):
-        return self.put(self.prompt_server(), 192 * MIB, launcher=share_of_cpu(self, draw.uniform(0.05, 0.1)))
+        return self.put(self.prompt_server(), 64 * MIB, launcher=share_of_cpu(self, draw.uniform(0.05, 0.1)))
 
     def receiver_cpu(self, draw):
         return self.put(self.server(launcher=share_of_cpu(self, draw.uniform(0.05, 0.1))), 192 * MIB)
