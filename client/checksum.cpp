@@ -10,6 +10,7 @@
 #include "client/remote/remote_session.h"
 #include "client/remote/server_names.h"
 #include "client/waiting.h"
+#include "common/base/hex.h"
 #include "common/io/file/root.h"
 #include "common/transfer/filter.h"
 #include "common/verify/checksum.h"
@@ -36,10 +37,7 @@ Result<std::string> digits_of(const session::Reply& reply, verify::Algorithm alg
     if (!reply.positive())
         return refusal(reply, reply.code == 504 ? Fault::unsupported : Fault::file, path);
     const std::string& digits = reply.text();
-    if (digits.size() == verify::hex_digits(algorithm) &&
-        digits.find_first_not_of("0123456789abcdef") == std::string::npos) {
-        return digits;
-    }
+    if (digits.size() == verify::hex_digits(algorithm) && all_hex(digits)) return digits;
     return Error{.fault = Fault::protocol,
                  .message = "the server's answer is no " +
                             std::string(verify::to_string(algorithm)) + " checksum",

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 
-#include "common/session/facts.h"
+#include "common/base/ascii.h"
 
 namespace lambda::config {
 namespace {
@@ -90,7 +90,7 @@ Result<HostRules> HostRules::parse(const std::vector<std::string>& rules) {
 
 Result<HostRules::Rule> HostRules::parse_rule(const std::string& text) {
     using Kind = Rule::Kind;
-    const std::string name = session::lower_case(text);
+    const std::string name = lower_case(text);
     if (name == "*") return Rule{.kind = Kind::any, .network = {}, .bits = 0, .name = {}};
     if (name == "public") return Rule{.kind = Kind::public_, .network = {}, .bits = 0, .name = {}};
     const std::size_t slash = text.find('/');
@@ -120,7 +120,7 @@ Result<HostRules::Rule> HostRules::parse_rule(const std::string& text) {
 }
 
 bool HostRules::allow(std::string_view host, const Address& address) const {
-    const std::string name = session::lower_case(host);
+    const std::string name = lower_case(host);
     return std::any_of(rules_.begin(), rules_.end(),
                        [&](const Rule& rule) { return matches(rule, name, address); });
 }

@@ -11,14 +11,8 @@ namespace {
 
 using Host = Admission::Host;
 
-bool is_mapped_ipv4(const Host& host) {
-    return std::all_of(host.begin(), host.begin() + 10,
-                       [](std::byte b) { return b == std::byte{0}; }) &&
-           host[10] == std::byte{0xff} && host[11] == std::byte{0xff};
-}
-
 Host prefix_of(Host host, std::size_t bytes) {
-    if (!is_mapped_ipv4(host)) std::fill(host.begin() + bytes, host.end(), std::byte{0});
+    if (!is_ipv4(host)) std::fill(host.begin() + bytes, host.end(), std::byte{0});
     return host;
 }
 

@@ -28,7 +28,7 @@ using asio::ip::tcp;
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 tcp::endpoint endpoint_of(const Address& address) {
-    const io::SocketAddress name(address, io::is_ipv4(address) ? AF_INET : AF_INET6);
+    const io::SocketAddress name(address, is_ipv4(address.ip) ? AF_INET : AF_INET6);
     tcp::endpoint endpoint;
     std::memcpy(endpoint.data(), name.get(), name.length);
     endpoint.resize(name.length);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/hex.h"
 #include "common/base/units.h"
 #include "common/io/file/small_file.h"
 #include "common/io/machine.h"
@@ -87,7 +88,7 @@ std::optional<Stored> parse_stored(std::string_view text) {
                       *r <= 64 && *p >= 1 && *p <= 16 && 128 * *n * *r < kMaxMemory;
     if (!sane) return std::nullopt;
     Stored stored{.cost = {.n = *n, .r = *r, .p = *p}};
-    if (!session::parse_hex(parts[4], stored.salt) || !session::parse_hex(parts[5], stored.hash)) {
+    if (!parse_hex(parts[4], stored.salt) || !parse_hex(parts[5], stored.hash)) {
         return std::nullopt;
     }
     return stored;
@@ -95,8 +96,7 @@ std::optional<Stored> parse_stored(std::string_view text) {
 
 std::string format_stored(const Stored& stored) {
     return "scrypt$" + std::to_string(stored.cost.n) + "$" + std::to_string(stored.cost.r) + "$" +
-           std::to_string(stored.cost.p) + "$" + session::to_hex(stored.salt) + "$" +
-           session::to_hex(stored.hash);
+           std::to_string(stored.cost.p) + "$" + to_hex(stored.salt) + "$" + to_hex(stored.hash);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "server/plain_commands.h"
 
-#include "common/session/facts.h"
+#include "common/base/ascii.h"
 #include "common/verify/hash.h"
 
 namespace lambda::server {
@@ -13,7 +13,7 @@ Reply reply(int code, std::string text) {
 }
 
 Reply options(const std::string& argument) {
-    const std::string lower = session::lower_case(argument);
+    const std::string lower = lower_case(argument);
     if (lower == "utf8 on") return reply(200, "Names are raw bytes, UTF-8 or not");
     // All facts are always sent: RFC 3659 §7.9 lets a server choose.
     if (lower == "mlst" || lower.starts_with("mlst ")) {
@@ -26,7 +26,7 @@ Reply options(const std::string& argument) {
 
 std::optional<Reply> answer_plain_command(const session::Command& command) {
     const std::string& verb = command.verb;
-    const std::string argument = session::lower_case(command.argument);
+    const std::string argument = lower_case(command.argument);
     if (verb == "NOOP") return reply(200, "Here");
     if (verb == "SYST") return reply(215, "UNIX Type: L8");
     if (verb == "OPTS") return options(command.argument);

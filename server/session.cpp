@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <new>
 
+#include "common/base/ascii.h"
 #include "common/dialling/waiting.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
-#include "common/session/facts.h"
 #include "config/endpoint.h"
 #include "server/plain_commands.h"
 
@@ -151,7 +151,7 @@ asio::awaitable<bool> Session::answer_plain_line(const session::Line& line) {
     } else if (!command) {
         reply(500, command.error().sentence());
     } else if (command->verb == "AUTH") {
-        const std::string mechanism = session::lower_case(command->argument);
+        const std::string mechanism = lower_case(command->argument);
         if (mechanism == "tls" || mechanism == "tls-c") {
             reply(234, "TLS follows");
             co_return co_await connection_.flush(output_);

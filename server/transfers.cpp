@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/hex.h"
 #include "common/base/units.h"
 #include "common/io/log.h"
 #include "common/io/machine.h"
 #include "common/io/process.h"
 #include "common/sabul/congestion/registry.h"
-#include "common/session/facts.h"
 #include "common/session/key_context.h"
 #include "server/stripe_share.h"
 
@@ -50,7 +50,7 @@ session::Agreement fresh_agreement(session::Terms terms, std::uint64_t number,
     agreement.transfer = number;
     std::array<std::byte, 16> token{};
     io::fill_random(token);
-    agreement.token = session::to_hex(token);
+    agreement.token = to_hex(token);
     agreement.into_directory = into_directory;
     return agreement;
 }

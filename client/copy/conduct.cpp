@@ -5,10 +5,10 @@
 #include "client/transfer/landing.h"
 #include "client/transfer/offer.h"
 #include "client/waiting.h"
+#include "common/base/name_parts.h"
 #include "common/dialling/retry.h"
 #include "common/session/facts.h"
 #include "common/transfer/filter.h"
-#include "common/transfer/names.h"
 
 namespace lambda::client {
 namespace {
@@ -260,7 +260,7 @@ session::CopyRequest CopyConductor::copy_request(Role dialler) {
     request.detach = arguments_.detach;
     transfer::WalkRecord walk = arguments_.walk;
     // Names begin below the tree then, and the user's patterns at it.
-    if (becomes_) walk.rules = rules_within(transfer::base_name(plan_.source.path), walk.rules);
+    if (becomes_) walk.rules = rules_within(base_name(plan_.source.path), walk.rules);
     request.walk = raw(walk);
     if (!arguments_.plan.is_default()) {
         transfer::SyncRecord plan = arguments_.plan;

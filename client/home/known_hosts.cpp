@@ -8,9 +8,9 @@
 
 #include "client/home/home.h"
 #include "client/home/trimmed.h"
+#include "common/base/ascii.h"
 #include "common/io/file/root.h"
 #include "common/io/file/small_file.h"
-#include "common/session/facts.h"
 
 namespace lambda::client {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::size_t kFileLimit = 1 << 20;
 // What a line has behind the key of a server, if it is of that server.
 std::optional<std::string_view> behind(std::string_view line, std::string_view key) {
     line = trimmed(line);
-    if (session::lower_case(line.substr(0, key.size())) != key) return std::nullopt;
+    if (lower_case(line.substr(0, key.size())) != key) return std::nullopt;
     line.remove_prefix(key.size());
     const bool other_port = !line.empty() && line.front() >= '0' && line.front() <= '9';
     return other_port ? std::nullopt : std::optional(line);

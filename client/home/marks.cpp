@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/home/home.h"
+#include "common/base/hex.h"
 #include "common/io/file/replace_file.h"
 #include "common/io/file/small_file.h"
 #include "common/transfer/digest.h"
@@ -23,14 +24,14 @@ constexpr std::size_t kHashDigits = 32;
 
 // Also what a killed process left behind of one.
 bool is_mark(const std::string& name) {
-    return name.size() >= kHashDigits && name.find_first_not_of("0123456789abcdef") >= kHashDigits;
+    return name.size() >= kHashDigits && all_hex(std::string_view(name).substr(0, kHashDigits));
 }
 
 }  // namespace
 
 std::string Marks::file_of(const std::string& known_by) const {
     const auto digest = transfer::leaf_digest(std::as_bytes(std::span(known_by)));
-    return directory_ + "/" + transfer::to_hex(digest);
+    return directory_ + "/" + to_hex(digest);
 }
 
 std::string Marks::head_of(const std::string& known_by) const {

@@ -1,13 +1,12 @@
 #include "client/receipt/findings.h"
 
-#include "common/session/facts.h"
+#include "common/base/hex.h"
 
 namespace lambda::client {
 namespace {
 
 std::string digits_of(const receipt::FileLine& line, verify::Algorithm algorithm) {
-    return algorithm == verify::Algorithm::sha256_tree ? session::to_hex(*line.sha256)
-                                                       : session::to_hex(*line.xxh3);
+    return algorithm == verify::Algorithm::sha256_tree ? to_hex(*line.sha256) : to_hex(*line.xxh3);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 #include "client/home/home.h"
 #include "client/remote/terminal.h"
+#include "common/base/ascii.h"
 #include "common/io/file/small_file.h"
-#include "common/session/facts.h"
 
 namespace lambda::client {
 namespace {
@@ -101,7 +101,7 @@ std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host
     for (std::string token = tokens.next(); !token.empty(); token = tokens.next()) {
         if (token == "machine" || token == "default") {
             if (complete()) return entry;
-            ours = token == "default" || session::lower_case(tokens.next()) == host;
+            ours = token == "default" || lower_case(tokens.next()) == host;
             entry = {};
         } else if (token == "login") {
             entry.user = tokens.next();

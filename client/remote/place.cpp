@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "common/session/facts.h"
+#include "common/base/ascii.h"
 #include "common/session/percent.h"
 
 namespace lambda::client {
@@ -42,7 +42,7 @@ std::optional<std::string> take_host(std::string_view& rest) {
     // A zone is a device's name, whose case counts.
     const std::string_view zone = host.substr(std::min(host.find('%'), host.size()));
     host.remove_suffix(zone.size());
-    return session::lower_case(host).append(zone);
+    return lower_case(host).append(zone);
 }
 
 // `text` is the place that they stand in.

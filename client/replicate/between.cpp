@@ -11,8 +11,8 @@
 #include "client/replicate/remote_tree.h"
 #include "client/report/report.h"
 #include "client/waiting.h"
+#include "common/base/name_parts.h"
 #include "common/dialling/retry.h"
-#include "common/transfer/names.h"
 
 namespace lambda::client::replicate {
 namespace {
@@ -82,7 +82,7 @@ Result<mover::Outcome> move_files(const Job& job, const Arguments& arguments, co
         const std::string& top = relay != nullptr ? relay->path : job.roots[task.root].path;
         const std::string path = relay != nullptr ? joined(relay->path, task.name)
                                                   : job.roots[task.root].path_of(task.name);
-        const std::string name = transfer::base_name(path);
+        const std::string name = base_name(path);
         const std::string directory = path.substr(0, path.size() - name.size());
         directories[{directory, found_of(top, directory)}].emplace(name, task.name);
     }

@@ -18,6 +18,7 @@
 #include "client/transfer/ranges.h"
 #include "client/transfer/transfers.h"
 #include "client/waiting.h"
+#include "common/base/name_parts.h"
 
 namespace lambda::client::replicate {
 namespace {
@@ -193,7 +194,7 @@ class ClientCarrier final : public Carrier {
         TaskNames names;
         for (const Task& task : load.tasks) {
             const std::string path = job_.roots[task.root].path_of(task.name);
-            const std::string name = trees ? task.name : transfer::base_name(task.name);
+            const std::string name = trees ? task.name : base_name(task.name);
             names.emplace(name, task.name);
             names.emplace(path, task.name);
             plan.items.push_back(
@@ -213,8 +214,8 @@ class ClientCarrier final : public Carrier {
         Result<HeldDirectory> held{HeldDirectory{}};
         if (!putting()) held = PlaceHere(site.path).hold(directory_of(task.name));
         if (!held) return held.error();
-        const std::string target = putting() ? joined(site.path, task.name)
-                                             : joined(held->path, transfer::base_name(task.name));
+        const std::string target =
+            putting() ? joined(site.path, task.name) : joined(held->path, base_name(task.name));
         const StagedFile file{
             .direction = job_.direction,
             .server = site.server,

@@ -11,6 +11,7 @@
 #include "client/replicate/hooks.h"
 #include "client/replicate/postgres.h"
 #include "client/transfer/destination.h"
+#include "common/base/hex.h"
 #include "common/transfer/digest.h"
 #include "common/transfer/filter.h"
 #include "common/transfer/names.h"
@@ -243,7 +244,7 @@ std::string plain(const std::string& path) {
 }
 
 std::string hash_of(const std::string& text) {
-    return transfer::to_hex(transfer::leaf_digest(std::as_bytes(std::span(text)))).substr(0, 16);
+    return to_hex(transfer::leaf_digest(std::as_bytes(std::span(text)))).substr(0, 16);
 }
 
 std::string state_of(const std::string& text, const Job& job) {

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <set>
 
+#include "common/base/name_parts.h"
 #include "common/dialling/retry.h"
-#include "common/transfer/names.h"
 
 namespace lambda::client::replicate {
 namespace {
@@ -17,8 +17,8 @@ constexpr std::size_t kLinkBytesAtOnce = 128 * KiB;
 }  // namespace
 
 std::string directory_of(const std::string& name) {
-    const std::size_t slash = name.rfind('/');
-    return slash == name.npos ? "." : name.substr(0, slash);
+    const std::string_view holder = holder_of(name);
+    return holder.empty() ? "." : std::string(holder);
 }
 
 std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t& next,
@@ -36,8 +36,7 @@ std::vector<std::string> some_links(const std::vector<Task>& tasks, std::size_t&
 void name_tasks(mover::Outcome& outcome, const TaskNames& names, Told by) {
     const auto name = [&](std::string& told) {
         auto known = names.find(told);
-        if (known == names.end() && by == Told::last_part)
-            known = names.find(transfer::base_name(told));
+        if (known == names.end() && by == Told::last_part) known = names.find(base_name(told));
         if (known != names.end()) told = known->second;
     };
     for (std::string& done : outcome.done) name(done);

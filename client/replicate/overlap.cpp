@@ -5,15 +5,13 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "common/base/name_parts.h"
+
 namespace lambda::client::replicate {
 namespace {
 
 std::string_view first_part(std::string_view name) {
     return name.substr(0, name.find('/'));
-}
-std::string_view parent(std::string_view name) {
-    const std::size_t slash = name.rfind('/');
-    return slash == name.npos ? std::string_view() : name.substr(0, slash);
 }
 
 }  // namespace
@@ -33,7 +31,7 @@ void drop_overlaps(Listing& listing, const std::vector<SourceRoot>& roots) {
         const Entry& entry = entries[i];
         const bool directory = entry.standing.kind == Kind::directory;
         if (!names.contains(first_part(entry.name))) continue;
-        if (gone.contains({entry.root, parent(entry.name)})) {  // said of what it lies in
+        if (gone.contains({entry.root, holder_of(entry.name)})) {  // said of what it lies in
             dropped[i] = true;
             if (directory) gone.emplace(entry.root, entry.name);
             continue;

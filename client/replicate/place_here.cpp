@@ -8,8 +8,8 @@
 #include "client/remote/place.h"
 #include "client/replicate/load.h"
 #include "client/replicate/scan.h"
+#include "common/base/name_parts.h"
 #include "common/io/file/target_name.h"
-#include "common/transfer/names.h"
 
 namespace lambda::client::replicate {
 namespace {
@@ -49,8 +49,7 @@ There PlaceHere::stand(const std::string& name) {
     }
     if (!last_) return unseen(joined(path_, name), last_error_);
     struct stat status {};
-    if (::fstatat(last_.get(), transfer::base_name(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
-        0) {
+    if (::fstatat(last_.get(), base_name(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
         return standing_of(status);
     }
     return unseen(joined(path_, name), errno);

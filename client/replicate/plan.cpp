@@ -4,6 +4,8 @@
 #include <set>
 #include <span>
 
+#include "common/base/hex.h"
+#include "common/base/name_parts.h"
 #include "common/transfer/digest.h"
 #include "common/transfer/filter.h"
 #include "common/transfer/sync_plan.h"
@@ -131,9 +133,7 @@ SitePlan plan_site(const Listing& source, const std::vector<There>& there, Which
     for (std::size_t i = 0; i < there.size(); ++i) {
         const auto& [root, name, standing] = source.entries[i];
         Decision decision = decide(standing, there[i], which, conflict);
-        const std::string_view holder =
-            std::string_view(name).substr(0, std::min(name.rfind('/'), name.size()));
-        if (refused.contains({root, holder}) && holder != name)
+        if (refused.contains({root, holder_of(name)}))
             decision = {.change = Change::refuse, .why = "its directory cannot stand there"};
         if (decision.change == Change::refuse && standing.kind == Kind::directory)
             refused.emplace(root, name);
@@ -164,7 +164,7 @@ std::string stage_name(const std::string& epoch, const Site& site, const std::st
     const std::string all = epoch + '\0' + site.place() + '\0' + name + '\0' +
                             std::to_string(standing.size) + '\0' +
                             std::to_string(standing.mtime_ns);
-    return transfer::to_hex(transfer::leaf_digest(std::as_bytes(std::span(all))));
+    return to_hex(transfer::leaf_digest(std::as_bytes(std::span(all))));
 }
 
 std::vector<transfer::Rule> rules_of_tidying(const std::vector<transfer::Rule>& rules,

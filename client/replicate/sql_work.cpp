@@ -4,16 +4,13 @@
 
 #include "client/replicate/sql_store.h"
 #include "client/replicate/sql_words.h"
+#include "common/base/name_parts.h"
 
 namespace lambda::client::replicate {
 namespace {
 
 // Rows that a lease looks at, for each that it may take.
 constexpr std::size_t kLooks = 4;
-
-std::string_view directory_of(const std::string& name) {
-    return std::string_view(name).substr(0, name.rfind('/') == name.npos ? 0 : name.rfind('/'));
-}
 
 // Which of the tasks that may be had go together. `tasks` come in order.
 class LeaseFilling {
@@ -29,7 +26,7 @@ class LeaseFilling {
         const bool together = request_.one_directory || task.piece == Piece::attributes;
         if (!tasks_.empty() &&
             (task.piece != tasks_.front().piece ||
-             (together && directory_of(task.name) != directory_of(tasks_.front().name))))
+             (together && holder_of(task.name) != holder_of(tasks_.front().name))))
             return;
         // What was leased already is looked at, not moved: size is nothing there.
         const bool moves = request_.from != TaskState::uncertain && task.piece == Piece::whole;

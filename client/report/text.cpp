@@ -1,7 +1,7 @@
 #include "client/report/text.h"
 
-#include <cstdio>
-
+#include "common/base/ascii.h"
+#include "common/base/hex.h"
 #include "common/base/utf8.h"
 
 namespace lambda::client {
@@ -11,13 +11,6 @@ namespace {
 bool is_c1_control(std::string_view sequence) {
     return sequence.size() == 2 && sequence[0] == '\xC2' &&
            static_cast<unsigned char>(sequence[1]) < 0xA0;
-}
-
-std::string hex_escape(char c) {
-    char buffer[8];
-    std::snprintf(buffer, sizeof buffer, "\\x%02x",
-                  static_cast<unsigned>(static_cast<unsigned char>(c)));
-    return buffer;
 }
 
 }  // namespace
@@ -32,7 +25,7 @@ std::string printable(std::string_view raw) {
         } else if (sequence == "\t") {
             shown += "\\t";
         } else if (length == 0 || is_control(sequence[0]) || is_c1_control(sequence)) {
-            for (const char c : sequence) shown += hex_escape(c);
+            for (const char c : sequence) shown += "\\x" + hex_of(c);
         } else {
             shown += sequence;
         }

@@ -7,6 +7,7 @@
 
 #include "client/command_line/usage.h"
 #include "client/remote/connection.h"
+#include "common/base/name_parts.h"
 #include "common/ports/walker.h"
 
 namespace lambda::client {

@@ -74,6 +74,4 @@ std::string name_of(const std::string& path);
 // a put.
 std::string path_there(const Plan& plan, bool into_directory, const std::string& name);
 
-using transfer::base_name;
-
 }  // namespace lambda::client

@@ -6,6 +6,7 @@
 
 #include "client/transfer/stage.h"
 #include "client/transfer/transfers.h"
+#include "common/base/name_parts.h"
 #include "common/io/stage/stage.h"
 #include "common/session/facts.h"
 #include "common/session/timestamp.h"

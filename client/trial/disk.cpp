@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "client/waiting.h"
+#include "common/base/hex.h"
 #include "common/io/file/open_file.h"
 #include "common/io/machine.h"
 #include "common/io/reactor.h"
-#include "common/session/facts.h"
 #include "common/transfer/digest.h"
 
 namespace lambda::client {
@@ -96,7 +96,7 @@ class Reading {
 std::string random_name() {
     std::array<std::byte, 8> bytes{};
     io::fill_random(bytes);
-    return session::to_hex(bytes);
+    return to_hex(bytes);
 }
 
 Result<TrialFile> TrialFile::name(const std::string& directory, std::uint64_t size) {

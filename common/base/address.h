@@ -9,8 +9,10 @@
 
 namespace lambda {
 
+using Ip = std::array<std::byte, 16>;
+
 struct Address {
-    std::array<std::byte, 16> ip{};
+    Ip ip{};
     std::uint16_t port = 0;
     std::uint32_t scope = 0;  // interface index of a link-local address
 
@@ -18,5 +20,14 @@ struct Address {
     bool same_host(const Address& other) const { return ip == other.ip && scope == other.scope; }
     auto operator<=>(const Address&) const = default;
 };
+
+// Ten zeros and two 0xff stand before one of IPv4 (RFC 4291 §2.5.5.2).
+constexpr std::size_t kMappedPrefix = 12;
+constexpr bool is_ipv4(const Ip& ip) {
+    for (std::size_t i = 0; i < kMappedPrefix; ++i) {
+        if (ip[i] != (i < 10 ? std::byte{0} : std::byte{0xff})) return false;
+    }
+    return true;
+}
 
 }  // namespace lambda

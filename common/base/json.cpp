@@ -1,25 +1,15 @@
 #include "common/base/json.h"
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 
+#include "common/base/ascii.h"
+#include "common/base/hex.h"
 #include "common/base/utf8.h"
 
 namespace lambda {
 namespace {
-
-std::string hex_escape(const char* format, char c) {
-    char buffer[8];
-    std::snprintf(buffer, sizeof buffer, format,
-                  static_cast<unsigned>(static_cast<unsigned char>(c)));
-    return buffer;
-}
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-}
 
 class Cursor {
   public:
@@ -68,10 +58,11 @@ class Cursor {
         if (take("\"")) return '"';
         if (take("\\")) return '\\';
         if (!take("u00") && !take("udc")) return std::nullopt;
-        if (rest_.size() < 2) return std::nullopt;
-        const int high = hex_digit(next()), low = hex_digit(next());
-        if (high < 0 || low < 0) return std::nullopt;
-        return static_cast<char>(16 * high + low);
+        std::array<std::byte, 1> byte{};
+        const std::string_view digits = rest_.substr(0, 2);
+        if (!all_hex(digits) || !parse_hex(digits, byte)) return std::nullopt;
+        rest_.remove_prefix(2);
+        return static_cast<char>(byte[0]);
     }
 
     std::string_view rest_;
@@ -96,13 +87,13 @@ std::string json_string(std::string_view raw) {
         const std::size_t length = utf8_length(raw);
         const std::string_view sequence = raw.substr(0, length == 0 ? 1 : length);
         if (length == 0) {
-            quoted += hex_escape("\\udc%02x", sequence[0]);
+            quoted += "\\udc" + hex_of(sequence[0]);
         } else if (sequence == "\"" || sequence == "\\") {
             (quoted += '\\') += sequence;
         } else if (sequence == "\n") {
             quoted += "\\n";
         } else if (is_control(sequence[0])) {
-            quoted += hex_escape("\\u%04x", sequence[0]);
+            quoted += "\\u00" + hex_of(sequence[0]);
         } else {
             quoted += sequence;
         }

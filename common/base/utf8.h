@@ -10,9 +10,4 @@ namespace lambda {
 // nothing above U+10FFFF); 0 where there is none.
 std::size_t utf8_length(std::string_view text);
 
-// Of ASCII.
-inline bool is_control(char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-}
-
 }  // namespace lambda

@@ -87,7 +87,7 @@ int connection_error(int fd) {
 }
 
 Result<io::Descriptor> begin_connection(const Address& to) {
-    const io::SocketAddress name(to, io::is_ipv4(to) ? AF_INET : AF_INET6);
+    const io::SocketAddress name(to, is_ipv4(to.ip) ? AF_INET : AF_INET6);
     io::Descriptor socket(
         ::socket(name.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
     if (!socket) return errno_error(Fault::session, "cannot open a socket", {}, errno);

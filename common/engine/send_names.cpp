@@ -1,6 +1,7 @@
 // SendSide: the names that are to be sent, and how they are walked.
 #include <algorithm>
 
+#include "common/base/name_parts.h"
 #include "common/engine/send_side.h"
 #include "common/engine/stall.h"
 #include "common/transfer/filter.h"
@@ -39,7 +40,7 @@ bool SendSide::handle_want(const transfer::WantRecord& want) {
     }
     if (!walk_set_) set_walk({});
     if (++outcome_.wants <= Outcome::kMaxAsked) outcome_.asked.push_back(want.name);
-    const std::string name = transfer::base_name(want.name);
+    const std::string name = base_name(want.name);
     keep_name({.path = want.name,
                .name = want.contents || name.empty() ? "." : name,
                .pattern = want.pattern,

@@ -15,13 +15,6 @@ constexpr std::size_t kLeastPayload = 1440;
 // A shorter text costs the kernel more as a part than a copy costs here.
 constexpr std::size_t kApart = 4096;
 
-bool is_ipv4(const Address& address) {
-    static constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0,    0,
-                                                           0, 0, 0, 0, 0xff, 0xff};
-    return std::equal(kMapped.begin(), kMapped.end(), address.ip.begin(),
-                      [](unsigned char a, std::byte b) { return std::byte{a} == b; });
-}
-
 Address data_address(const Setup& setup, std::uint16_t stripe) {
     if (!setup.is_client) return Address{};
     Address address = setup.peer;
@@ -93,7 +86,7 @@ SendStripe::SendStripe(std::uint16_t number, const Setup& setup, std::byte* room
       flow(setup.first_number),
       probe(socket.largest_datagram(data_address(setup, number).set() ? data_address(setup, number)
                                                                       : setup.peer),
-            is_ipv4(setup.peer) ? kIpv4Udp : kIpv6Udp),
+            is_ipv4(setup.peer.ip) ? kIpv4Udp : kIpv6Udp),
       burst(ciphers.data->leaves_text(), room),
       peer(data_address(setup, number)) {}
 

@@ -18,6 +18,8 @@
 #include <mutex>
 #include <string>
 
+#include "common/base/ascii.h"
+#include "common/base/hex.h"
 #include "common/base/utf8.h"
 
 namespace lambda::io {
@@ -127,7 +129,6 @@ bool is_wide_control(std::string_view sequence) {
 }
 
 std::string printable(std::string_view text) {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
@@ -139,12 +140,7 @@ std::string printable(std::string_view text) {
         } else if (length > 0 && !is_control(sequence[0]) && !is_wide_control(sequence)) {
             out += sequence;
         } else {
-            for (const char c : sequence) {
-                const auto byte = static_cast<unsigned char>(c);
-                out += "\\x";
-                out += digits[byte >> 4];
-                out += digits[byte & 0xf];
-            }
+            for (const char c : sequence) out += "\\x" + hex_of(c);
         }
     }
     return out;

@@ -15,6 +15,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/cursor.h"
+#include "common/base/hex.h"
 #include "common/base/interval_set.h"
 #include "common/base/result.h"
 #include "common/ports/attributes.h"
@@ -71,8 +72,7 @@ inline bool is_partial_name(std::string_view leaf) {
     if (!leaf.starts_with(kBegin) || leaf.size() < kBegin.size() + kHash) return false;
     const std::string_view end = leaf.substr(kBegin.size() + kHash);
     return (end == ".part" || end == ".journal" || end == ".parts" || end == ".ranges") &&
-           leaf.substr(kBegin.size(), kHash).find_first_not_of("0123456789abcdef") ==
-               std::string_view::npos;
+           all_hex(leaf.substr(kBegin.size(), kHash));
 }
 
 struct SourceFile {

@@ -1,5 +1,6 @@
 #include "common/receipt/lines.h"
 
+#include "common/base/hex.h"
 #include "common/base/json.h"
 #include "common/receipt/base64.h"
 #include "common/session/facts.h"
@@ -45,7 +46,7 @@ class Fields {
     template <typename D>
     D digest(std::string_view name) {
         D digest{};
-        good_ = session::parse_hex(text(name), digest) && good_;
+        good_ = parse_hex(text(name), digest) && good_;
         return digest;
     }
     template <typename D>
@@ -123,8 +124,8 @@ std::string to_line(const FileLine& line) {
         .number("size", line.size)
         .text("mtime", session::format_rfc3339(line.mtime_ns));
     add_yes(object, "adopted", line.adopted);
-    if (line.xxh3) object.text(kXxh3, session::to_hex(*line.xxh3));
-    if (line.sha256) object.text(kSha256, session::to_hex(*line.sha256));
+    if (line.xxh3) object.text(kXxh3, to_hex(*line.xxh3));
+    if (line.sha256) object.text(kSha256, to_hex(*line.sha256));
     return object.line();
 }
 
@@ -149,7 +150,7 @@ std::string to_line(const Statement& statement) {
         .number("files", statement.tally.files)
         .number("adopted", statement.tally.adopted)
         .number("bytes", statement.tally.bytes)
-        .text("sha256_of_lines", session::to_hex(statement.tally.lines))
+        .text("sha256_of_lines", to_hex(statement.tally.lines))
         .text("time", session::format_rfc3339(statement.time_ns))
         .text("key", statement.key)
         .line();

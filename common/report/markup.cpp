@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/ascii.h"
 #include "common/base/utf8.h"
 
 namespace lambda::report {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/ascii.h"
+#include "common/base/hex.h"
 #include "common/session/facts.h"
 #include "common/session/line.h"
 #include "common/session/percent.h"

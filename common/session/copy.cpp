@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "common/base/hex.h"
 #include "common/session/fact_text.h"
 #include "common/session/facts.h"
 #include "common/session/percent.h"

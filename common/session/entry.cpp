@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "common/base/ascii.h"
 #include "common/session/fact_text.h"
 #include "common/session/facts.h"
 #include "common/session/timestamp.h"

@@ -1,5 +1,6 @@
 #include "common/session/fact_text.h"
 
+#include "common/base/ascii.h"
 #include "common/session/percent.h"
 
 namespace lambda::session {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/base/ascii.h"
+#include "common/base/hex.h"
+
 namespace lambda::session {
 namespace {
 
@@ -19,13 +22,6 @@ bool is_value(std::string_view value) {
         const auto byte = static_cast<unsigned char>(c);
         return byte <= ' ' || byte == 0x7f || c == ';';
     });
-}
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 }  // namespace
@@ -149,36 +145,6 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
     const auto [end, problem] = std::from_chars(text.data(), last, value);
     if (text.empty() || problem != std::errc() || end != last) return std::nullopt;
     return value;
-}
-
-std::string to_hex(ByteView bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    text.reserve(bytes.size() * 2);
-    for (const std::byte byte : bytes) {
-        text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
-        text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
-    }
-    return text;
-}
-
-bool parse_hex(std::string_view text, ByteSpan out) {
-    if (text.size() != out.size() * 2) return false;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        const int high = hex_digit(text[2 * i]);
-        const int low = hex_digit(text[2 * i + 1]);
-        if (high < 0 || low < 0) return false;
-        out[i] = static_cast<std::byte>(high << 4 | low);
-    }
-    return true;
-}
-
-std::string lower_case(std::string_view text) {
-    std::string lower(text);
-    for (char& c : lower) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return lower;
 }
 
 }  // namespace lambda::session

@@ -80,9 +80,5 @@ class FactReader {
 
 // A whole decimal number without sign; nothing for anything else or beyond 64 bits.
 std::optional<std::uint64_t> parse_number(std::string_view text);
-std::string to_hex(ByteView bytes);
-// False where `text` is not exactly out.size() bytes in hex digits.
-bool parse_hex(std::string_view text, ByteSpan out);
-std::string lower_case(std::string_view text);  // ASCII letters alone
 
 }  // namespace lambda::session

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "common/session/facts.h"
+#include "common/base/hex.h"
 
 namespace lambda::session {
 

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "common/base/hex.h"
 #include "common/session/fact_text.h"
 #include "common/session/facts.h"
 

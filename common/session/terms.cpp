@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/ascii.h"
+#include "common/base/hex.h"
 #include "common/session/facts.h"
 
 namespace lambda::session {

@@ -261,9 +261,7 @@ Verdict Comparison::adopt(const Offered& offered, const ports::Standing& standin
 Verdict Comparison::judge_further(Asked& asked, Verdict verdict) {
     const std::string& first = asked.offered.text;
     if (verdict == Verdict::stands) {
-        const bool first_goes =
-            replaced_.size() >= kMostShared || replaced_.contains(hash_of(first));
-        if (first_goes) return Verdict::changed;
+        if (replaced_.may_hold(first)) return Verdict::changed;
         return similar_shared_.contains(first) ? Verdict::similar : verdict;
     }
     if (!wanted(verdict)) return verdict;
@@ -283,7 +281,7 @@ Verdict Comparison::judge_further(Asked& asked, Verdict verdict) {
 
 void Comparison::note_shared(const Offered& offered, Verdict verdict) {
     if (offered.further == 0) return;
-    if (wanted(verdict) && replaced_.size() < kMostShared) replaced_.insert(hash_of(offered.name));
+    if (wanted(verdict)) replaced_.add(offered.name);
     if (verdict == Verdict::blocked) blocked_shared_.insert(hash_of(offered.name));
     if (verdict == Verdict::left)
         (offered.kind == OfferKind::link ? left_links_ : left_files_).add(offered.name);

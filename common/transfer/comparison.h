@@ -18,6 +18,7 @@
 
 #include "common/ports/target_tree.h"
 #include "common/transfer/content_digests.h"
+#include "common/transfer/name_hashes.h"
 #include "common/transfer/names.h"
 #include "common/transfer/set_stream.h"
 #include "common/transfer/sync_plan.h"
@@ -29,8 +30,7 @@ class Comparison {
     static constexpr std::size_t kMostLooks = 1024;      // in one call of the port
     static constexpr std::size_t kMostArchives = 64;     // of those
     static constexpr unsigned kMostCalls = 4;            // not answered
-    static constexpr std::size_t kMostShared = 1 << 16;  // files that have further names: wanted
-                                                         // ones, and adopted ones
+    static constexpr std::size_t kMostShared = 1 << 16;  // adopted files that have further names
 
     struct Totals {
         std::uint64_t adopted = 0, adopted_bytes = 0, mended = 0, removed = 0, failed = 0,
@@ -196,9 +196,13 @@ class Comparison {
     std::unordered_map<std::uint32_t, Similar> similar_;             // by offer
     std::size_t further_ = 0;                                        // names, of all of these
     std::unordered_map<std::string, std::uint32_t> similar_shared_;  // those with further names
-    // Hashes of names that have further ones: of what is wanted, and of what is blocked.
-    std::unordered_set<std::size_t> replaced_, blocked_shared_;
-    LeftNames left_files_, left_links_;
+    // Names that have further ones, of what is wanted; and hashes of those of what is blocked.
+    NameHashes replaced_;
+    std::unordered_set<std::size_t> blocked_shared_;
+    // Likewise of what was left: what stands there may be anything, and no other name may be made
+    // of it. Such a further name is a file of its own, for both ends alike, so both add the same
+    // ones.
+    NameHashes left_files_, left_links_;
     // Files that have further names and stand for one that was offered: whether they are mended.
     std::unordered_map<std::uint64_t, bool> adopted_;
     unsigned calls_ = 0;                                  // of the port, not answered

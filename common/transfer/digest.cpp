@@ -44,16 +44,6 @@ Sha256 zero_leaf_sha256(std::uint64_t bytes) {
     return bytes == kLeafBytes ? whole : sha256(zeros(bytes));
 }
 
-std::string to_hex(const Digest& digest) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    for (const std::byte byte : digest) {
-        text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-        text += kDigits[std::to_integer<unsigned>(byte) & 15];
-    }
-    return text;
-}
-
 void FreeXxh3::operator()(XXH3_state_s* state) const {
     XXH3_freeState(state);
 }

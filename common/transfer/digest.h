@@ -37,7 +37,6 @@ Digest leaf_digest(ByteView leaf);
 // Of `bytes` zeros, at most a leaf.
 Digest zero_leaf_digest(std::uint64_t bytes);
 Sha256 zero_leaf_sha256(std::uint64_t bytes);
-std::string to_hex(const Digest& digest);
 
 struct FreeXxh3 {
     void operator()(XXH3_state_s* state) const;

@@ -34,13 +34,4 @@ inline bool keeps(NamesKept kept, const std::string& name) {
            (kept == NamesKept::top && name.find('/') == std::string::npos);
 }
 
-// The last component: "b" of "/a/b/"; empty for "/".
-inline std::string base_name(const std::string& path) {
-    const std::size_t end = path.find_last_not_of('/');
-    if (end == std::string::npos) return {};
-    const std::size_t slash = path.find_last_of('/', end);
-    const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
-    return path.substr(start, end + 1 - start);
-}
-
 }  // namespace lambda::transfer

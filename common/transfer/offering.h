@@ -16,6 +16,7 @@
 #include "common/ports/disk.h"
 #include "common/ports/walker.h"
 #include "common/transfer/content_digests.h"
+#include "common/transfer/name_hashes.h"
 #include "common/transfer/set_stream.h"
 #include "common/transfer/sync_plan.h"
 
@@ -128,7 +129,7 @@ class Offering final : public ports::Walker {
     std::size_t blocked_bytes_ = 0;                               // with their directories'
     std::unordered_set<std::uint32_t> trying_;                    // of those: can it be opened?
     std::deque<Item> unblocked_;
-    LeftNames left_files_;
+    NameHashes left_files_;
     std::uint64_t faults_ = 0;
     bool offers_ended_ = false;
     Totals totals_;

@@ -134,14 +134,6 @@ Verdict judge(const Offered& offered, const ports::Standing& standing, const Syn
                                                                   : Verdict::changed;
 }
 
-void LeftNames::add(const std::string& name) {
-    if (hashes_.size() < kMost) hashes_.insert(std::hash<std::string>{}(name));
-}
-
-bool LeftNames::may_hold(const std::string& name) const {
-    return hashes_.size() >= kMost || hashes_.contains(std::hash<std::string>{}(name));
-}
-
 const char* to_string(Change::What what) {
     switch (what) {
         case Change::What::create:

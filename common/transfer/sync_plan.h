@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "common/ports/target_tree.h"
@@ -58,20 +57,6 @@ Verdict judge(const Offered& offered, const ports::Standing& standing, const Syn
 // Of one that was similar, once both digests are known.
 Verdict judge_content(const Offered& offered, const ports::Standing& standing, bool same,
                       const ports::Rights& rights);
-
-// Names of entries with further ones that were left: what stands there may be anything, and no
-// other name may be made of it. Such a further name is a file of its own, for both ends alike, so
-// both add the same ones. Where there are too many, every further name is.
-class LeftNames {
-  public:
-    static constexpr std::size_t kMost = 1 << 16;
-
-    void add(const std::string& name);
-    bool may_hold(const std::string& name) const;
-
-  private:
-    std::unordered_set<std::size_t> hashes_;
-};
 
 // One line of what a sync does, or would do.
 struct Change {

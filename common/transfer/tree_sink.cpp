@@ -6,14 +6,6 @@
 #include "common/transfer/extended_limit.h"
 
 namespace lambda::transfer {
-namespace {
-
-std::size_t hash_of(const std::string& name) {
-    return std::hash<std::string>{}(name);
-}
-
-}  // namespace
-
 TreeSink::TreeSink(ports::Disk& disk, StreamSender& stream, const Target& target,
                    ports::DiskTag& next_tag, OnFailure on_failure)
     : disk_(disk),
@@ -71,9 +63,7 @@ std::optional<FileNumber> TreeSink::link_in_hand(const std::string& name) const 
 
 void TreeSink::make_same(FileNumber number) {
     const Entry& entry = entries_.at(number);
-    const bool gone =
-        failed_names_.size() >= kMaxFailedNames || failed_names_.contains(hash_of(entry.text));
-    if (!gone) return make(number, ports::Making::Kind::same);
+    if (!failed_names_.may_hold(entry.text)) return make(number, ports::Making::Kind::same);
     fail(number, Error{.fault = Fault::file,
                        .message = "the file that it is another name of failed",
                        .path = entry.name,
@@ -116,7 +106,7 @@ void TreeSink::file_ended(FileNumber number, std::optional<FileNumber> parent) {
 }
 
 void TreeSink::note_failed(const std::string& name) {
-    if (failed_names_.size() < kMaxFailedNames) failed_names_.insert(hash_of(name));
+    failed_names_.add(name);
 }
 
 bool TreeSink::handle(const ports::DiskEvent& event) {

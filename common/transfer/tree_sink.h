@@ -1,6 +1,6 @@
 // The receiver's directories and links: what is made at once, what waits for what lies in it, and
 // what waits for another name of its own. Pure but for the disk port it drives; engine thread.
-// Bounds: the entries in hand are the Sink's to count; kMaxFailedNames.
+// Bounds: the entries in hand are the Sink's to count; NameHashes::kMost.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "common/ports/disk.h"
+#include "common/transfer/name_hashes.h"
 #include "common/transfer/names.h"
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
@@ -21,8 +21,6 @@ namespace lambda::transfer {
 
 class TreeSink {
   public:
-    static constexpr std::size_t kMaxFailedNames = 65536;
-
     struct Totals {
         std::uint64_t links_done = 0, directories_done = 0, failed = 0, unowned = 0;
     };
@@ -97,7 +95,7 @@ class TreeSink {
     std::vector<FileNumber> entered_;
     std::unordered_map<ports::DiskTag, FileNumber> making_;
     std::multimap<FileNumber, FileNumber> waiting_;  // first, and the other names of it
-    std::unordered_set<std::size_t> failed_names_;   // their hashes
+    NameHashes failed_names_;
     bool replaces_ = false;
     Totals totals_;
 };

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "common/transfer/names.h"
+#include "common/base/name_parts.h"
 
 namespace lambda::transfer {
 
@@ -59,10 +59,9 @@ bool Wanted::covers(std::string_view name) {
 // Whether the rules leave out neither it nor a directory that it lies in.
 bool Wanted::walks(const std::string& name, bool directory) {
     if (name == ".") return true;
-    const std::size_t slash = name.rfind('/');
-    const std::string around = slash == name.npos ? std::string() : name.substr(0, slash);
-    if (around != walked_ && slash != name.npos) {
-        for (std::size_t end = 0; end != slash;) {
+    const std::string_view around = holder_of(name);
+    if (around != walked_ && !around.empty()) {
+        for (std::size_t end = 0; end != around.size();) {
             end = name.find('/', end + 1);
             if (filter_.excludes(std::string_view(name).substr(0, end), true)) return false;
         }

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
+#include "common/base/ascii.h"
 #include "common/base/assert.h"
-#include "common/session/facts.h"
+#include "common/base/hex.h"
 
 namespace lambda::verify {
 namespace {
@@ -30,7 +31,7 @@ class TransferHash final : public Hash {
         digest_.add_leaf(at_, leaf);
         at_ += piece.size();
     }
-    std::string finish() override { return transfer::to_hex(digest_.finish()); }
+    std::string finish() override { return to_hex(digest_.finish()); }
 
   private:
     transfer::FileDigest digest_;
@@ -45,7 +46,7 @@ class TreeHash final : public Hash {
         digest_.add_leaf(at_, {}, &part);
         at_ += piece.size();
     }
-    std::string finish() override { return session::to_hex(digest_.finish_strong()); }
+    std::string finish() override { return to_hex(digest_.finish_strong()); }
 
   private:
     transfer::FileDigest digest_;
@@ -66,7 +67,7 @@ class AdlerHash final : public Hash {
     std::string finish() override {
         std::array<std::byte, 4> bytes{};
         store_u32(bytes.data(), static_cast<std::uint32_t>(sum_));
-        return session::to_hex(bytes);
+        return to_hex(bytes);
     }
 
   private:
@@ -99,7 +100,7 @@ class SerialHash final : public Hash {
         LAMBDA_ASSERT(EVP_DigestFinal_ex(context_.get(),
                                          reinterpret_cast<unsigned char*>(digest.data()),
                                          &bytes) == 1);
-        return session::to_hex(ByteView(digest).first(bytes));
+        return to_hex(ByteView(digest).first(bytes));
     }
 
   private:
@@ -128,10 +129,9 @@ const char* to_string(Algorithm algorithm) {
 }
 
 std::optional<Algorithm> parse_algorithm(std::string_view name) {
-    const auto* const found =
-        std::find_if(kAlgorithms.begin(), kAlgorithms.end(), [&](Algorithm algorithm) {
-            return session::lower_case(name) == session::lower_case(to_string(algorithm));
-        });
+    const auto* const found = std::find_if(
+        kAlgorithms.begin(), kAlgorithms.end(),
+        [&](Algorithm algorithm) { return lower_case(name) == lower_case(to_string(algorithm)); });
     if (found == kAlgorithms.end()) return std::nullopt;
     return *found;
 }

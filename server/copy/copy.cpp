@@ -8,6 +8,7 @@
 #include <ctime>
 #include <new>
 
+#include "common/base/name_parts.h"
 #include "common/dialling/agreement.h"
 #include "common/dialling/retry.h"
 #include "common/io/log.h"
@@ -279,7 +280,7 @@ Result<mover::Outcome> Copy::perform() {
     } else if (fetches) {
         wants.push_back({.name = there, .pattern = false, .contents = request.contents});
     } else {
-        const std::string name = transfer::base_name(request.path);
+        const std::string name = base_name(request.path);
         sources.push_back({.path = request.path,
                            .name = request.contents || name.empty() ? "." : name,
                            .pattern = false});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
+#include "common/base/hex.h"
 #include "common/dialling/waiting.h"
 #include "common/io/machine.h"
 #include "common/session/facts.h"
@@ -44,7 +45,7 @@ Error presented_again() {
 std::string fresh_token() {
     std::array<std::byte, 16> token{};
     io::fill_random(token);
-    return session::to_hex(token);
+    return to_hex(token);
 }
 
 // A record that stands as a fact; the default where there is none.

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <string>
 
+#include "common/base/hex.h"
 #include "common/io/machine.h"
 #include "common/sabul/feedback.h"
 #include "common/sabul/packet.h"
@@ -12,16 +13,6 @@
 using namespace lambda;
 
 namespace {
-
-std::string hex(ByteView bytes) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    for (const std::byte byte : bytes) {
-        text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-        text += kDigits[std::to_integer<unsigned>(byte) & 15];
-    }
-    return text;
-}
 
 // The section without any blanks and line ends.
 std::string example() {
@@ -66,7 +57,7 @@ TEST_CASE("the packets of the protocol's example") {
         const ports::SealJob job{5, packet.data(), hello(), digest, false};
         (*cipher)->seal({&job, 1});
         const std::size_t bytes = sabul::kHeaderBytes + 5 + 16 + (*cipher)->tag_bytes();
-        CHECK(document.find(hex(ByteView(packet).first(bytes))) != std::string::npos);
+        CHECK(document.find(to_hex(ByteView(packet).first(bytes))) != std::string::npos);
     }
 }
 
@@ -74,8 +65,8 @@ TEST_CASE("the frames and records of the protocol's example") {
     const std::string document = example();
     std::vector<std::byte> out;
     const auto expect = [&](const char* what) {
-        INFO(what << ": " << hex(out));
-        CHECK(document.find(hex(out)) != std::string::npos);
+        INFO(what << ": " << to_hex(out));
+        CHECK(document.find(to_hex(out)) != std::string::npos);
         out.clear();
     };
     sabul::append_nak(out, {{2, 5}});

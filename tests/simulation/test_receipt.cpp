@@ -1,6 +1,6 @@
 // Both ends of a transfer keep the same account of it, each by itself, over any path.
+#include "common/base/hex.h"
 #include "common/receipt/account.h"
-#include "common/session/facts.h"
 #include "tests/support/catch.h"
 #include "tools/sim/run.h"
 
@@ -60,7 +60,7 @@ std::string tree_of(const std::vector<std::byte>& content) {
             transfer::sha256(ByteView(content).subspan(at, std::min(kMiB, content.size() - at)));
         text.insert(text.end(), leaf.begin(), leaf.end());
     }
-    return session::to_hex(transfer::sha256(text));
+    return to_hex(transfer::sha256(text));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "common/base/hex.h"
 #include "common/io/file/attributes.h"
 #include "common/io/file/next_data.h"
 #include "common/io/file/open_file.h"
@@ -271,13 +272,7 @@ OpenFile::~OpenFile() {
 std::string partial_name(const std::string& leaf) {
     XXH128_canonical_t digest;
     XXH128_canonicalFromHash(&digest, XXH3_128bits(leaf.data(), leaf.size()));
-    constexpr char digits[] = "0123456789abcdef";
-    std::string name = ".lambda-";
-    for (const unsigned char byte : digest.digest) {
-        name += digits[byte >> 4];
-        name += digits[byte & 0xf];
-    }
-    return name + ".part";
+    return ".lambda-" + to_hex(std::as_bytes(std::span(digest.digest))) + ".part";
 }
 
 Result<void> free_partial(int directory, const std::string& partial, const std::string& path) {

@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 
+#include "common/base/hex.h"
 #include "common/io/file/open_file.h"
 #include "common/io/machine.h"
 
@@ -16,13 +16,7 @@ namespace {
 std::string name_beside(const std::string& path) {
     std::array<std::byte, 4> drawn{};
     fill_random(drawn);
-    std::string name = path + ".";
-    for (const std::byte byte : drawn) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(byte));
-        name += digits;
-    }
-    return name;
+    return path + "." + to_hex(drawn);
 }
 
 std::string directory_of(const std::string& path) {

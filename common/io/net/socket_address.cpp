@@ -3,19 +3,6 @@
 #include <cstring>
 
 namespace lambda::io {
-namespace {
-
-constexpr std::size_t kMappedPrefix = 12;  // ten zeros and two 0xff (RFC 4291 §2.5.5.2)
-
-}  // namespace
-
-bool is_ipv4(const Address& address) {
-    for (std::size_t i = 0; i < kMappedPrefix; ++i) {
-        if (address.ip[i] != (i < 10 ? std::byte{0} : std::byte{0xff})) return false;
-    }
-    return true;
-}
-
 SocketAddress::SocketAddress(const Address& address, int family) {
     if (family == AF_INET) {
         auto& v4 = reinterpret_cast<sockaddr_in&>(storage);

@@ -9,8 +9,6 @@
 
 namespace lambda::io {
 
-bool is_ipv4(const Address& address);
-
 struct SocketAddress {
     sockaddr_storage storage{};
     socklen_t length = 0;

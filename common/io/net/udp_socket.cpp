@@ -106,7 +106,8 @@ bool may_pass(int error) {
 
 Result<std::unique_ptr<UdpSocket>> UdpSocket::make(const UdpOptions& options, Reactor& reactor,
                                                    SocketBuffers* buffers) {
-    const int family = is_ipv4(options.bind_to) || is_ipv4(options.connect_to) ? AF_INET : AF_INET6;
+    const int family =
+        is_ipv4(options.bind_to.ip) || is_ipv4(options.connect_to.ip) ? AF_INET : AF_INET6;
     Descriptor fd(::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd) {
         const Fault fault = may_pass(errno) ? Fault::cut : Fault::unsupported;
@@ -348,7 +349,7 @@ std::size_t UdpSocket::largest_datagram(const Address& to) {
         if (known.bytes != 0 && known.to.same_host(to)) return known.bytes;
     }
     // A connected socket alone tells the MTU of a route (ip(7), IP_MTU).
-    const int family = is_ipv4(to) ? AF_INET : AF_INET6;
+    const int family = is_ipv4(to.ip) ? AF_INET : AF_INET6;
     const Descriptor scout(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     set_discovery(scout.get(), family);
     const SocketAddress address(to, family);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/base/name_parts.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/shared_barrier.h"
 #include "common/io/file/temporary_file.h"
@@ -205,8 +206,7 @@ Result<std::vector<ports::Extraneous>> ExtraneousList::next(int base, bool remov
 }
 
 Result<ExtraneousList::Parent*> ExtraneousList::parent_of(int base, const Line& line) {
-    const std::size_t slash = line.below.rfind('/');
-    const std::string below = slash == std::string::npos ? "" : line.below.substr(0, slash);
+    const std::string below(holder_of(line.below));
     if (parent_ && parent_->below == below) return parent_.get();
     leave_parent(base);
     auto parent = std::make_unique<Parent>();

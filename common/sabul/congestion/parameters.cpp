@@ -5,15 +5,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "common/base/ascii.h"
+
 namespace lambda::sabul {
 namespace {
-
-std::string lower_case(std::string_view text) {
-    std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return lower;
-}
 
 std::string plain(double value) {
     char text[32];

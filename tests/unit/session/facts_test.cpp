@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "common/base/hex.h"
 #include "tests/support/catch.h"
 
 namespace lambda::session {

@@ -1,8 +1,9 @@
 #include "common/session/key_context.h"
 
-#include "common/session/facts.h"
+#include "common/base/hex.h"
 #include "tests/support/catch.h"
 
+using namespace lambda;
 using namespace lambda::session;
 
 TEST_CASE("the keys' context is the transfer's number and both nonces, the client's first") {

@@ -1,5 +1,6 @@
 #include <random>
 
+#include "common/base/hex.h"
 #include "common/transfer/digest.h"
 #include "common/transfer/record.h"
 #include "common/transfer/record_type.h"

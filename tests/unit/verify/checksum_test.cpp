@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "common/base/hex.h"
 #include "common/io/file/root.h"
 #include "common/transfer/digest.h"
 #include "tests/support/catch.h"
@@ -153,7 +154,7 @@ TEST_CASE("a hole of a tebibyte is not read") {
     digest.add_leaf(0, transfer::leaf_digest(leaf));
     digest.add_zeros(transfer::kLeafBytes, kSize);
     while (digest.lags()) digest.advance(1 << 20);
-    CHECK(*checksum(scratch.job(Algorithm::xxh3_128)) == transfer::to_hex(digest.finish()));
+    CHECK(*checksum(scratch.job(Algorithm::xxh3_128)) == to_hex(digest.finish()));
 }
 
 TEST_CASE("a range has the checksum of a file of its own") {

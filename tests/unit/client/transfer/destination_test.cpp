@@ -5,14 +5,6 @@
 using namespace lambda;
 using namespace lambda::client;
 
-TEST_CASE("base names") {
-    CHECK(base_name("a") == "a");
-    CHECK(base_name("/a/b") == "b");
-    CHECK(base_name("/a/b//") == "b");
-    CHECK(base_name("/") == "");
-    CHECK(base_name("") == "");
-}
-
 TEST_CASE("a put names its target and leaves the rule to the server") {
     const auto one = plan_put({"/x/file", "ann@host:dir/new"});
     REQUIRE(one.ok());
