@@ -6,7 +6,7 @@
 #include <set>
 
 #include "common/io/file/small_file.h"
-#include "server/password.h"
+#include "server/password_hash.h"
 #include "server/state.h"
 
 namespace lambda::server {

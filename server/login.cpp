@@ -1,7 +1,7 @@
 #include "server/login.h"
 
 #include "common/io/log.h"
-#include "server/password.h"
+#include "server/password_hash.h"
 
 namespace lambda::server {
 namespace {

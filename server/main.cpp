@@ -20,7 +20,9 @@
 #include "common/session/facts.h"
 #include "config/endpoint.h"
 #include "config/option_values.h"
+#include "server/account_commands.h"
 #include "server/command_line.h"
+#include "server/roots.h"
 #include "server/server.h"
 #include "server/state.h"
 

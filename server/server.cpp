@@ -15,7 +15,7 @@
 #include "common/io/tls/tls.h"
 #include "config/endpoint.h"
 #include "server/listener.h"
-#include "server/password.h"
+#include "server/password_hash.h"
 #include "server/service.h"
 #include "server/state.h"
 
@@ -246,19 +246,6 @@ void Server::watch_signals(std::function<void()> hangup) {
     boost::system::error_code ignored;
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(signal, ignored);
     state_->await_signal(std::move(hangup));
-}
-
-std::string accounts_file(const config::ServerSettings& settings) {
-    return settings.accounts.empty() ? settings.state + "/accounts.yaml" : settings.accounts;
-}
-
-std::string certificate_file(const config::ServerSettings& settings) {
-    return settings.certificate.empty() ? settings.state + "/certificate.pem"
-                                        : settings.certificate;
-}
-
-std::string key_file(const config::ServerSettings& settings) {
-    return settings.certificate.empty() ? settings.state + "/key.pem" : settings.key;
 }
 
 }  // namespace lambda::server

@@ -37,9 +37,4 @@ class Server {
     std::unique_ptr<State> state_;
 };
 
-// The accounts, the certificate and its key that `settings` point at.
-std::string accounts_file(const config::ServerSettings& settings);
-std::string certificate_file(const config::ServerSettings& settings);
-std::string key_file(const config::ServerSettings& settings);
-
 }  // namespace lambda::server

@@ -39,6 +39,19 @@ bool may_be_ours(const std::string& directory) {
 
 }  // namespace
 
+std::string accounts_file(const config::ServerSettings& settings) {
+    return settings.accounts.empty() ? settings.state + "/accounts.yaml" : settings.accounts;
+}
+
+std::string certificate_file(const config::ServerSettings& settings) {
+    return settings.certificate.empty() ? settings.state + "/certificate.pem"
+                                        : settings.certificate;
+}
+
+std::string key_file(const config::ServerSettings& settings) {
+    return settings.certificate.empty() ? settings.state + "/key.pem" : settings.key;
+}
+
 Result<void> make_state_directory(const std::string& directory) {
     if (::mkdir(directory.c_str(), 0700) == 0) return {};
     if (errno != EEXIST) {

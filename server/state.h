@@ -7,8 +7,14 @@
 #include <string_view>
 
 #include "common/base/result.h"
+#include "config/server_settings.h"
 
 namespace lambda::server {
+
+// The accounts, the certificate and its key that `settings` point at.
+std::string accounts_file(const config::ServerSettings& settings);
+std::string certificate_file(const config::ServerSettings& settings);
+std::string key_file(const config::ServerSettings& settings);
 
 // Made where it is missing; its parent must be there. One that is empty or holds a server's files
 // is closed to others; one that holds anything else stays as it is, and is refused where others may

@@ -1,10 +1,13 @@
 #include "server/accounts.h"
+#include "server/account_commands.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/command_line.h"
-#include "server/password.h"
+#include "server/password_file.h"
+#include "server/password_hash.h"
+#include "server/roots.h"
 #include "server/state.h"
 #include "tests/unit/server/temporary.h"
 

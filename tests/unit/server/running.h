@@ -26,7 +26,7 @@
 #include "common/io/tls/tls.h"
 #include "common/session/reply.h"
 #include "config/endpoint.h"
-#include "server/password.h"
+#include "server/password_hash.h"
 #include "server/server.h"
 #include "tests/unit/server/temporary.h"
 

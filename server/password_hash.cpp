@@ -1,20 +1,17 @@
-#include "server/password.h"
+#include "server/password_hash.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
-#include <sys/stat.h>
 
 #include <array>
-#include <cerrno>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "common/base/hex.h"
 #include "common/base/units.h"
-#include "common/io/file/small_file.h"
 #include "common/io/machine.h"
 #include "common/session/facts.h"
 
@@ -24,8 +21,6 @@ namespace {
 constexpr std::size_t kSaltBytes = 16;
 constexpr std::size_t kHashBytes = 32;
 constexpr std::uint64_t kMaxMemory = 64 * MiB;  // 128 N r bytes and a little
-constexpr std::size_t kMaxPassword = 1024;
-constexpr std::size_t kMaxPasswordFile = 64 * 1024;
 
 struct Cost {
     std::uint64_t n = 1 << 15;
@@ -142,30 +137,6 @@ const std::string& dummy_password_hash() {
         return format_stored(stored);
     }();
     return text;
-}
-
-Result<PasswordFile> read_password_file(const std::string& file) {
-    struct stat status {};
-    if (::stat(file.c_str(), &status) != 0) {
-        return errno_error(Fault::usage, "cannot read the password file", file, errno);
-    }
-    const auto content = io::read_small_file(file, kMaxPasswordFile);
-    if (!content) {
-        Error error = content.error();
-        error.fault = Fault::usage;
-        return error;
-    }
-    PasswordFile result;
-    result.readable_by_others = (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
-    result.password = content->substr(0, content->find('\n'));
-    if (!result.password.empty() && result.password.back() == '\r') result.password.pop_back();
-    if (result.password.empty() || result.password.size() > kMaxPassword) {
-        Error error = session::usage_error("the first line holds no password",
-                                           "write the password on the first line of the file");
-        error.path = file;
-        return error;
-    }
-    return result;
 }
 
 }  // namespace lambda::server

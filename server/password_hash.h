@@ -18,10 +18,4 @@ bool is_password_hash(std::string_view stored);
 // Well-formed, of the cost of hash_password(), and no password fits it.
 const std::string& dummy_password_hash();
 
-struct PasswordFile {
-    std::string password;             // the first line, without its end
-    bool readable_by_others = false;  // worth a warning
-};
-Result<PasswordFile> read_password_file(const std::string& file);
-
 }  // namespace lambda::server
