@@ -14,9 +14,9 @@
 #include "client/replicate/remote_tree.h"
 #include "client/replicate/scan.h"
 #include "client/report/report.h"
+#include "client/transfer/attempt.h"
 #include "client/transfer/destination.h"
 #include "client/transfer/ranges.h"
-#include "client/transfer/transfers.h"
 #include "client/waiting.h"
 #include "common/base/name_parts.h"
 
@@ -302,7 +302,7 @@ class ClientCarrier final : public Carrier {
                                       const Progressed& progressed) {
         Report report({.json = false, .quiet = true, .progressed = progressed}, now());
         std::string token;
-        return transfer(plan, arguments, token, report);
+        return attempt(plan, arguments, token, report);
     }
 
     Job job_;

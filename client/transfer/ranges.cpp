@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
+#include "client/transfer/attempt.h"
 #include "client/transfer/stage.h"
-#include "client/transfer/transfers.h"
 #include "common/base/name_parts.h"
 #include "common/io/stage/stage.h"
 #include "common/session/facts.h"
@@ -110,7 +110,7 @@ Result<mover::Outcome> carry_range(const StagedFile& file, Range bytes, std::uin
               .range = PlannedRange{.range = {.bytes = bytes, .version = file.stage.source},
                                     .stage = file.stage.name,
                                     .fence = fence}};
-    return move_once(std::move(plan), arguments, report);
+    return attempt_once(std::move(plan), arguments, report);
 }
 
 Result<void> finish_file(const StagedFile& file, const Arguments& arguments, Report& report) {

@@ -1,7 +1,7 @@
 #include "client/transfer/stage_command.h"
 
+#include "client/report/outcome.h"
 #include "client/transfer/ranges.h"
-#include "client/transfer/transfers.h"
 
 namespace lambda::client {
 namespace {

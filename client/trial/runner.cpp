@@ -3,7 +3,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
-#include "client/transfer/transfers.h"
+#include "client/transfer/attempt.h"
 #include "client/waiting.h"
 #include "common/io/file/open_file.h"
 
@@ -103,7 +103,7 @@ Result<mover::Outcome> TrialRunner::move(const TrialCase& what, const std::strin
     }
     Arguments arguments = arguments_;
     arguments.settings = what.settings;
-    auto outcome = move_once(std::move(plan), arguments, said_ ? silent_ : report_);
+    auto outcome = attempt_once(std::move(plan), arguments, said_ ? silent_ : report_);
     said_ = true;
     if (!outcome) return outcome;
     if (const auto wrong = wrong_with(*outcome)) return *wrong;
