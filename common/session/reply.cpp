@@ -113,15 +113,4 @@ std::string format_tally(const Tally& tally) {
         .text();
 }
 
-Result<Tally> parse_tally(std::string_view text) {
-    Result<ParsedFacts> parsed = Facts::parse(text);
-    if (!parsed) return parsed.error();
-    FactReader reader(parsed->facts);
-    const Tally tally{.files = reader.number("files", 0, UINT64_MAX),
-                      .bytes = reader.number("bytes", 0, UINT64_MAX),
-                      .failed = reader.number("failed", 0, UINT64_MAX)};
-    if (reader.error()) return *reader.error();
-    return tally;
-}
-
 }  // namespace lambda::session

@@ -75,10 +75,7 @@ struct Tally {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
     std::uint64_t failed = 0;
-
-    bool operator==(const Tally&) const = default;
 };
 std::string format_tally(const Tally& tally);
-Result<Tally> parse_tally(std::string_view text);
 
 }  // namespace lambda::session

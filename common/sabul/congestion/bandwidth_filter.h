@@ -22,8 +22,6 @@ class BandwidthFilter {
 
     void acknowledged(const WindowPath& path, double packets);
     void add(double sample);  // packets a second
-    // From zero, as published; for comparison with published figures.
-    void begin_at_zero() { any_ = true; }
 
     double bandwidth() const { return bandwidth_; }  // packets a second; 0: no sample yet
     // Packets that this bandwidth has under way on an empty path.

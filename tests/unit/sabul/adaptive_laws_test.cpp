@@ -174,7 +174,7 @@ TEST_CASE("htcp: scaling with the round trip is an option") {
 
 TEST_CASE("westwood: the published filters") {
     BandwidthFilter tustin(BandwidthFilter::Kind::tustin);
-    tustin.begin_at_zero();
+    tustin.add(0);  // they begin there
     const double first[] = {5, 14.5, 23.05, 30.745, 37.6705};
     for (int i = 1; i <= 44; ++i) {
         tustin.add(100);

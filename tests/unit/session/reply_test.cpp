@@ -72,11 +72,9 @@ TEST_CASE("a reply without an end is bounded") {
     CHECK_FALSE(replies_of(wire, 10'000).ok());
 }
 
-TEST_CASE("a tally survives the wire") {
-    const Tally tally{.files = 1, .bytes = UINT64_MAX, .failed = 2};
-    CHECK(*parse_tally(format_tally(tally)) == tally);
-    CHECK_FALSE(parse_tally("files=1;bytes=2;").ok());
-    CHECK_FALSE(parse_tally("Transfer complete").ok());
+TEST_CASE("what a transfer came to, as 226 says it") {
+    CHECK(format_tally({.files = 1, .bytes = UINT64_MAX, .failed = 2}) ==
+          "files=1;bytes=18446744073709551615;failed=2;");
 }
 
 }  // namespace lambda::session
