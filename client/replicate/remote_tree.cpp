@@ -7,6 +7,7 @@
 #include "client/waiting.h"
 #include "common/ports/disk.h"
 #include "common/session/entry.h"
+#include "common/transfer/names.h"
 #include "common/transfer/record.h"
 
 namespace lambda::client::replicate {

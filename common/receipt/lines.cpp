@@ -5,6 +5,7 @@
 #include "common/receipt/base64.h"
 #include "common/session/facts.h"
 #include "common/session/timestamp.h"
+#include "common/transfer/names.h"
 #include "common/transfer/record.h"
 
 namespace lambda::receipt {

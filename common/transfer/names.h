@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "common/ports/disk.h"
 #include "common/ports/walker.h"
@@ -33,5 +34,9 @@ inline bool keeps(NamesKept kept, const std::string& name) {
     return kept == NamesKept::all ||
            (kept == NamesKept::top && name.find('/') == std::string::npos);
 }
+
+// Whether a name may come from the peer: relative, no empty, "." or ".." component, no NUL,
+// bounded.
+bool acceptable_name(std::string_view name);
 
 }  // namespace lambda::transfer

@@ -4,6 +4,7 @@
 
 #include "common/base/assert.h"
 #include "common/transfer/extended_limit.h"
+#include "common/transfer/names.h"
 
 namespace lambda::transfer {
 namespace {

@@ -282,8 +282,4 @@ class RecordReader {
 // Whether it tells owners and extended attributes.
 bool is_archive(const Record& record);
 
-// Whether a name may come from the peer: relative, no empty, "." or ".." component, no NUL,
-// bounded.
-bool acceptable_name(std::string_view name);
-
 }  // namespace lambda::transfer

@@ -1,6 +1,7 @@
 // Records from the bytes of a peer: nothing malformed passes.
 #include <cstring>
 
+#include "common/transfer/names.h"
 #include "common/transfer/record.h"
 #include "common/transfer/record_type.h"
 

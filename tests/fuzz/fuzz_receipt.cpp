@@ -10,6 +10,7 @@
 #include "common/io/tls/signature.h"
 #include "common/receipt/lines.h"
 #include "common/session/sign.h"
+#include "common/transfer/names.h"
 #include "common/transfer/record.h"
 
 using namespace lambda;

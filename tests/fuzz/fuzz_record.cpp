@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "common/base/assert.h"
+#include "common/transfer/names.h"
 #include "common/transfer/record.h"
 #include "common/transfer/set_stream.h"
 
