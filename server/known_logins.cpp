@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "common/base/assert.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/random.h"
 
 namespace lambda::server {
 

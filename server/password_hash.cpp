@@ -12,7 +12,7 @@
 
 #include "common/base/hex.h"
 #include "common/base/units.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/random.h"
 #include "common/session/facts.h"
 
 namespace lambda::server {

@@ -8,8 +8,8 @@
 
 #include "common/base/hex.h"
 #include "common/base/units.h"
+#include "common/io/cipher/random.h"
 #include "common/io/log.h"
-#include "common/io/machine.h"
 #include "common/io/process.h"
 #include "common/sabul/congestion/registry.h"
 #include "common/session/key_context.h"

@@ -14,7 +14,7 @@
 #include "client/waiting.h"
 #include "common/base/units.h"
 #include "common/dialling/retry.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/random.h"
 
 namespace lambda::client {
 namespace {

@@ -9,8 +9,8 @@
 #include <span>
 
 #include "client/home/home.h"
-#include "common/io/file/open_file.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/random.h"
+#include "common/io/file/partial_name.h"
 
 namespace lambda::client {
 namespace {

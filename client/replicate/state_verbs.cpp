@@ -5,7 +5,7 @@
 #include "client/command_line/usage.h"
 #include "client/home/home.h"
 #include "client/waiting.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/random.h"
 
 namespace lambda::client::replicate {
 namespace {

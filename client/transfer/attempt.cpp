@@ -12,7 +12,6 @@
 #include "common/dialling/agreement.h"
 #include "common/dialling/retry.h"
 #include "common/dialling/transfer_loop.h"
-#include "common/io/machine.h"
 #include "common/io/stage/stage.h"
 #include "common/sabul/congestion/registry.h"
 

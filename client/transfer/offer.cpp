@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "common/io/machine.h"
+#include "common/io/cipher/packet_cipher.h"
+#include "common/io/cipher/random.h"
 
 namespace lambda::client {
 namespace {

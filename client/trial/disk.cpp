@@ -10,8 +10,10 @@
 
 #include "client/waiting.h"
 #include "common/base/hex.h"
+#include "common/io/cipher/random.h"
+#include "common/io/disk/disk.h"
 #include "common/io/file/open_file.h"
-#include "common/io/machine.h"
+#include "common/io/file/partial_name.h"
 #include "common/io/reactor.h"
 #include "common/transfer/digest.h"
 

@@ -5,7 +5,7 @@
 
 #include "client/transfer/attempt.h"
 #include "client/waiting.h"
-#include "common/io/file/open_file.h"
+#include "common/io/file/partial_name.h"
 
 namespace lambda::client {
 namespace {

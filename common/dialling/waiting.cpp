@@ -8,7 +8,7 @@
 #include <ctime>
 #include <limits>
 
-#include "common/io/machine.h"
+#include "common/io/clock.h"
 
 namespace lambda::dialling {
 

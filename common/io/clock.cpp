@@ -1,6 +1,6 @@
-#include <ctime>
+#include "common/io/clock.h"
 
-#include "common/io/machine.h"
+#include <ctime>
 
 namespace lambda::io {
 namespace {

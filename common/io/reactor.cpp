@@ -11,7 +11,7 @@
 #include <ctime>
 #include <utility>
 
-#include "common/io/machine.h"
+#include "common/io/clock.h"
 
 namespace lambda::io {
 namespace {

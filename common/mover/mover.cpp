@@ -9,15 +9,18 @@
 #include "common/base/assert.h"
 #include "common/engine/receive_side.h"
 #include "common/engine/send_side.h"
+#include "common/io/cipher/packet_cipher.h"
+#include "common/io/cipher/random.h"
+#include "common/io/clock.h"
 #include "common/io/disk/content_reader.h"
+#include "common/io/disk/disk.h"
 #include "common/io/log.h"
-#include "common/io/machine.h"
 #include "common/io/process.h"
 #include "common/io/reactor.h"
 #include "common/io/tree/target_tree.h"
 #include "common/io/tree/tree_walker.h"
 #include "common/mover/change_log.h"
-#include "common/mover/joins.h"
+#include "common/mover/join_mailbox.h"
 #include "common/mover/sockets.h"
 #include "common/receipt/account.h"
 
@@ -69,7 +72,7 @@ struct Mover::State {
     std::unique_ptr<ports::ContentReader> content_reader;
     std::unique_ptr<ChangeLog> changes;
     std::unique_ptr<receipt::Account> account;
-    std::unique_ptr<Joins> joins;
+    std::unique_ptr<JoinMailbox> joins;
     std::vector<engine::StripeCiphers> ciphers;
     std::vector<std::string> notes;
 
@@ -165,7 +168,7 @@ Result<std::unique_ptr<Mover>> Mover::make(Setup setup) {
     auto ciphers = make_ciphers(state->setup);
     if (!ciphers) return ciphers.error();
     state->ciphers = std::move(*ciphers);
-    state->joins = std::make_unique<Joins>(*state->reactor, state->setup.dial);
+    state->joins = std::make_unique<JoinMailbox>(*state->reactor, state->setup.dial);
     return std::unique_ptr<Mover>(new Mover(std::move(state)));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/units.h"
+#include "common/io/net/sockets.h"
 
 namespace lambda::mover {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/io/machine.h"
 #include "common/io/reactor.h"
 #include "common/mover/mover.h"
+#include "common/ports/datagrams.h"
 
 namespace lambda::mover {
 

@@ -4,7 +4,7 @@
 
 #include "common/base/hex.h"
 #include "common/dialling/waiting.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/random.h"
 #include "common/session/facts.h"
 #include "server/copy/copies.h"
 #include "server/copy/grant_book.h"

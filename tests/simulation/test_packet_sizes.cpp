@@ -1,6 +1,6 @@
 // What a packet and a burst may be: the path, its first hop and the socket decide.
 #include "common/engine/send_stripe.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/packet_cipher.h"
 #include "tests/simulation/one.h"
 
 using namespace lambda;

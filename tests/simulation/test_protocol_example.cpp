@@ -4,7 +4,7 @@
 #include <string>
 
 #include "common/base/hex.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/packet_cipher.h"
 #include "common/sabul/feedback.h"
 #include "common/sabul/packet.h"
 #include "common/transfer/record.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/time.h"
-#include "common/io/machine.h"
+#include "common/io/clock.h"
 #include "tools/lab/arena.h"
 #include "tools/lab/burst.h"
 #include "tools/lab/counters.h"

@@ -16,7 +16,7 @@
 #include <iterator>
 #include <utility>
 
-#include "common/io/machine.h"
+#include "common/io/clock.h"
 
 namespace lambda::lab {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/engine/send_stripe.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/packet_cipher.h"
 #include "common/session/terms.h"
 #include "common/transfer/digest.h"
 

@@ -8,7 +8,8 @@
 #include "common/base/assert.h"
 #include "common/engine/receive_side.h"
 #include "common/engine/send_side.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/packet_cipher.h"
+#include "common/io/cipher/random.h"
 
 namespace lambda::simulation {
 namespace {

@@ -1,3 +1,5 @@
+#include "common/io/cipher/packet_cipher.h"
+
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
@@ -8,9 +10,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "common/base/time.h"
 #include "common/base/xxh3.h"
 #include "common/io/cipher/aead.h"
-#include "common/io/machine.h"
+#include "common/io/clock.h"
 #ifdef LAMBDA_VECTOR_GCM
 #include "common/io/cipher/vector_gcm.h"
 #endif

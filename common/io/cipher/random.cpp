@@ -1,6 +1,8 @@
+#include "common/io/cipher/random.h"
+
 #include <openssl/rand.h>
 
-#include "common/io/machine.h"
+#include "common/base/assert.h"
 
 namespace lambda::io {
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "common/io/file/attributes.h"
+#include "common/io/file/file_error.h"
 #include "common/io/file/next_data.h"
-#include "common/io/file/open_file.h"
 #include "common/io/file/target_name.h"
 
 namespace lambda::io {

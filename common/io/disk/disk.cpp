@@ -1,3 +1,5 @@
+#include "common/io/disk/disk.h"
+
 #include <atomic>
 
 #include "common/io/disk/pool_disk.h"
@@ -20,10 +22,6 @@ Result<std::unique_ptr<ports::Disk>> make_disk(const DiskOptions& options, Root 
         log_debug(by_threads + "it is switched off)");
     }
     return PoolDisk::make(options, *std::move(parts), reactor);
-}
-
-const char* disk_engine(const ports::Disk& disk) {
-    return dynamic_cast<const FileDisk&>(disk).engine();
 }
 
 }  // namespace lambda::io

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <utility>
 
+#include "common/io/disk/disk.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/storage.h"
 #include "common/io/log.h"
 
 namespace lambda::io {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/io/completions.h"
+#include "common/io/disk/disk.h"
 #include "common/io/disk/maker.h"
 #include "common/io/disk/memory_reader.h"
 #include "common/io/disk/open_queue.h"
@@ -16,7 +17,7 @@
 #include "common/io/disk/thread_load.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/source_names.h"
-#include "common/io/machine.h"
+#include "common/io/file/storage.h"
 #include "common/io/reactor.h"
 #include "common/io/stage/stage.h"
 #include "common/io/workers.h"

@@ -9,7 +9,10 @@
 #include <utility>
 
 #include "common/base/assert.h"
+#include "common/io/clock.h"
 #include "common/io/disk/file_disk.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/storage.h"
 
 namespace lambda::io {
 namespace {

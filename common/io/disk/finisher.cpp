@@ -6,7 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "common/io/machine.h"
+#include "common/io/clock.h"
+#include "common/io/file/file_error.h"
 #include "common/io/process.h"
 
 namespace lambda::io {

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/io/clock.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/flush.h"
 #include "common/io/file/shared_barrier.h"
-#include "common/io/machine.h"
 
 namespace lambda::io {
 namespace {
@@ -25,10 +27,6 @@ double microseconds_since(Time start) {
 
 Descriptor readable(const TargetDirectories::Directory& directory) {
     return Descriptor(::openat(directory.opened.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
-
-int errno_of(int result) {
-    return result == 0 ? 0 : errno;
 }
 
 // What stays; nothing, and errno.

@@ -7,8 +7,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/io/clock.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/flush.h"
 #include "common/io/file/open_file.h"
-#include "common/io/machine.h"
+#include "common/io/file/partial_name.h"
 
 namespace lambda::io {
 namespace {
@@ -19,8 +22,6 @@ constexpr off_t kMostJournalBytes = 2 << 20;
 constexpr std::size_t kMostLooked = 20'000;
 // The data of so long may move again after a power loss; each flush waits for the disk once more.
 constexpr Duration kFlushJournalEvery = std::chrono::seconds(1);
-constexpr std::string_view kPartialEnd = ".part";
-constexpr std::string_view kJournalEnd = ".journal";
 
 struct CloseDirectory {
     void operator()(DIR* directory) const { ::closedir(directory); }
@@ -59,10 +60,6 @@ bool any_partial(Descriptor start) {
 }
 
 }  // namespace
-
-std::string journal_name(const std::string& partial) {
-    return partial.substr(0, partial.size() - kPartialEnd.size()) + std::string(kJournalEnd);
-}
 
 bool find_partials(const Root& root, const std::string& path, bool below) {
     // A tree that was cut made a directory of what is not understood as one.
@@ -142,22 +139,6 @@ Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image) {
     if (first && sync_directory(target.place.directory.get(), target.plain.get()) != 0)
         return file_error("cannot flush its directory", target.path, errno);
     return {};
-}
-
-int sync_directory(int directory, int file) {
-    const Descriptor opened(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (opened) return flush_opened(opened.get());
-    // A directory may be writable and yet not readable: then its whole file system.
-    return ::syncfs(file);
-}
-
-int flush_opened(int file) {
-    if (::fsync(file) == 0) return 0;
-    const int error_number = errno;
-    struct stat status {};
-    const bool directory = ::fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
-    errno = error_number;
-    return directory && error_number == EINVAL ? 0 : -1;
 }
 
 }  // namespace lambda::io

@@ -6,14 +6,13 @@
 #include <cerrno>
 #include <utility>
 
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
 #include "common/io/file/partial_lock.h"
+#include "common/io/file/partial_name.h"
 
 namespace lambda::io {
 namespace {
-
-int errno_of(int result) {
-    return result == 0 ? 0 : errno;
-}
 
 // errno, or 0. Without the right that AT_EMPTY_PATH needs (before Linux 6.10) by /proc.
 int link_opened(int file, int directory, const std::string& name) {

@@ -7,8 +7,12 @@
 #include <cerrno>
 
 #include "common/io/file/attributes.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
 #include "common/io/file/partial_lock.h"
+#include "common/io/file/partial_name.h"
 #include "common/io/file/virtual_file.h"
+#include "common/io/file/write_all.h"
 
 namespace lambda::io {
 namespace {

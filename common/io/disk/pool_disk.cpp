@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/io/disk/disk.h"
+
 namespace lambda::io {
 namespace {
 

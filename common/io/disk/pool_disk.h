@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "common/io/disk/disk.h"
 #include "common/io/disk/file_disk.h"
 #include "common/io/reactor.h"
 

@@ -1,15 +1,16 @@
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "common/io/file/attributes.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/page_cache.h"
 #include "common/io/file/source_names.h"
+#include "common/io/file/storage.h"
 #include "common/io/file/virtual_file.h"
 
 namespace lambda::io {
@@ -258,33 +259,6 @@ Result<SecondLook> look_again(const SourceNames& names, const OpenFile& source) 
                       .mtime_ns = nanoseconds_of(status.st_mtim),
                       .ctime_ns = nanoseconds_of(status.st_ctim),
                       .removed = *removed};
-}
-
-Storage storage_of(const Descriptor& file) {
-    struct statfs where {};
-    if (::fstatfs(file.get(), &where) != 0) return Storage::disk;
-    if (where.f_type == TMPFS_MAGIC || where.f_type == RAMFS_MAGIC) return Storage::memory;
-    return where.f_type == FUSE_SUPER_MAGIC ? Storage::program : Storage::disk;
-}
-
-bool same_file(const struct stat& a, const struct stat& b) {
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-bool still_named(int directory, const std::string& name, int fd) {
-    struct stat ours {};
-    struct stat named {};
-    return ::fstat(fd, &ours) == 0 &&
-           ::fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           same_file(ours, named);
-}
-
-std::uint64_t further_names(const struct stat& status) {
-    return status.st_nlink > 1 ? status.st_nlink - 1 : 0;
-}
-
-Error file_error(const std::string& what, const std::string& path, int error_number) {
-    return errno_error(Fault::file, what, path, error_number);
 }
 
 }  // namespace lambda::io

@@ -1,25 +1,29 @@
 #include <fcntl.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
 
-#include "common/base/hex.h"
 #include "common/io/file/attributes.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/flush.h"
+#include "common/io/file/identity.h"
 #include "common/io/file/next_data.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/partial_lock.h"
+#include "common/io/file/partial_name.h"
+#include "common/io/file/storage.h"
 #include "common/io/file/target_name.h"
 #include "common/io/file/virtual_file.h"
+#include "common/io/file/write_all.h"
 #include "common/io/process.h"
 
 namespace lambda::io {
 namespace {
 
-constexpr std::uint64_t kZerosAtOnce = 1 << 20;
+constexpr std::uint64_t kLookedAtOnce = 1 << 20;
 // Of a hole, read in some seconds.
 constexpr std::uint64_t kMostCleared = std::uint64_t{4} << 30;
 // A writer that commits between our open and our lock takes its file's name away: look again.
@@ -172,9 +176,9 @@ Result<void> zero(int fd, Range bytes, const std::string& path) {
 Result<bool> clear(OpenFile& target, Range bytes) {
     if (bytes.length() > kMostCleared) return false;
     const int fd = target.plain.get();
-    std::vector<std::byte> content(std::min(kZerosAtOnce, bytes.length()));
+    std::vector<std::byte> content(std::min(kLookedAtOnce, bytes.length()));
     for (std::uint64_t at = bytes.first; at < bytes.last;) {
-        const ssize_t got = ::pread(fd, content.data(), std::min(kZerosAtOnce, bytes.last - at),
+        const ssize_t got = ::pread(fd, content.data(), std::min(kLookedAtOnce, bytes.last - at),
                                     static_cast<off_t>(at));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return file_error("cannot read", target.path, errno);
@@ -249,30 +253,12 @@ bool leads_elsewhere(const OpenFile& target) {
 
 }  // namespace
 
-Descriptor open_direct(int directory, const std::string& name, const Descriptor& plain) {
-    Descriptor direct(
-        ::openat(directory, name.c_str(), O_RDWR | O_DIRECT | O_NOFOLLOW | O_CLOEXEC));
-    struct stat ours {};
-    struct stat again {};
-    if (!direct || ::fstat(plain.get(), &ours) != 0 || ::fstat(direct.get(), &again) != 0 ||
-        !same_file(ours, again)) {
-        return {};
-    }
-    return direct;
-}
-
 OpenFile::~OpenFile() {
     if (partial.empty() || (keep && !dropped)) return;
     // Where somebody removed it, what stands there is another's.
     if (!still_named(place.directory.get(), partial, plain.get())) return;
     remove_journal(*this);
     ::unlinkat(place.directory.get(), partial.c_str(), 0);
-}
-
-std::string partial_name(const std::string& leaf) {
-    XXH128_canonical_t digest;
-    XXH128_canonicalFromHash(&digest, XXH3_128bits(leaf.data(), leaf.size()));
-    return ".lambda-" + to_hex(std::as_bytes(std::span(digest.digest))) + ".part";
 }
 
 Result<void> free_partial(int directory, const std::string& partial, const std::string& path) {
@@ -352,26 +338,6 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
     if (size >= kDirectTarget && target->storage != Storage::memory)
         target->direct = open_direct(target->place.directory.get(), target->partial, target->plain);
     return CreatedTarget{std::move(target), *std::move(journal)};
-}
-
-Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at) {
-    for (std::size_t done = 0; done < content.size();) {
-        const ssize_t written = ::pwrite(fd, content.data() + done, content.size() - done,
-                                         static_cast<off_t>(at + done));
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return file_error("cannot write", path, written < 0 ? errno : EIO);
-        done += static_cast<std::size_t>(written);
-    }
-    return {};
-}
-
-Result<void> write_zeros(int fd, Range bytes, const std::string& path) {
-    const std::vector<std::byte> zeros(std::min(kZerosAtOnce, bytes.length()));
-    for (std::uint64_t at = bytes.first; at < bytes.last; at += zeros.size()) {
-        const ByteView some = ByteView(zeros).first(std::min(kZerosAtOnce, bytes.last - at));
-        if (const auto written = write_all(fd, some, path, at); !written) return written;
-    }
-    return {};
 }
 
 Result<void> flush(OpenFile& target) {

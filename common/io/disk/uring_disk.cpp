@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "common/io/disk/disk.h"
+#include "common/io/file/storage.h"
 #include "common/io/log.h"
 
 namespace lambda::io {

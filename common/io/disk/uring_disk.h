@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/io/disk/disk.h"
 #include "common/io/disk/file_disk.h"
 #include "common/io/reactor.h"
 

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
 
 namespace lambda::io {
 namespace {

@@ -13,22 +13,12 @@
 #include "common/base/time.h"
 #include "common/io/disk/open_queue.h"
 #include "common/io/file/root.h"
+#include "common/io/file/storage.h"
 #include "common/ports/disk.h"
 
 namespace lambda::io {
 
 class SourceNames;
-
-// Smaller files gain nothing from direct I/O: they are packed with others, at odd offsets.
-constexpr std::uint64_t kDirectSource = 1 << 20;
-constexpr std::uint64_t kDirectTarget = 64 << 10;
-
-// What answers a read or a write of a file.
-enum class Storage {
-    disk,
-    memory,   // at the price of a copy; direct I/O is no gain
-    program,  // FUSE: whoever calls sleeps until that answers, an io_uring's submitter, too
-};
 
 struct OpenFile {
     enum class Kind {
@@ -109,9 +99,6 @@ Result<void> free_partial(int directory, const std::string& partial, const std::
 bool find_partials(const Root& root, const std::string& path, bool below);
 Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image);
 Result<void> flush(OpenFile& target);
-// From the offset `at` of the file.
-Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at = 0);
-Result<void> write_zeros(int fd, Range bytes, const std::string& path);
 
 // The journal beside a partial file that is ours by its lock; empty where there is none that could
 // have been written by this program.
@@ -123,27 +110,5 @@ void remove_journal(OpenFile& target);
 // then it is there, whole, and a crash may take the name back. False: its owner could not be set.
 inline constexpr char kNamedNotFlushed[] = "it has its name, but cannot flush its directory";
 Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata);
-
-// An Error of a file with the remedy that fits the errno.
-Error file_error(const std::string& what, const std::string& path, int error_number);
-
-// The name of the partial file of `leaf`, in the same directory: ".lambda-<XXH3-128 in hex>.part",
-// and of the journal beside a partial file: ".lambda-<the same>.journal".
-std::string partial_name(const std::string& leaf);
-std::string journal_name(const std::string& partial);
-
-// Flushes the directory of an open file: the names that were made in it last. As flush_opened().
-int sync_directory(int directory, int file);
-// As fsync(2), and 0 for a directory whose file system knows no such thing (EINVAL: vboxsf, 9p).
-int flush_opened(int file);
-
-// The same file once more, with O_DIRECT; nothing where the file system or somebody forbids it.
-Descriptor open_direct(int directory, const std::string& name, const Descriptor& plain);
-Storage storage_of(const Descriptor& file);
-bool same_file(const struct stat& a, const struct stat& b);
-// Whether the name shows this open file, still.
-bool still_named(int directory, const std::string& name, int fd);
-// Names beside one; some file systems count none at all.
-std::uint64_t further_names(const struct stat& status);
 
 }  // namespace lambda::io

@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "common/io/file/attributes.h"
-#include "common/io/file/open_file.h"
+#include "common/io/file/partial_name.h"
 #include "common/io/log.h"
 
 namespace lambda::io {

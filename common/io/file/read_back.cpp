@@ -10,7 +10,8 @@
 #include <new>
 
 #include "common/base/xxh3.h"
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/write_all.h"
 
 namespace lambda::io {
 namespace {

@@ -7,8 +7,11 @@
 #include <cerrno>
 
 #include "common/base/hex.h"
-#include "common/io/file/open_file.h"
-#include "common/io/machine.h"
+#include "common/io/cipher/random.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/flush.h"
+#include "common/io/file/root.h"
+#include "common/io/file/write_all.h"
 
 namespace lambda::io {
 namespace {

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "common/io/file/open_file.h"
+#include "common/io/file/identity.h"
 #include "common/io/file/shared_barrier.h"
 #include "common/ports/disk.h"
 

@@ -6,7 +6,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
 
 namespace lambda::io {
 namespace {

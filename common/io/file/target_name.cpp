@@ -7,7 +7,8 @@
 #include <array>
 #include <cerrno>
 
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
 
 namespace lambda::io {
 namespace {

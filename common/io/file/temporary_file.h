@@ -3,7 +3,7 @@
 // tells why.
 #pragma once
 
-#include "common/io/machine.h"
+#include "common/io/file/root.h"
 
 namespace lambda::io {
 

@@ -1,3 +1,5 @@
+#include "common/io/net/feedback_channel.h"
+
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>  // glibc's tcp_info ends before the segments that were sent
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "common/io/log.h"
-#include "common/io/machine.h"
 #include "common/io/reactor.h"
 
 namespace lambda::io {

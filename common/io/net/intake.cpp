@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "common/io/file/root.h"
-#include "common/io/machine.h"
 #include "common/io/net/socket_address.h"
 #include "common/io/process.h"
 

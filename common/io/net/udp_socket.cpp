@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "common/io/log.h"
+#include "common/io/net/sockets.h"
 
 namespace lambda::io {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <array>
 
-#include "common/io/machine.h"
 #include "common/io/net/clock_offset.h"
 #include "common/io/net/socket_address.h"
 #include "common/io/net/socket_share.h"
+#include "common/io/net/sockets.h"
 #include "common/io/reactor.h"
 
 namespace lambda::io {

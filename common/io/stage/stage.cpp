@@ -10,8 +10,13 @@
 #include <vector>
 
 #include "common/io/file/attributes.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/flush.h"
+#include "common/io/file/identity.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/read_back.h"
+#include "common/io/file/storage.h"
+#include "common/io/file/write_all.h"
 #include "common/io/stage/stage_files.h"
 
 namespace lambda::io {

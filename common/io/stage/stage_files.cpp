@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "common/io/file/attributes.h"
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
+#include "common/io/file/partial_name.h"
 
 namespace lambda::io {
 namespace {

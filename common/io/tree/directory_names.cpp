@@ -8,7 +8,8 @@
 #include <array>
 #include <cerrno>
 
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/root.h"
 
 namespace lambda::io {
 namespace {

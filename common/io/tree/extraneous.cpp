@@ -10,7 +10,8 @@
 #include <cstring>
 
 #include "common/base/name_parts.h"
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/flush.h"
 #include "common/io/file/shared_barrier.h"
 #include "common/io/file/temporary_file.h"
 #include "common/io/tree/directory_names.h"

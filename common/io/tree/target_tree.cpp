@@ -12,7 +12,8 @@
 #include <string_view>
 
 #include "common/io/file/attributes.h"
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
 #include "common/io/file/target_name.h"
 #include "common/io/process.h"
 

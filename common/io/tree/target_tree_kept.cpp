@@ -5,7 +5,9 @@
 #include <cerrno>
 
 #include "common/io/file/attributes.h"
+#include "common/io/file/file_error.h"
 #include "common/io/file/open_file.h"
+#include "common/io/file/partial_name.h"
 #include "common/io/file/target_name.h"
 #include "common/io/tree/target_tree.h"
 

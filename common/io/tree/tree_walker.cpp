@@ -10,7 +10,8 @@
 #include <new>
 
 #include "common/io/file/attributes.h"
-#include "common/io/file/open_file.h"
+#include "common/io/file/file_error.h"
+#include "common/io/file/identity.h"
 #include "common/io/file/virtual_file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <thread>
 
-#include "common/io/machine.h"
+#include "common/io/clock.h"
 #include "common/io/reactor.h"
 #include "tests/support/catch.h"
 #include "tests/unit/io/net/loopback.h"

@@ -5,8 +5,8 @@
 #include <iostream>
 
 #include "client/trial/disk.h"
-#include "common/io/file/open_file.h"
 #include "common/io/file/page_cache.h"
+#include "common/io/file/storage.h"
 #include "tests/support/catch.h"
 #include "tests/unit/client/scratch.h"
 

@@ -6,7 +6,8 @@
 #include <random>
 #include <set>
 
-#include "common/io/machine.h"
+#include "common/io/cipher/packet_cipher.h"
+#include "common/io/cipher/random.h"
 #include "tests/support/catch.h"
 
 using namespace lambda;

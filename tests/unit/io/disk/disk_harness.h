@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "common/io/machine.h"
+#include "common/io/clock.h"
+#include "common/io/disk/disk.h"
 #include "common/io/reactor.h"
 #include "tests/support/catch.h"
 #include "tests/unit/io/net/loopback.h"

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "common/io/file/open_file.h"
+#include "common/io/file/partial_name.h"
 #include "tests/unit/io/disk/disk_harness.h"
 
 using namespace lambda;

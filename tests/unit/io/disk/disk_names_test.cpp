@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 
 #include "common/base/units.h"
-#include "common/io/file/open_file.h"
+#include "common/io/file/partial_name.h"
 #include "tests/unit/io/disk/disk_harness.h"
 
 using namespace lambda;

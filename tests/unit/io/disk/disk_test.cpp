@@ -35,7 +35,7 @@ TEST_CASE("disk: files of every size are written and read back, with mode and ti
     const bool uring = GENERATE(true, false);
     const Folder folder(folder_root());
     Harness disk(uring);
-    INFO(disk_engine(*disk.disk) << " in " << folder.path());
+    INFO((uring ? "io_uring" : "threads") << " in " << folder.path());
     for (const std::size_t size : {0u, 1u, 4095u, 4096u, 4097u, 65535u, 65536u, 65537u, kBlock - 1,
                                    kBlock, kBlock + 1, 3 * kBlock + 4097}) {
         CAPTURE(size);

@@ -11,6 +11,7 @@
 
 #include "common/io/file/attributes.h"
 #include "common/io/file/open_file.h"
+#include "common/io/file/partial_name.h"
 #include "tests/unit/io/disk/disk_harness.h"
 
 using namespace lambda;

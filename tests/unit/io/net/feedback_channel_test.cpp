@@ -1,6 +1,7 @@
 #include <csignal>
 
-#include "common/io/machine.h"
+#include "common/io/clock.h"
+#include "common/io/net/feedback_channel.h"
 #include "common/io/reactor.h"
 #include "tests/support/catch.h"
 #include "tests/unit/io/net/loopback.h"

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "common/io/machine.h"
+#include "common/io/clock.h"
+#include "common/io/net/sockets.h"
 #include "common/io/reactor.h"
 #include "tests/support/catch.h"
 

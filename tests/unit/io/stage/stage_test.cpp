@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "common/base/units.h"
-#include "common/io/file/open_file.h"
 #include "common/io/stage/range_log.h"
 #include "tests/unit/io/disk/disk_harness.h"
 

@@ -14,7 +14,7 @@
 #include <set>
 #include <utility>
 
-#include "common/io/file/open_file.h"
+#include "common/io/file/partial_name.h"
 #include "common/io/process.h"
 #include "tests/support/few_files.h"
 #include "tests/unit/io/tree/target_harness.h"

@@ -1,4 +1,5 @@
 #include "common/io/tree/tree_walker.h"
+#include "common/io/file/partial_name.h"
 #include "common/io/reactor.h"
 
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <filesystem>
 #include <thread>
 
-#include "common/io/file/open_file.h"
 #include "common/io/tree/directory_names.h"
 #include "tests/unit/io/disk/disk_harness.h"
 

@@ -6,18 +6,18 @@
 #include <string>
 
 #include "common/base/mailbox.h"
-#include "common/io/machine.h"
 #include "common/io/reactor.h"
+#include "common/io/tls/tls.h"
 #include "common/ports/feedback.h"
 
 namespace lambda::mover {
 
-class Joins final : public ports::FeedbackSource {
+class JoinMailbox final : public ports::FeedbackSource {
   public:
     using Dial = std::function<void(std::uint16_t stripe, std::uint32_t epoch)>;
 
     // `dial` is empty at the server.
-    Joins(io::Reactor& reactor, Dial dial) : reactor_(reactor), dial_(std::move(dial)) {}
+    JoinMailbox(io::Reactor& reactor, Dial dial) : reactor_(reactor), dial_(std::move(dial)) {}
 
     // Any thread. A connection for which there is no room is closed; the client dials again.
     void put(std::uint16_t stripe, std::uint32_t epoch, io::TlsStream stream);

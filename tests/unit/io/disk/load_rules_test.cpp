@@ -1,5 +1,5 @@
 // When a thread gives a part of its work to another one.
-#include "common/io/disk/thread_load.h"
+#include "common/io/disk/load_rules.h"
 
 #include "tests/support/catch.h"
 
