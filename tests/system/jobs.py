@@ -16,6 +16,9 @@ class Jobs(Case):
         self.environment["TZ"] = "UTC"
         self.source = self.folder("source")
 
+    def other_server(self, **how):
+        return self.server(root=self.folder("other-root"), state=self.folder("other-state"), **how)
+
     def job(self, destinations, **more):
         return self.job_from(self.source + "/", destinations, **more)
 
