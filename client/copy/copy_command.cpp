@@ -5,6 +5,7 @@
 #include "client/copy/conduct.h"
 #include "client/copy/hear.h"
 #include "client/remote/remote_session.h"
+#include "client/report/outcome.h"
 #include "client/report/progress.h"
 #include "client/report/utc_text.h"
 #include "client/transfer/destination.h"
@@ -44,14 +45,7 @@ void report_result(const session::CopyResult& result, std::optional<Role> dialle
     }
     for (const FailureLine& line : failure_lines(failures))
         report_error(line, side(line.error), report);
-    if (result.failed > result.failures.size()) {
-        report.error({.fault = Fault::file,
-                      .message = std::to_string(result.failed - result.failures.size()) +
-                                 (result.failures.empty() ? "" : " more") + " files failed",
-                      .path = {},
-                      .side = Side::remote,
-                      .remedy = "run the same command again: it tells of those that fail then"});
-    }
+    report_untold(result.failed, result.failures.size(), Side::remote, report);
     for (const auto& skip : result.skips) report.note("skipped " + skip.name + ": " + skip.why);
     if (result.skipped > result.skips.size()) {
         report.note(std::to_string(result.skipped - result.skips.size()) + " more were skipped");
@@ -115,6 +109,7 @@ bool conduct(CopyConductor& conductor, const CopyPlan& plan, const Arguments& ar
         } else {
             cut = conductor.error();
         }
+        if (!conductor.stood() && dialling::says_later(cut.error)) retry.stood(now(), false);
         if (interrupted()) cut = {interruption_error(), std::nullopt};
         const bool refused = !conductor.stood() && dialling::refused(cut.error);
         const bool again =

@@ -168,12 +168,12 @@ Result<void> Conductor::handle_check(const Done& done, const Result<Standings>& 
 namespace {
 
 // Why a range cannot be written now: another session does, or took it over. It is no trouble of
-// the site's.
+// the site's, as is what is said of no file: that it has no place for a session, say.
 const Error* busy_piece(const Load& load, const Result<mover::Outcome>& result) {
     if (load.tidy || !is_part(load.tasks.front().piece)) return nullptr;
     const Error* const error = !result ? &result.error() : (result->cut ? &*result->cut : nullptr);
-    const bool busy =
-        error != nullptr && error->fault == Fault::cut && error->side != Side::network;
+    const bool busy = error != nullptr && error->fault == Fault::cut &&
+                      error->side != Side::network && (result || !error->path.empty());
     return busy ? error : nullptr;
 }
 

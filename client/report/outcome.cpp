@@ -4,12 +4,19 @@
 
 namespace lambda::client {
 
+void report_untold(std::uint64_t failed, std::size_t told, Side side, Report& report) {
+    if (failed <= told) return;
+    report.error(
+        {.fault = Fault::file,
+         .message = std::to_string(failed - told) + (told == 0 ? "" : " more") + " files failed",
+         .path = {},
+         .side = side,
+         .remedy = "run the same command again: it tells of those that fail then"});
+}
+
 void report_outcome(const mover::Outcome& outcome, Report& report) {
     for (const FailureLine& line : failure_lines(outcome.failures)) report.error(line);
-    if (outcome.failed > outcome.failures.size()) {
-        report.note(std::to_string(outcome.failed - outcome.failures.size()) +
-                    " more files failed");
-    }
+    report_untold(outcome.failed, outcome.failures.size(), Side::network, report);
     for (const mover::Skipped& skipped : outcome.skips) {
         report.note("skipped " + skipped.name + ": " + skipped.why);
     }

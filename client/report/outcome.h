@@ -5,6 +5,8 @@
 
 namespace lambda::client {
 
+// So many failed, of whom so many were told.
+void report_untold(std::uint64_t failed, std::size_t told, Side side, Report& report);
 // Failures, what was skipped, and the summary.
 void report_outcome(const mover::Outcome& outcome, Report& report);
 

@@ -38,11 +38,6 @@ mover::Outcome cut_by(mover::Outcome outcome, const Error& why) {
     return outcome;
 }
 
-// By a server that lets us log in and has no room for the transfer.
-bool says_later(const Error& error) {
-    return error.fault == Fault::cut && error.side == Side::remote;
-}
-
 // Dials again where the session is lost, the server is full, or another transfer writes a file, for
 // as long as the user wants it.
 Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& arguments,
@@ -64,7 +59,7 @@ Result<mover::Outcome> transfer_with_retries(Plan plan, const Arguments& argumen
                 all.cut.reset();
                 return all;
             }
-        } else if (says_later(outcome.error())) {
+        } else if (dialling::says_later(outcome.error())) {
             retry.stood(now(), false);
         }
         const bool busy = outcome && !outcome->cut;

@@ -22,6 +22,7 @@ constexpr Duration kOpenTimeout = std::chrono::seconds(20);
 constexpr std::size_t kReadChunk = 16 * 1024;
 // Chunks that are taken behind a deadline: of who was stopped himself the answer lies there.
 constexpr unsigned kMostLate = 64;
+constexpr const char* kLater = "run the same command again later";
 
 }  // namespace
 
@@ -179,7 +180,7 @@ Result<void> Connection::finish_login() {
                                     std::to_string(reply->code) + " " + reply->text(),
                          .path = {},
                          .side = Side::remote,
-                         .remedy = login_remedy_};
+                         .remedy = reply->code < 500 ? kLater : login_remedy_};
         }
     }
     logged_in_ = true;
@@ -284,7 +285,7 @@ Error Connection::ended(const std::string& why) const {
     if (logged_in_) return error;
     error.fault = Fault::cut;
     error.side = Side::remote;
-    error.remedy = "run the same command again later";
+    error.remedy = kLater;
     return error;
 }
 

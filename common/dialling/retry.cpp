@@ -32,6 +32,10 @@ bool comes_back(const Error& error) {
            (error.fault == Fault::session && error.side == Side::network);
 }
 
+bool says_later(const Error& error) {
+    return error.fault == Fault::cut && error.side == Side::remote;
+}
+
 bool refused(const Error& error) {
     return error.fault == Fault::session && error.side == Side::remote;
 }

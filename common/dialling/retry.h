@@ -41,6 +41,8 @@ bool may_pass(const Error& error);
 // Likewise, where nobody is there to mend what refuses: what the network does may pass, a refusal
 // does not.
 bool comes_back(const Error& error);
+// By a server that has no time or no room just now; it may be so before a session stands.
+bool says_later(const Error& error);
 // By the server, of the login, or by us, of its key: the answer will be the same.
 bool refused(const Error& error);
 

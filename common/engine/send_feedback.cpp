@@ -164,14 +164,15 @@ void SendSide::handle_record(const transfer::Record& record) {
 
 // ---- datagrams that come back: addresses
 
-void SendSide::receive_datagrams(ports::DatagramSocket& socket) {
+bool SendSide::receive_datagrams(ports::DatagramSocket& socket) {
     // One batch a turn: a flood of strangers' datagrams may not hold up the transfer.
     const std::span<const ports::Arrival> arrivals = socket.receive({});
-    if (setup_.is_client) return;
+    if (setup_.is_client) return !arrivals.empty();
     bool moved = false;
     for (const ports::Arrival& each : arrivals)
         moved = addresses_.take(each, stripes_, now_) || moved;
     if (moved) find_sockets();
+    return !arrivals.empty();
 }
 
 }  // namespace lambda::engine

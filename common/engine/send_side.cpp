@@ -85,7 +85,9 @@ Time SendSide::turn(Time now) {
     links_.poll(now, *this);
     handle_records();
     if (done_) return kNever;  // nothing more goes to it
-    for (ports::DatagramSocket* socket : setup_.sockets) receive_datagrams(*socket);
+    bool heard = false;        // there may be more of that
+    for (ports::DatagramSocket* socket : setup_.sockets)
+        heard = receive_datagrams(*socket) || heard;
     take_disk_events();
     source_.handled_all();
     feed_walker();
@@ -117,7 +119,7 @@ Time SendSide::turn(Time now) {
     if (done_) return kNever;
     tell_spent();
     if (!more) meter_waits();
-    const Time next = more || source_.digesting() ? now : next_time();
+    const Time next = more || heard || source_.digesting() ? now : next_time();
     meter_.end_turn(next);
     return next;
 }

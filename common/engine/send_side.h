@@ -48,7 +48,7 @@ class SendSide final : public End, private Links::Handler {
     void apply(SendStripe& stripe, const sabul::FlowNews& news);
     void handle_records();
     void handle_record(const transfer::Record& record);
-    void receive_datagrams(ports::DatagramSocket& socket);
+    bool receive_datagrams(ports::DatagramSocket& socket);  // whether any came
     void give_up(SendStripe& stripe);
 
     // send_names.cpp. False: after their end.

@@ -79,8 +79,8 @@ void Reactor::wait(Time until) {
     last_wait_ = Clock().now() - began;
 }
 
-// Whether anything happened. A signal returns early like any other: io_uring's completions come
-// that way, too.
+// Whether anything happened; a signal is something, too. io_uring's completions are events of its
+// descriptor.
 bool Reactor::look(Time until) {
     for (std::size_t i = 0; i < ready_.size(); ++i) {
         pollfd& busy = polled_[i + 1];

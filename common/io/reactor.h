@@ -43,7 +43,8 @@ class Reactor final : public ports::Waiter {
     void remove(int fd);
     // By poll, for what has news for each packet that comes and goes: the kernel tells of them only
     // while the thread sleeps. In epoll it would take two locks and touch another processor's cache
-    // for each, whether anybody waits or not. Likewise.
+    // for each, whether anybody waits or not. Likewise; but only news of what its owner knows not
+    // to be ready end a wait, so he goes on until EAGAIN, or does not wait.
     void add_busy(int fd, Readiness* readiness);
     void remove_busy(int fd);
 

@@ -178,9 +178,11 @@ void Copy::run() {
     result_ = result_of(all);
     {
         const std::lock_guard lock(mutex_);
+        // What is said of a session is about no path; what is said in one is.
         result_.unreached =
             result_.cut && !tries.any() && status_.state == session::CopyState::dialling &&
-            result_.cut->fault == Fault::session && result_.cut->side == Side::network;
+            ((result_.cut->fault == Fault::session && result_.cut->side == Side::network) ||
+             (dialling::says_later(*result_.cut) && result_.cut->path.empty()));
         if (result_.cut && cancelled_) {
             result_.cut = cancelled_;
             result_.unreached = false;

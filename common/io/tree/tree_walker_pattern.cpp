@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "common/base/name_parts.h"
 #include "common/io/tree/directory_names.h"
 #include "common/io/tree/tree_walker.h"
 
@@ -12,10 +13,9 @@ namespace lambda::io {
 namespace {
 
 // What stands at a path is called by its last component, whatever slashes follow that.
-std::string name_at(std::string_view path, const ports::WalkRoot& root) {
-    while (path.ends_with('/')) path.remove_suffix(1);
-    const std::string_view last = path.substr(path.rfind('/') + 1);
-    return root.name == "." || last.empty() ? "." : std::string(last);
+std::string name_at(const std::string& path, const ports::WalkRoot& root) {
+    std::string last = base_name(path);
+    return root.name == "." || last.empty() ? "." : last;
 }
 
 }  // namespace
