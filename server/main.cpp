@@ -180,13 +180,14 @@ int serve(const CommandLine& line) {
     // Hashing a password takes a while, and so may a file. Of the calls meanwhile one is kept.
     std::atomic<bool> called = false;
     boost::asio::thread_pool reloads(1);
-    running.watch_signals([&] {
+    const auto watched = running.watch_signals([&] {
         if (called.exchange(true)) return;
         boost::asio::post(reloads, [&] {
             called = false;
             reload(running, line, *accounts);
         });
     });
+    if (!watched) return fail(watched.error());
     ::pthread_sigmask(SIG_UNBLOCK, &hangup, nullptr);
     std::cout << "key " << *key << "\n";
     for (const Address& address : running.addresses()) {

@@ -242,10 +242,15 @@ void Server::replace_accounts(Accounts accounts) {
     });
 }
 
-void Server::watch_signals(std::function<void()> hangup) {
-    boost::system::error_code ignored;
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) state_->signals.add(signal, ignored);
+Result<void> Server::watch_signals(std::function<void()> hangup) {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+        boost::system::error_code problem;
+        state_->signals.add(signal, problem);
+        if (problem)
+            return errno_error(Fault::session, "cannot watch for signals", {}, problem.value());
+    }
     state_->await_signal(std::move(hangup));
+    return {};
 }
 
 }  // namespace lambda::server

@@ -29,7 +29,7 @@ class Server {
     void replace_accounts(Accounts accounts);
     // SIGTERM and SIGINT stop; SIGHUP calls `hangup` on the loop's thread,
     // which must not block. Before run().
-    void watch_signals(std::function<void()> hangup);
+    Result<void> watch_signals(std::function<void()> hangup);
 
   private:
     struct State;

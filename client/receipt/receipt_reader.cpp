@@ -92,8 +92,13 @@ std::optional<std::string> ReceiptReader::line() {
 
 Result<void> ReceiptReader::check() {
     auto at = line();
-    if (!at || at->substr(0, at->size() - 1) != receipt::kFirstLine)
+    if (in_->bad()) return refused("cannot be read", Fault::file);
+    if (!at || at->substr(0, at->size() - 1) != receipt::kFirstLine) {
+        const auto second = line();
+        if (second && receipt::parse_line(std::string_view(second->data(), second->size() - 1)))
+            return refused("the receipt was changed: its first line is none");
         return refused("is no receipt of lambda-ftp", Fault::usage);
+    }
     receipt::Tally tally;
     lines_.add(octets(*at));
     std::optional<receipt::Line> parsed;

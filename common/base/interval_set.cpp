@@ -65,16 +65,6 @@ bool IntervalSet::intersects(Range range) const {
     return at != ranges_.end() && at->first < range.last;
 }
 
-std::uint64_t IntervalSet::count_within(Range range) const {
-    std::uint64_t total = 0;
-    if (range.empty()) return 0;
-    for (Iterator at = ending_from(range.first + 1); at != ranges_.end() && at->first < range.last;
-         ++at) {
-        total += std::min(at->last, range.last) - std::max(at->first, range.first);
-    }
-    return total;
-}
-
 std::optional<Range> IntervalSet::first_within(Range range) const {
     for (Iterator at = ending_from(range.first); at != ranges_.end(); ++at) {
         const Range part{std::max(at->first, range.first), std::min(at->last, range.last)};

@@ -27,8 +27,6 @@ class IntervalSet {
     std::uint64_t erase(Range range);
     bool contains(Range range) const;
     bool intersects(Range range) const;
-    // How many integers of `range` are in the set.
-    std::uint64_t count_within(Range range) const;
     // What of the set comes first within `range`, or nothing where it has none of it.
     std::optional<Range> first_within(Range range) const;
     // The first gap within `range`, or nothing where the set covers it.

@@ -15,10 +15,6 @@ using Event = ports::TargetEvent;
 // What a sender's walk enters; each costs the port a descriptor.
 constexpr std::size_t kMostDepth = 512;
 
-std::size_t hash_of(const std::string& name) {
-    return std::hash<std::string>{}(name);
-}
-
 Error in_the_way(const ports::TargetName& target, const std::string& remedy) {
     return Error{.fault = Fault::file,
                  .message = "cannot write: it is a directory",
@@ -275,7 +271,7 @@ Verdict Comparison::judge_further(Asked& asked, Verdict verdict) {
                    .remedy = "make it a link of its own at the source"});
         return Verdict::left;
     }
-    if (!blocked_shared_.contains(hash_of(first))) return verdict;
+    if (!blocked_shared_.may_hold(first)) return verdict;
     asked.once_clear = verdict;
     return Verdict::blocked;
 }
@@ -283,7 +279,7 @@ Verdict Comparison::judge_further(Asked& asked, Verdict verdict) {
 void Comparison::note_shared(const Offered& offered, Verdict verdict) {
     if (offered.further == 0) return;
     if (wanted(verdict)) replaced_.add(offered.name);
-    if (verdict == Verdict::blocked) blocked_shared_.insert(hash_of(offered.name));
+    if (verdict == Verdict::blocked) blocked_shared_.add(offered.name);
     if (verdict == Verdict::left)
         (offered.kind == OfferKind::link ? left_links_ : left_files_).add(offered.name);
 }
