@@ -8,6 +8,10 @@
 
 namespace lambda::engine {
 
+// Records that are taken in a turn: each may cost a hostile peer's victim some ms, and what is to
+// end the transfer is looked at between turns.
+constexpr int kRecordsPerTurn = 256;
+
 class End {
   public:
     virtual ~End() = default;

@@ -12,6 +12,7 @@ namespace {
 constexpr double kUnused = 0.1;
 // Laws come close to the highest rate and stay there.
 constexpr double kAtLimit = 0.97;
+constexpr BitRate kHighest{static_cast<double>(session::kMaxRate)};
 
 }  // namespace
 
@@ -139,9 +140,11 @@ BitRate RateControl::rate() const {
 }
 
 BitRate RateControl::allowed(const Unit& of) const {
-    if (limit_.bits_per_second == 0) return of.law->rate();
+    // A law goes by what the peer tells, which may be any number.
+    const BitRate rate = std::min(kHighest, of.law->rate());
+    if (limit_.bits_per_second == 0) return rate;
     const double share = limit_.bits_per_second / static_cast<double>(units_.size());
-    return std::min(of.law->rate(), BitRate{share});
+    return std::min(rate, BitRate{share});
 }
 
 }  // namespace lambda::engine

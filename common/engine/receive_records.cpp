@@ -25,9 +25,10 @@ Error unasked(const char* what) {
 
 }  // namespace
 
-void ReceiveSide::handle_records() {
+bool ReceiveSide::handle_records() {
     bool sound = !set_.flooded();
-    while (sound && !done_ && comparison_.has_room()) {
+    int taken = 0;
+    for (; taken < kRecordsPerTurn && sound && !done_ && comparison_.has_room(); ++taken) {
         const auto record = set_.next();
         if (!record) break;
         last_progress_ = now_;
@@ -40,6 +41,7 @@ void ReceiveSide::handle_records() {
                   .side = Side::remote,
                   .remedy = "use the same version at both ends"});
     }
+    return taken == kRecordsPerTurn;
 }
 
 bool ReceiveSide::handle_record(const transfer::Record& record) {

@@ -85,9 +85,8 @@ Time ReceiveSide::turn(Time now) {
     if (done_) return kNever;
     meter_.begin_turn(now);
     links_.poll(now, *this);
-    handle_records();
+    bool more = handle_records();
     if (done_) return kNever;  // nothing more is taken from it, or done for it
-    bool more = false;
     for (std::size_t i = 0; i < setup_.sockets.size(); ++i) more = receive(i) || more;
     for (const ports::DiskEvent& event : setup_.disk->poll()) {
         sink_.handle(event);

@@ -80,7 +80,7 @@ class ReceiveSide final : public End, private Links::Handler {
     // A sender out of credit sends nothing that would be acknowledged: one stripe tells it of new
     // room.
     void tell_credit();
-    void handle_records();
+    bool handle_records();  // whether there may be more
     bool handle_record(const transfer::Record& record);
     bool set_plan(const transfer::SyncRecord& plan);
     bool within_plan() const;

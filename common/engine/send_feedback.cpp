@@ -112,15 +112,17 @@ void SendSide::apply(SendStripe& stripe, const sabul::FlowNews& news) {
     }
 }
 
-void SendSide::handle_records() {
-    while (may_tell()) {
+bool SendSide::handle_records() {
+    int taken = 0;
+    for (; taken < kRecordsPerTurn && may_tell(); ++taken) {
         const auto record = set_.next();
         if (!record) break;
         last_progress_ = now_;
         handle_record(*record);
-        if (done_) return;
+        if (done_) return false;
     }
     if (set_.broken() || set_.flooded()) cut(nonsense());
+    return taken == kRecordsPerTurn;
 }
 
 void SendSide::handle_record(const transfer::Record& record) {

@@ -83,9 +83,8 @@ Time SendSide::turn(Time now) {
     if (done_) return kNever;
     meter_.begin_turn(now);
     links_.poll(now, *this);
-    handle_records();
-    if (done_) return kNever;  // nothing more goes to it
-    bool heard = false;        // there may be more of that
+    bool heard = handle_records();  // there may be more of that
+    if (done_) return kNever;       // nothing more goes to it
     for (ports::DatagramSocket* socket : setup_.sockets)
         heard = receive_datagrams(*socket) || heard;
     take_disk_events();

@@ -46,7 +46,7 @@ class SendSide final : public End, private Links::Handler {
     bool handle_nak(SendStripe& stripe, ByteView body);
     bool handle_snapshot(SendStripe& stripe, ByteView body);
     void apply(SendStripe& stripe, const sabul::FlowNews& news);
-    void handle_records();
+    bool handle_records();  // whether there may be more
     void handle_record(const transfer::Record& record);
     bool receive_datagrams(ports::DatagramSocket& socket);  // whether any came
     void give_up(SendStripe& stripe);

@@ -297,6 +297,23 @@ TEST_CASE("hostile receiver: names that are asked for are bounded by their bytes
     CHECK(bytes <= session::Terms().memory + kMiB);
 }
 
+TEST_CASE("hostile receiver: of many records a turn takes some, and comes again at once") {
+    constexpr std::uint64_t kRecords = 1000;
+    FullWalker full;
+    Hostile hostile(1, &full);
+    hostile.turn();
+    for (std::uint64_t i = 0; i < kRecords; ++i) hostile.say(transfer::WantRecord{"n"});
+    const Time now = hostile.world.now();
+    for (std::uint64_t before = 0; before < kRecords;) {
+        const Time next = hostile.sender->turn(now);
+        const std::uint64_t taken = hostile.sender->outcome().wants - before;
+        REQUIRE(taken > 0);
+        REQUIRE(taken <= engine::kRecordsPerTurn);
+        before += taken;
+        REQUIRE((next == now || before == kRecords));
+    }
+}
+
 TEST_CASE("hostile receiver: what it says that it has counts to what was granted") {
     ListWalker walker;
     Hostile hostile(3 * kMiB, &walker, 4 * kMiB);

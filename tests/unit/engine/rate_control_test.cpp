@@ -48,6 +48,13 @@ TEST_CASE("a law hears that it was not its rate that held the sender back") {
     CHECK(growth(true, false, BitRate{50e6}) == Approx(1));  // the user's limit
 }
 
+TEST_CASE("no rate is higher than any that could be agreed, whatever a law makes of its peer") {
+    session::Terms mad = terms("fixed");
+    mad.initial_rate = BitRate{1e30};
+    const RateControl control(mad, 0, kStart);
+    CHECK(control.rate(0).bits_per_second == static_cast<double>(session::kMaxRate));
+}
+
 TEST_CASE("a tick that comes late is told its true length, and the next is on the grid") {
     RateControl control(terms("mimd:T=30ms"), 0, kStart);
     CHECK(control.next_tick() == kStart + 5ms);
