@@ -147,6 +147,10 @@ struct Claiming {
         const bool sized =
             ::ftruncate(fd, 0) == 0 && ::ftruncate(fd, static_cast<off_t>(stage.source.size)) == 0;
         const int error_number = errno;
+        if (!sized) {  // both are empty, and nobody's
+            for (const std::string& name : {at.parts, at.log})
+                ::unlinkat(at.place.directory.get(), name.c_str(), 0);
+        }
         unlock(fd, kAll);
         if (!sized) return file_error("cannot make its staging file", at.path, error_number);
         return {};
@@ -281,7 +285,8 @@ Result<bool> RangeClaim::make(const ports::Making& making, ByteView content) con
 
 Result<IntervalSet> staged_ranges(const Root& root, const std::string& target, const Stage& stage) {
     IntervalSet done;
-    const auto at = stage_place(root, target, stage, true);
+    const auto at = stage_place(root, target, stage, false);
+    if (!at && at.error().error_number == ENOENT) return done;
     if (!at) return at.error();
     if (stands_finished(*at, stage.source)) {
         done.insert({0, stage.source.size});
@@ -351,7 +356,8 @@ Result<void> finish_stage(const Root& root, const std::string& target, const Sta
 }
 
 Result<void> discard_stage(const Root& root, const std::string& target, const Stage& stage) {
-    const auto at = stage_place(root, target, stage, true);
+    const auto at = stage_place(root, target, stage, false);
+    if (!at && at.error().error_number == ENOENT) return {};
     if (!at) return at.error();
     const auto log = StageLog::open(*at, false);
     if (!log) return log.error();

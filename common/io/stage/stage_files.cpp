@@ -12,6 +12,7 @@
 #include "common/io/file/file_error.h"
 #include "common/io/file/identity.h"
 #include "common/io/file/partial_name.h"
+#include "common/ports/disk.h"
 
 namespace lambda::io {
 namespace {
@@ -53,6 +54,9 @@ Result<StagePlace> stage_place(const Root& root, const std::string& target, cons
         return stage_error(target, "cannot write: it is a directory", "name a file in it");
     auto place = root.place(target, make);
     if (!place) return place.error();
+    if (ports::is_partial_name(place->leaf))
+        return stage_error(target, "cannot write: such names are for what transfers keep",
+                           "give it another name");
     const std::string part = partial_name(stage.name + '\0' + place->leaf);
     const std::string base = part.substr(0, part.rfind('.'));
     return StagePlace{.place = std::move(*place),

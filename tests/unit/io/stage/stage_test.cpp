@@ -143,6 +143,32 @@ TEST_CASE("stage: several may finish at once") {
     CHECK(names_in(folder.path()) == std::vector<std::string>{"file"});
 }
 
+TEST_CASE("stage: to look, or to discard, makes nothing") {
+    const Folder folder;
+    const std::string target = folder / "no/such/file";
+    CHECK(done(target, MiB).empty());
+    CHECK(discard_stage(Root::machine(), target, stage_of(MiB)).ok());
+    CHECK_FALSE(std::filesystem::exists(folder / "no"));
+}
+
+TEST_CASE("stage: what the file system refuses leaves nothing") {
+    const Folder folder;
+    const std::uint64_t size = std::uint64_t{1} << 62;
+    CHECK(claim(folder / "file", size, {0, size}).error().fault == Fault::file);
+    CHECK(std::filesystem::is_empty(folder / "."));
+}
+
+TEST_CASE("stage: a name that transfers keep is no target") {
+    const Folder folder;
+    for (const char* end : {".part", ".journal", ".parts", ".ranges"}) {
+        const std::string target =
+            folder / (std::string(".lambda-0123456789abcdef0123456789abcdef") + end);
+        CHECK(claim(target, MiB, {0, MiB}).error().fault == Fault::file);
+        CHECK(finish(target, MiB).error().fault == Fault::file);
+    }
+    CHECK(std::filesystem::is_empty(folder / "."));
+}
+
 TEST_CASE("stage: one writer for each byte, and each is another's neighbour") {
     const Folder folder;
     const std::string target = folder / "file";
@@ -343,7 +369,7 @@ TEST_CASE("stage: a planted link or second name is no staging file") {
 
 TEST_CASE("stage: a jail holds, and a reader writes nothing") {
     const Folder folder;
-    std::filesystem::create_directory(folder / "root");
+    std::filesystem::create_directories(folder / "root/a");
     std::filesystem::create_symlink("..", folder / "root/out");
     const Root jail = std::move(Root::jail(folder / "root", false, false)).value();
     for (const std::string& target : {std::string("../file"), std::string("out/file"),
@@ -356,7 +382,7 @@ TEST_CASE("stage: a jail holds, and a reader writes nothing") {
     const Root reader = std::move(Root::jail(folder / "root", true, false)).value();
     CHECK_FALSE(claim_range(reader, "file", stage_of(MiB), {0, MiB}, 1).ok());
     CHECK_FALSE(finish_stage(reader, "file", stage_of(MiB)).ok());
-    CHECK(names_in(folder / "root") == std::vector<std::string>{"out"});
+    CHECK(names_in(folder / "root") == std::vector<std::string>{"a", "out"});
     CHECK(names_in(folder.path()) == std::vector<std::string>{"root"});
 }
 
