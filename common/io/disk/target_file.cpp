@@ -70,8 +70,6 @@ Result<mode_t> find_named(const Root& root, OpenFile& target) {
     return found->type;
 }
 
-// Left by a writer that died, or put there by somebody who wants another file to be written: no
-// second name, and nothing but a plain file.
 Error no_partial(const std::string& path, const std::string& partial) {
     return target_error(path, "cannot create: " + partial + " beside it is no partial file",
                         "remove it");
@@ -140,7 +138,13 @@ Result<std::vector<std::byte>> open_partial(OpenFile& target, const ports::Disk:
         struct stat ours {};
         if (::fstat(file.get(), &ours) != 0) return give_up("cannot look at");
         if (!still_named(directory, partial, file.get())) continue;
-        if (!S_ISREG(ours.st_mode) || ours.st_nlink != 1) return no_partial(target.path, partial);
+        if (!S_ISREG(ours.st_mode)) return no_partial(target.path, partial);
+        // By its other names it is a snapshot's, or somebody's who wants another file to be
+        // written.
+        const bool shared = ours.st_nlink != 1;
+        if (shared && ::unlinkat(directory, partial.c_str(), 0) != 0 && errno != ENOENT)
+            return file_error("cannot remove " + partial + " beside it", target.path, errno);
+        if (shared) continue;
         // io_uring takes O_NONBLOCK as leave to answer EAGAIN.
         if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::fchmod(file.get(), 0600) != 0)
             return give_up("cannot take over its partial file");

@@ -122,11 +122,15 @@ TEST_CASE("disk: a second writer of one name is refused, a dead one's partial fi
     REQUIRE_FALSE(other.put(folder / "file", "second").error);
     CHECK(read_file(folder / "file") == "second");
 
-    // Planted: a second name of somebody's file, and a link.
+    // Planted, or of a snapshot: a second name of another file. And a link.
     write_file(folder / "precious", "precious");
+    std::filesystem::permissions(folder / "precious", std::filesystem::perms(0644));
     std::filesystem::create_hard_link(folder / "precious", partial);
-    CHECK(disk.create(folder / "file", 5).error);
-    std::filesystem::remove(partial);
+    REQUIRE_FALSE(disk.put(folder / "file", "third").error);
+    CHECK(read_file(folder / "file") == "third");
+    CHECK(std::filesystem::hard_link_count(folder / "precious") == 1);
+    CHECK(std::filesystem::status(folder / "precious").permissions() ==
+          std::filesystem::perms(0644));
     std::filesystem::create_symlink("precious", partial);
     CHECK(disk.create(folder / "file", 5).error);
     CHECK(read_file(folder / "precious") == "precious");
