@@ -266,7 +266,7 @@ Verdict Comparison::judge_further(Asked& asked, Verdict verdict) {
         miss(asked.offered.name,
              Error{.fault = Fault::file,
                    .message = "it is another name of a link, " + first + ", that was left",
-                   .path = asked.offered.name,
+                   .path = asked.target.text(),
                    .side = Side::local,
                    .remedy = "make it a link of its own at the source"});
         return Verdict::left;

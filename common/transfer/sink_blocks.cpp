@@ -235,7 +235,7 @@ bool Sink::leaves_agree(Block& block) {
             number,
             Error{.fault = Fault::integrity,
                   .message = "a block came with another digest than the sender took, several times",
-                  .path = at->second.record.name,
+                  .path = target_.of(at->second.record.name).text(),
                   .side = Side::local,
                   .remedy = "test the memory of both machines, and send the file again"},
             true);

@@ -99,7 +99,7 @@ void Sink::maybe_commit(FileNumber number) {
         fail(number,
              Error{.fault = Fault::integrity,
                    .message = "the digests of the two ends differ",
-                   .path = file.record.name,
+                   .path = target_.of(file.record.name).text(),
                    .side = Side::local,
                    .remedy = "send the file again"},
              true);

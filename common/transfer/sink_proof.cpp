@@ -79,7 +79,7 @@ void Sink::fail_over_disk(FileNumber number, const File& file) {
     fail(number,
          Error{.fault = Fault::integrity,
                .message = "the disk gives back something else than was written, several times",
-               .path = file.record.name,
+               .path = target_.of(file.record.name).text(),
                .side = Side::local,
                .remedy = "test that disk and the machine's memory"},
          true);

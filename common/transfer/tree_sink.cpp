@@ -66,7 +66,7 @@ void TreeSink::make_same(FileNumber number) {
     if (!failed_names_.may_hold(entry.text)) return make(number, ports::Making::Kind::same);
     fail(number, Error{.fault = Fault::file,
                        .message = "the file that it is another name of failed",
-                       .path = entry.name,
+                       .path = target_.of(entry.name).text(),
                        .side = Side::local,
                        .remedy = {}});
     end(number);

@@ -425,6 +425,19 @@ class Rights(Case):
         self.assert_failed(self.client("get", server.url("source"), here), FILE_FAILED)
         self.assertTrue(os.path.isdir(os.path.join(here, "source")))
 
+    def test_what_lies_below_a_file_in_the_way_is_named_as_this_side_does(self):
+        server = self.server()
+        first = server.path("tree/directory/first")
+        os.makedirs(os.path.dirname(first))
+        self.file_with(first, b"content")
+        os.link(first, server.path("tree/further"))
+        here = self.folder("here")
+        self.file_with(os.path.join(self.folder("here/tree"), "directory"), b"in the way")
+        result = self.client("get", server.url("tree"), here)
+        self.assert_failed(result, FILE_FAILED)
+        self.assertEqual(sorted(error["path"] for error in result.errors),
+                         [f"{here}/tree/{name}" for name in ("directory", "directory/first", "further")])
+
     def test_a_file_is_in_the_way_of_a_directory(self):
         server = self.server()
         self.file_with(server.path("file"), b"x")
