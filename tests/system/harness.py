@@ -6,7 +6,6 @@ left behind on the machine. Nothing here sleeps for a while and hopes: wait_for(
 with a deadline.
 """
 
-import atexit
 import functools
 import json
 import os
@@ -20,6 +19,7 @@ import tempfile
 import threading
 import time
 import unittest
+from multiprocessing.util import Finalize
 
 from json_page import undocumented
 
@@ -109,7 +109,8 @@ def status_kib(pid, field):
 def for_anyone(program):
     """A copy that other users can reach: a build in a home folder is closed to them."""
     folder = tempfile.mkdtemp(prefix="lambda-test-bin-", dir=Settings.scratch)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    # At the end of a worker, too, which runs nothing of atexit.
+    Finalize(None, shutil.rmtree, [folder], {"ignore_errors": True}, exitpriority=0)
     os.chmod(folder, 0o755)
     return shutil.copy(program, folder)
 
