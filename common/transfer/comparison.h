@@ -196,8 +196,8 @@ class Comparison {
     std::unordered_map<std::uint32_t, Similar> similar_;             // by offer
     std::size_t further_ = 0;                                        // names, of all of these
     std::unordered_map<std::string, std::uint32_t> similar_shared_;  // those with further names
-    NameHashes replaced_,
-        blocked_shared_;  // names that have further ones, of what is wanted, blocked
+    // Names that have further ones: of what is wanted, and of what is blocked.
+    NameHashes replaced_, blocked_shared_;
     // Likewise of what was left: what stands there may be anything, and no other name may be made
     // of it. Such a further name is a file of its own, for both ends alike, so both add the same
     // ones.
