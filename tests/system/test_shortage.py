@@ -45,8 +45,8 @@ class ShortageTest(Case):
             stranger = socket.create_connection(("127.0.0.1", server.port), source_address=("127.0.0.2", 0))
             self.addCleanup(stranger.close)
         self.transfer("put", self.random_file("one", 100_000), server.url("one"))
-        self.assertIn("gave way to another", server.stderr)
-        self.assertIn("at most 32 sessions, though sessions_max is 400", server.stderr)
+        for told in ("gave way to another", "at most 32 sessions, though sessions_max is 400"):
+            wait_for(lambda: told in server.stderr, told)
 
     def test_a_password_that_no_memory_can_check_is_not_called_wrong(self):
         need_program("prlimit")
@@ -55,7 +55,7 @@ class ShortageTest(Case):
         refused = self.client("ls", server.url())
         self.assert_failed(refused, NO_SESSION)
         self.assertIn("has not the memory", refused.said())
-        self.assertIn("has not the memory", server.stderr)
+        wait_for(lambda: "has not the memory" in server.stderr, "the same in the log")
         subprocess.run(["prlimit", f"--pid={server.pid}", "--as=unlimited:"], check=True)
         self.assertEqual(self.client("ls", server.url()).code, DONE)
 
@@ -170,7 +170,7 @@ class ShortageTest(Case):
         wait_for(lambda: "cannot accept connections: Cannot allocate memory" in server.stderr, "the reason")
         self.assertEqual(session.ask("NOOP " + 2000 * "x"), (0, []))
         wait_for(lambda: "cut: the client's session ended" in server.stderr, "the end of what the session began")
-        self.assertIn("ended: Cannot allocate memory", server.stderr)
+        wait_for(lambda: "ended: Cannot allocate memory" in server.stderr, "why, in the log")
         os.unlink(gone)
         self.assert_serving(server)
 
