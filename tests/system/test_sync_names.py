@@ -90,12 +90,12 @@ class SyncNames(SyncCase):
         """The others would get another file's content with it."""
         source = self.folder("tree")
         os.makedirs(os.path.join(source, "a"))
-        for number in range(2000):
+        for number in range(1000):
             self.random_file(f"a/{number}", 66_000, "tree")
         one, other = (os.path.join(source, name) for name in ("one", "other"))
         self.file_with(one, b"the old one")
         os.link(one, other)
-        process = self.start("sync", "--memory", "96MiB", "--rate-limit", "250Mbit/s", source, self.daemon.url("to"))
+        process = self.start("sync", "--memory", "96MiB", "--rate-limit", "150Mbit/s", source, self.daemon.url("to"))
         wait_for(lambda: os.path.exists(self.daemon.path("to/a/1")), "one of the first files", alive=process.running)
         os.rename(self.file_with(os.path.join(self.home, "new"), b"another"), one)
         process.wait()
