@@ -95,9 +95,12 @@ class SyncNames(SyncCase):
         one, other = (os.path.join(source, name) for name in ("one", "other"))
         self.file_with(one, b"the old one")
         os.link(one, other)
-        process = self.start("sync", "--memory", "96MiB", "--rate-limit", "150Mbit/s", source, self.daemon.url("to"))
+        # So slow that what was found is half a minute ahead of what is read.
+        rate = self.file_with(os.path.join(self.scratch, "rate"), b"10Mbit/s\n")
+        process = self.start("sync", "--rate-file", rate, source, self.daemon.url("to"))
         wait_for(lambda: os.path.exists(self.daemon.path("to/a/1")), "one of the first files", alive=process.running)
         os.rename(self.file_with(os.path.join(self.home, "new"), b"another"), one)
+        os.rename(self.file_with(rate + ".new", b"none\n"), rate)
         process.wait()
         result = Result(process)
         self.assertEqual(result.code, FILE_FAILED, str(result))
