@@ -428,10 +428,8 @@ bool TargetTree::pass(Level& level, const std::string* leaf) {
         ++level.next;
         if (leaf != nullptr && there == *leaf) return true;
         if (ports::is_partial_name(there)) continue;
-        const auto joined = [&](const std::string& outer) {
-            return outer.empty() || outer == "." ? there : outer + "/" + there;
-        };
-        gather(surplus_, level.opened.get(), there, joined(level.below), joined(level.name));
+        gather(surplus_, level.opened.get(), there, joined(level.below, there),
+               joined(level.name, there));
     }
     return false;
 }

@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <thread>
 
-#include "common/io/tree/directory_names.h"
 #include "tests/unit/io/disk/disk_harness.h"
 
 using namespace lambda;
@@ -308,35 +307,6 @@ TEST_CASE("walk: patterns find what stands there") {
     CHECK(words(walk(jail(), {.path = "../*", .name = {}, .pattern = true})).front()[0] == '!');
     CHECK(words(walk(jail(), {.path = "*.none", .name = {}, .pattern = true})) ==
           Words{"! *.none"});
-}
-
-TEST_CASE("walk: a large directory in portions is in order, and whole") {
-    const Folder folder;
-    Words wanted;
-    for (int i = 0; i < 2000; ++i) {
-        const std::string name = "name-" + std::to_string(i * 7919 % 10007);
-        write_file(folder / name, "");
-        wanted.push_back(name);
-    }
-    std::sort(wanted.begin(), wanted.end());
-    const Descriptor opened(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY));
-    for (const std::size_t bytes : {std::size_t{1000}, std::size_t{10'000}, std::size_t{1} << 20}) {
-        DirectoryNames names(opened.get(), folder.path(), bytes);
-        Words all;
-        for (auto portion = names.next(); portion && !portion->empty(); portion = names.next()) {
-            all.insert(all.end(), portion->begin(), portion->end());
-        }
-        CHECK(all == wanted);
-    }
-}
-
-TEST_CASE("walk: a directory that is removed while it is read is an error, not empty") {
-    const Folder folder;
-    const std::string top = folder / "top";
-    REQUIRE(std::filesystem::create_directory(top));
-    const Descriptor opened(::open(top.c_str(), O_RDONLY | O_DIRECTORY));
-    REQUIRE(std::filesystem::remove(top));
-    CHECK_FALSE(DirectoryNames(opened.get(), top).next().ok());
 }
 
 TEST_CASE("walk: a tree that is removed while it is walked is an error") {
