@@ -156,7 +156,7 @@ asio::awaitable<void> Session::user(const std::string& name) {
         reply(331, "Say the password by PASS");
     } else {
         log(service_.untaken, "the certificate is not taken for " + shown(name) + ": " + doubt);
-        reply(331, "Your certificate is not taken (" + doubt + "); say the password by PASS");
+        reply(331, "Your certificate is not taken (" + doubt + "), and no password was said");
     }
 }
 

@@ -12,7 +12,9 @@ namespace {
 Result<void> queue_login(Connection& connection, const Server& server, const Access& access,
                          const Warn& warn) {
     if (!access.certificate.empty()) {
-        connection.expect_login(1, "check that the server takes this --certificate for this user");
+        connection.expect_login(1,
+                                "log in as whom the certificate names, one that the server's "
+                                "client_ca signed; or by a password, without --certificate");
         return connection.send("USER", find_user(server));
     }
     const auto login = access.logins->find(server, access.password_file, warn,

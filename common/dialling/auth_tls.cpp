@@ -12,6 +12,8 @@
 namespace lambda::dialling {
 namespace {
 
+constexpr const char* kWhoListens = "check that lambda-ftpd listens there";
+
 Error failed(std::string message, std::string remedy = {}) {
     return Error{.fault = Fault::session,
                  .message = std::move(message),
@@ -39,7 +41,7 @@ Result<void> wait(int fd, short events, const Patience& patience) {
         case Wait::ready:
             return {};
         case Wait::late:
-            return failed("the server does not answer in time");
+            return failed("the server does not answer in time", kWhoListens);
         case Wait::interrupted:
             return interruption_error();
     }
@@ -80,19 +82,23 @@ Result<session::Reply> read_plain_reply(int fd, const Patience& patience) {
     std::array<char, 4096> chunk{};
     for (;;) {
         const ssize_t seen = ::recv(fd, chunk.data(), chunk.size(), MSG_PEEK);
-        if (seen == 0) return failed("the server ended the connection");
+        if (seen == 0) return failed("the server ended the connection", kWhoListens);
         if (seen < 0 && errno == EAGAIN) {
             if (auto ready = wait(fd, POLLIN, patience); !ready) return ready.error();
             continue;
         }
         if (seen < 0 && errno == EINTR) continue;
-        if (seen < 0) return errno_error(Fault::session, "cannot receive", {}, errno);
+        if (seen < 0) {
+            Error error = errno_error(Fault::session, "cannot receive", {}, errno);
+            error.remedy = kWhoListens;
+            return error;
+        }
         const std::size_t taken = parser.feed({chunk.data(), static_cast<std::size_t>(seen)});
         if (::recv(fd, chunk.data(), taken, 0) != static_cast<ssize_t>(taken)) {
             return failed("the connection lost bytes that had come");
         }
         auto reply = parser.next();
-        if (!reply) return failed(reply.error().message, "check that lambda-ftpd listens there");
+        if (!reply) return failed(reply.error().message, kWhoListens);
         if (*reply) return **std::move(reply);
     }
 }

@@ -174,13 +174,13 @@ Result<void> Connection::finish_login() {
         if (!reply) return reply.error();
         const bool goes_on = login_replies_ > 1 && reply->code >= 300 && reply->code < 400;
         if (!reply->positive() && !goes_on) {
-            // By 4xx it is too busy to look.
-            return Error{.fault = reply->code < 500 ? Fault::cut : Fault::session,
+            const bool later = reply->code >= 400 && reply->code < 500;  // too busy to look
+            return Error{.fault = later ? Fault::cut : Fault::session,
                          .message = "login refused by " + server_.text() + ": " +
                                     std::to_string(reply->code) + " " + reply->text(),
                          .path = {},
                          .side = Side::remote,
-                         .remedy = reply->code < 500 ? kLater : login_remedy_};
+                         .remedy = later ? kLater : login_remedy_};
         }
     }
     logged_in_ = true;

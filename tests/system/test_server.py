@@ -317,8 +317,11 @@ class Life(Case):
         certificate, key = (os.path.join(self.scratch, name) for name in ("mine.pem", "mine.key"))
         openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=tester", "-out", certificate,
                 "-keyout", key)
-        refused = self.client("ls", "--certificate", certificate, "--key", key, server.url(), password=False)
-        self.assert_failed(refused, NO_SESSION)
+        source = self.random_file("source", 1000)
+        refused = self.client("put", "--certificate", certificate, "--key", key, "--retry-for", "1h", source,
+                              server.url("x"), password=False)
+        self.assert_failed(refused, NO_SESSION)  # at once: it will be refused again
+        self.assertEqual([error["code"] for error in refused.errors], ["session"])
         why = "not taken (client_ca is not set)"
         self.assertIn(why, refused.said())
         told = "the certificate is not taken for tester: client_ca is not set, from 127.0.0.1:"

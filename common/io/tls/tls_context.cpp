@@ -56,8 +56,12 @@ int verify_server(X509_STORE_CTX* store, void* argument) {
         return 1;
     }
     if (X509_verify_cert(store) == 1) return 1;
+    const int why = X509_STORE_CTX_get_error(store);
+    const bool named = why == X509_V_ERR_HOSTNAME_MISMATCH || why == X509_V_ERR_IP_ADDRESS_MISMATCH;
     peer.refusal = std::string("the server's certificate does not verify: ") +
-                   X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+                   X509_verify_cert_error_string(why) +
+                   (named ? "; dial it by a name that its certificate has"
+                          : "; the authorities that are trusted must have the one that signed it");
     return 0;
 }
 
@@ -114,7 +118,8 @@ Result<void> use_certificate(SSL_CTX* context, const std::string& certificate_fi
     }
     if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
         Error error = openssl_error(Fault::usage, "cannot use the private key", key_file);
-        error.remedy = "it must hold a private key in PEM, without a passphrase; restore it";
+        error.remedy =
+            "it must hold the certificate's private key in PEM, without a passphrase; restore it";
         return error;
     }
     if (SSL_CTX_check_private_key(context) != 1) {
