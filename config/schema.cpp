@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include "common/session/terms.h"
+#include "config/nearest_name.h"
 
 namespace lambda::config {
 namespace {
@@ -46,35 +46,10 @@ std::optional<std::string> outside(const std::string& text, const T& value,
     return in_quotes(text) + " is out of range";
 }
 
-// Levenshtein's distance, for the key that was probably meant.
-std::size_t distance(const std::string& from, const std::string& to) {
-    std::vector<std::size_t> row(to.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < to.size(); ++j) {
-            const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
-}
-
 std::string unknown_key(const std::string& name, const std::vector<Key>& keys) {
-    constexpr std::size_t kLongestTypo = 64;  // past that it is no misspelt key
-    std::string nearest;
-    std::size_t least = std::max<std::size_t>(name.size() / 2, 1);
     std::vector<std::string> names;
-    for (const Key& key : keys) {
-        names.push_back(key.name);
-        if (name.size() > kLongestTypo) continue;
-        const std::size_t away = distance(name, key.name);
-        if (away > least || (away == least && !nearest.empty())) continue;
-        least = away;
-        nearest = key.name;
-    }
+    for (const Key& key : keys) names.push_back(key.name);
+    const std::string nearest = nearest_name(name, names);
     if (!nearest.empty()) return "unknown key, did you mean " + nearest + "?";
     return "unknown key; allowed: " + joined(names);
 }

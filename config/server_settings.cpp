@@ -89,7 +89,7 @@ void add_network(Schema& schema, ServerSettings& into) {
 void add_places(Schema& schema, ServerSettings& into) {
     schema.path({"state",
                  "Directory for the server's key, certificate and accounts, best of its own; made "
-                 "if missing."},
+                 "if missing, its parent is not."},
                 into.state, false);
     schema.path({"accounts", "File of the accounts. Empty: accounts.yaml in the state directory."},
                 into.accounts, true);

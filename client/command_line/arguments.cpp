@@ -8,6 +8,7 @@
 #include "client/command_line/option_scope.h"
 #include "client/command_line/options.h"
 #include "common/transfer/filter.h"
+#include "config/nearest_name.h"
 #include "config/option_values.h"
 
 namespace lambda::client {
@@ -86,6 +87,7 @@ bool moves(Action action) {
 // What somebody may have meant who wrote an option that there is not: one with the same beginning,
 // or what other programs call so; else empty.
 std::string meant_by(const std::string& word, const CLI::App& app, const Form* form) {
+    if (word.starts_with("-P")) return "; a port is written lambda://user@HOST:PORT/path";
     const bool cluster = word.size() > 1 && word[1] != '-' &&
                          word.find_first_not_of("aruvztpogDHAXhP", 1) == word.npos;
     const bool tree = word == "--recursive" || word == "-R" || cluster;
@@ -106,7 +108,23 @@ std::string meant_by(const std::string& word, const CLI::App& app, const Form* f
             nearest = known;
         }
     }
+    if (nearest.empty()) {
+        std::vector<std::string> all;
+        for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& name : option->get_lnames()) all.push_back(name);
+        }
+        nearest = config::nearest_name(word.substr(2), all);
+        if (!nearest.empty()) nearest = "--" + nearest;
+    }
     return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+Error no_command(const std::string& word) {
+    std::vector<std::string> all;
+    for (const Form& form : forms()) all.emplace_back(form.name);
+    const std::string nearest = config::nearest_name(word, all);
+    return usage("there is no command " + word +
+                 (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
 const Form* named_first(const std::vector<std::string>& words) {
@@ -116,7 +134,7 @@ const Form* named_first(const std::vector<std::string>& words) {
 Result<void> settle_help(Arguments& into) {
     if (into.action != Action::help || into.operands.empty()) return {};
     const Form* const form = find_form(into.operands.front());
-    if (form == nullptr) return usage("there is no command " + into.operands.front());
+    if (form == nullptr) return no_command(into.operands.front());
     into.help_of = form->action;
     return {};
 }
@@ -134,7 +152,7 @@ Result<void> take_operands(const CLI::App& app, std::vector<std::string> behind_
     }
     if (left.empty()) return usage("say what to do: put, get, ls, ...");
     const Form* const form = named_first(left);
-    if (form == nullptr) return usage("there is no command " + left.front());
+    if (form == nullptr) return no_command(left.front());
     into.action = form->action;
     into.operands.assign(left.begin() + 1, left.end());
     into.operands.insert(into.operands.end(), behind_dashes.begin(), behind_dashes.end());

@@ -126,6 +126,13 @@ std::string find_user(const Server& server) {
     return entry && !entry->user.empty() ? entry->user : local_user();
 }
 
+void warn_of_readable_password(const Server& server, const std::string& password_file,
+                               const Warn& warn) {
+    std::string file = password_file;
+    if (file.empty() && !login_in_netrc(server, file, [](const std::string&) {})) return;
+    warn_if_readable(file, warn);
+}
+
 Result<std::string> Logins::read(const std::string& file, const Warn& warn) {
     if (const auto kept = kept_.find(file); kept != kept_.end()) return kept->second;
     const auto content = io::read_small_file(file, kPasswordFileLimit);

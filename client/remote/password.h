@@ -36,6 +36,11 @@ struct Login {
 std::optional<Login> find_in_netrc(std::string_view netrc, std::string_view host,
                                    std::string_view user);
 
+// Tells of the file that has the server's password, `password_file` or where that is empty
+// ~/.netrc, if others can read it.
+void warn_of_readable_password(const Server& server, const std::string& password_file,
+                               const std::function<void(const std::string&)>& warn);
+
 // The logins of a run, whose sessions stand side by side and come again: what was typed, or came
 // through a pipe, is not there a second time, and stays. Any thread.
 class Logins {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "client/command_line/usage.h"
+#include "client/remote/password.h"
 #include "client/replicate/conclusion.h"
 #include "client/replicate/conductor.h"
 #include "client/replicate/hooks.h"
@@ -39,6 +41,19 @@ Result<Begun> begin_or_go_on(const Job& job, Store& store, const std::string& ow
                     " ends where it was");
     if (joined->joined) report.note("goes on with run " + std::to_string(joined->run.id));
     return Begun{.run = joined->run, .went_on = joined->joined};
+}
+
+// The servers' passwords that others can read, each file once.
+void warn_of_logins(const Job& job, const Arguments& arguments, Report& report) {
+    if (!arguments.certificate.empty()) return;
+    std::set<std::string> said;
+    const auto say = [&](const std::string& text) {
+        if (said.insert(text).second) report.say(text);
+    };
+    const std::string& file =
+        arguments.password_file.empty() ? job.password_file : arguments.password_file;
+    for (const Site& site : job.sites) warn_of_readable_password(site.server, file, say);
+    if (job.source) warn_of_readable_password(*job.source, job.source_password_file, say);
 }
 
 // A password that others can read, in the job's file.
@@ -113,6 +128,7 @@ Result<void> run(const Job& job, const Arguments& arguments, Report& report) {
                      "raise memory, or lower concurrency");
     }
     warn_of_password(job, report);
+    warn_of_logins(job, arguments, report);
     auto store = open_store(job.state, job.name, job.patience, Conductor::longest_pause(job));
     if (!store) return store.error();
     const auto alone = (*store)->conduct();

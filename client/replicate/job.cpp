@@ -317,12 +317,22 @@ std::optional<Misplaced> place(const JobText& words, Job& job) {
     }
     if (from && job.links == ports::Links::follow)
         return Misplaced{"links", "follow is for local sources; allowed: keep, skip"};
+    if (job.connect != Connect::either && !job.source)
+        return Misplaced{"connect", "is for sources at one server and destinations at others"};
+    if (!words.source_password_file.empty() && !job.source)
+        return Misplaced{"source_password_file",
+                         "is for sources at one server and destinations at others; "
+                         "password_file is of every server of this job"};
     if (job.relay && !job.source)
         return Misplaced{"relay", "is for sources at one server and destinations at others"};
     if (job.relay && (job.which != Which::all || job.conflict != Conflict::replace))
         return Misplaced{"relay",
                          "a destination that keeps what differs cannot serve others; it needs "
                          "which: all and conflict: replace"};
+    if (words.state.find("://") != std::string::npos && !is_postgres(words.state))
+        return Misplaced{"state",
+                         "the scheme is unknown; allowed: a path, or "
+                         "postgresql://[USER@]HOST/DATABASE"};
     return std::nullopt;
 }
 

@@ -150,7 +150,8 @@ std::string without_quoted(const std::string& text) {
 
 std::string one_line(const char* message) {
     std::string text = message;
-    std::replace(text.begin(), text.end(), '\n', ' ');
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
     while (!text.empty() && text.back() == ' ') text.pop_back();
     return text;
 }

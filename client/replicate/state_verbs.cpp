@@ -137,6 +137,8 @@ Result<void> cancel(Store& store, Report& report) {
     } else if (auto ended = store.end_run((*last)->id, RunState::cancelled, fresh_owner());
                !ended) {
         return ended.error();
+    } else {
+        report.note("the run that was cut is cancelled");
     }
     const auto lifted = store.set_request(Request::none);  // a pause was of what is over
     return lifted ? Result<void>() : lifted.error();

@@ -68,6 +68,15 @@ class Replicate(Jobs):
         self.assert_done(self.replicate(job))
         self.assert_mode_follows(job, os.path.join(server.root, "copy/many/9"), os.path.join(into, "many/9"))
 
+    def test_a_password_that_others_can_read_is_told_once(self):
+        self.files(1, KIB)
+        job = self.job([server.url("copy") for server in (self.server(), self.other_server())])
+        self.assertNotIn("others can read it", self.replicate(job).stderr)
+        os.chmod(self.client_password, 0o644)
+        result = self.replicate(job)
+        self.assert_done(result)
+        self.assertEqual(result.stderr.count("holds a password and others can read it"), 1, str(result))
+
     def test_a_plan_tells_of_a_destination_that_is_down(self):
         self.files(1, KIB)
         server = self.server()

@@ -118,6 +118,9 @@ TEST_CASE("an unknown option is told with what may have been meant") {
     };
     CHECK_THAT(said("--delet"), Catch::Contains("did you mean --delete?"));
     CHECK_THAT(said("--stripe=4"), Catch::Contains("did you mean --stripes?"));
+    CHECK_THAT(said("--stipes"), Catch::Contains("did you mean --stripes?"));
+    CHECK_THAT(said("-P"), Catch::Contains("HOST:PORT"));
+    CHECK_THAT(parse({"sycn", "a", "h:"}).error().message, Catch::Contains("did you mean sync?"));
     for (const char* of_rsync : {"-r", "-av", "-avz", "--recursive"})
         CHECK_THAT(said(of_rsync), Catch::Contains("trees need no option"));
     CHECK_THAT(parse({"rm", "-r", "h:x"}).error().message, Catch::Contains("rm takes no trees"));

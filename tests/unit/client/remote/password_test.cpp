@@ -92,6 +92,15 @@ TEST_CASE("password files that others can read are warned of") {
     REQUIRE(warnings.said.size() == 1);
     CHECK(warnings.said[0].find(file) != std::string::npos);
     CHECK(warnings.said[0].find("one;") == std::string::npos);
+    const std::string first = warnings.said[0];
+    warn_of_readable_password(Server{"ann", "h", 1}, file, warnings.hear());
+    CHECK(warnings.said.back() == first);
+    const std::string netrc = scratch.write(".netrc", "machine h login ann password one");
+    ::chmod(netrc.c_str(), 0604);
+    warn_of_readable_password(Server{"ann", "other", 1}, {}, warnings.hear());
+    CHECK(warnings.said.size() == 2);
+    warn_of_readable_password(Server{"ann", "h", 1}, {}, warnings.hear());
+    CHECK(warnings.said.back().find(".netrc holds a password") != std::string::npos);
 }
 
 TEST_CASE("a password file that is missing is a usage error") {

@@ -93,6 +93,10 @@ TEST_CASE("a fault is said with its place") {
     CHECK_THAT(refusal("sources: a:x\ndestinations: [y, b:y]\n"),
                Catch::Contains("'b:y' is at a server and the first is not"));
     CHECK_THAT(refusal(std::string(kLeast) + "relay: true\n"), Catch::Contains("one server"));
+    for (const char* between : {"connect: source\n", "source_password_file: f\n"})
+        CHECK_THAT(refusal(std::string(kLeast) + between), Catch::Contains("one server"));
+    CHECK_THAT(refusal(std::string(kLeast) + "state: pgsql://h/d\n"),
+               Catch::Contains("night.yaml:3: state: the scheme is unknown"));
     CHECK_THAT(refusal("sources: a:x\ndestinations: b:y\nrelay: true\nconflict: keep\n"),
                Catch::Contains("cannot serve others"));
     CHECK_THAT(refusal("sources: [a:x, b:x]\ndestinations: y\n"),
