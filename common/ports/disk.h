@@ -154,8 +154,8 @@ class Disk {
     virtual void find_partials(DiskTag tag, const std::string& path, bool below) = 0;
     // The partial file beside `name` (or `name` itself where it is no regular file), locked, with
     // missing parent directories made. One that a cut transfer left is kept where it has a journal
-    // and `keep`, called on any thread, says of that yes; else it is emptied and the journal goes.
-    // It may be read, too. `holes` are not written: they read as zeros from the start.
+    // and `keep`, called on any thread, says of that yes; else it is made anew and the journal
+    // goes. It may be read, too. `holes` are not written: they read as zeros from the start.
     using Keep = std::function<bool(ByteView journal)>;
     virtual void create_target(DiskTag tag, const TargetName& name, std::uint64_t size,
                                std::vector<Range> holes, Keep keep) = 0;

@@ -205,6 +205,7 @@ std::string ahead_of(const GrantRequest& request) {
 
 std::string ahead_of(const CopyRequest& request) {
     LAMBDA_ASSERT(request.names.empty() || longer(request.walk).empty());
+    LAMBDA_ASSERT(longer(request.sync).empty());
     return request.names.empty() ? longer(request.walk) : joined(request.names);
 }
 

@@ -64,9 +64,9 @@ Finisher::~Finisher() {
 void Finisher::put(Made made) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [this] { return has_room(); });
+    waiting_.push_back(std::move(made));
     ++in_hand_;
     ++came_;
-    waiting_.push_back(std::move(made));
     if (waiting_.size() == 1 || waiting_.size() == kBatch || !has_room()) more_.notify_one();
 }
 

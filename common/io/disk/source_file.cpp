@@ -16,8 +16,8 @@
 namespace lambda::io {
 namespace {
 
-// Beyond it the rest of a file counts as data: the map travels to the peer.
-constexpr std::size_t kMostRanges = 65536;
+// As many as a FILE record names (docs/protocol.md §7). Beyond it the rest counts as data.
+constexpr std::size_t kMostRanges = 16384;
 constexpr blkcnt_t kStatBlock = 512;  // bytes; st_blocks counts them, whatever the file system's
 
 // Within `bytes`, counted from their first. A hole is what whole grains of it are hole.

@@ -141,10 +141,11 @@ Result<std::vector<std::byte>> open_partial(OpenFile& target, const ports::Disk:
         if (!S_ISREG(ours.st_mode)) return no_partial(target.path, partial);
         // By its other names it is a snapshot's, or somebody's who wants another file to be
         // written.
-        const bool shared = ours.st_nlink != 1;
-        if (shared && ::unlinkat(directory, partial.c_str(), 0) != 0 && errno != ENOENT)
-            return file_error("cannot remove " + partial + " beside it", target.path, errno);
-        if (shared) continue;
+        if (ours.st_nlink != 1) {
+            if (::unlinkat(directory, partial.c_str(), 0) != 0 && errno != ENOENT)
+                return file_error("cannot remove " + partial + " beside it", target.path, errno);
+            continue;
+        }
         // io_uring takes O_NONBLOCK as leave to answer EAGAIN.
         if (::fcntl(file.get(), F_SETFL, O_RDWR) != 0 || ::fchmod(file.get(), 0600) != 0)
             return give_up("cannot take over its partial file");

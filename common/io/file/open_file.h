@@ -105,9 +105,9 @@ Result<void> flush(OpenFile& target);
 std::vector<std::byte> open_journal(OpenFile& target);
 void remove_journal(OpenFile& target);
 // Size, metadata, fsync, rename, fsync of the directory, which must still be where the name leads.
-// After an error nothing stands under the
-// final name but what stood there before; but where the last of it failed, which the message says:
-// then it is there, whole, and a crash may take the name back. False: its owner could not be set.
+// After an error nothing stands under the final name but what stood there before; but where the
+// last of it failed, which the message says: then it is there, whole, and a crash may take the name
+// back. False: its owner could not be set.
 inline constexpr char kNamedNotFlushed[] = "it has its name, but cannot flush its directory";
 Result<bool> commit(OpenFile& target, const ports::FileMetadata& metadata);
 

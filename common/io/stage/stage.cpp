@@ -350,8 +350,8 @@ Result<void> finish_stage(const Root& root, const std::string& target, const Sta
     if (root.moved()) return root_moved(target);
     if (::renameat(directory, at->parts.c_str(), directory, at->place.leaf.c_str()) != 0)
         return file_error("cannot give the file its name", target, errno);
-    ::unlinkat(directory, at->log.c_str(), 0);
     if (sync_directory(directory, fd) != 0) return file_error(kNamedNotFlushed, target, errno);
+    ::unlinkat(directory, at->log.c_str(), 0);  // not before: it says what is done
     return {};
 }
 

@@ -69,12 +69,11 @@ Result<std::shared_ptr<RangeClaim>> claim_range(const Root& root, const std::str
 Result<std::string> claim_key(const Root& root, const std::string& target, const Stage& stage,
                               Range bytes, std::uint64_t fence);
 
-// What is done; all of it where a file of that size and time has the final name. Missing
-// directories are made.
+// What is done; all of it where a file of that size and time has the final name. Makes nothing.
 Result<IntervalSet> staged_ranges(const Root& root, const std::string& target, const Stage& stage);
 // Mode, time, flush, rename, flush of the directory. Nothing to do where the file stands already.
 Result<void> finish_stage(const Root& root, const std::string& target, const Stage& stage);
-// Removes staging file and log, if they are there. Missing directories are made.
+// Removes staging file and log, if they are there. Makes nothing.
 Result<void> discard_stage(const Root& root, const std::string& target, const Stage& stage);
 
 }  // namespace lambda::io
