@@ -95,14 +95,20 @@ Flusher::Outcome Flusher::flush_together(const std::vector<Made>& fresh,
             results[each.device] = errno_of(::syncfs(each.opened.get()));
         }
     }
+    // One that may be written need not be readable, nor what stays in it; others serve then.
+    std::map<dev_t, int> unreadable;
     for (const auto* made : {&fresh, &named}) {
         for (const Made& each : *made) {
             if (!each.directory || results.contains(each.directory->device)) continue;
-            const Descriptor directory = readable(*each.directory);
-            results[each.directory->device] =
-                directory ? errno_of(::syncfs(directory.get())) : errno;
+            Descriptor lent = readable(*each.directory);
+            if (!lent && each.stays && each.device == each.directory->device) lent = standing(each);
+            if (lent)
+                results[each.directory->device] = errno_of(::syncfs(lent.get()));
+            else
+                unreadable[each.directory->device] = errno;
         }
     }
+    results.merge(unreadable);
     const auto result = [&](const Made& made) {
         const int holder = made.directory ? results.at(made.directory->device) : 0;
         const auto own = results.find(made.device);
