@@ -41,6 +41,7 @@ void Source::handle(ports::DiskEvent&& event) {
     if (reading_.contains(event.tag)) return handle_read(event);
     if (checking_.contains(event.tag)) return handle_checked(event);
     if (reopening_.contains(event.tag)) return handle_reopened(event);
+    if (looking_again_.contains(event.tag)) return handle_looked_again(event);
 }
 
 void Source::plan_blocks() {
@@ -291,10 +292,7 @@ void Source::finish_block_read(SendBlock& block) {
     drop_failed_extents(block);
     if (block.dropped || block.extents.empty()) return release(block);
     LAMBDA_ASSERT(block.all_read());
-    if (block.purpose == SendBlock::Purpose::again) {
-        for (const Extent& extent : block.extents) maybe_close(files_.at(extent.file));
-        return ready_.push_front(block.index);
-    }
+    if (block.purpose == SendBlock::Purpose::again) return look_again(block);
     for (const Extent& extent : block.extents) maybe_check(extent.file, files_.at(extent.file));
     if (block.purpose == SendBlock::Purpose::compare) release(block);
 }

@@ -124,7 +124,8 @@ class Source {
     bool idle() const { return ahead_.empty() && in_hand() == 0; }
     // The disk was asked for something that did not end yet.
     bool disk_works() const {
-        return !reading_.empty() || !opening_.empty() || !checking_.empty() || !reopening_.empty();
+        return !reading_.empty() || !opening_.empty() || !checking_.empty() ||
+               !reopening_.empty() || !looking_again_.empty();
     }
     // Holes are being digested: turn() has something to do by itself.
     bool digesting() const { return holes_.working(); }
@@ -255,6 +256,9 @@ class Source {
     void read_again();
     void plan_compares();
     void handle_reopened(const ports::DiskEvent& event);
+    static bool is_as_told(const File& file, const ports::DiskEvent& looked);
+    void look_again(SendBlock& block);
+    void handle_looked_again(const ports::DiskEvent& event);
     void maybe_close(File& file);
     bool told_all_of(FileNumber number, const File& file) const;
     void go_over_changed();
@@ -330,6 +334,11 @@ class Source {
     std::unordered_map<ports::DiskTag, Read> reading_;
     std::size_t copying_ = 0;  // of these, from files in memory
     std::unordered_map<ports::DiskTag, FileNumber> checking_, reopening_;
+    struct Look {
+        std::uint64_t block = 0;
+        FileNumber file = 0;
+    };
+    std::unordered_map<ports::DiskTag, Look> looking_again_;
     std::deque<AgainRecord> again_;    // to be read
     std::deque<std::uint64_t> ready_;  // block indices
     std::uint64_t opened_blocks_ = 0;

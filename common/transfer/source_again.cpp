@@ -88,11 +88,46 @@ void Source::handle_reopened(const ports::DiskEvent& event) {
     if (file.failed) return maybe_forget(number);
     if (event.error) {
         fail(number, *event.error);
-    } else if (event.size != file.size || event.mtime_ns != file.mtime_ns ||
-               (event.content && event.content->size() != file.size)) {
+    } else if (!is_as_told(file, event) || (event.content && event.content->size() != file.size)) {
         fail_as_changed(number, "the file changed while it was sent");
     }
     maybe_forget(number);
+}
+
+bool Source::is_as_told(const File& file, const ports::DiskEvent& looked) {
+    return looked.size == file.size && looked.mtime_ns == file.mtime_ns &&
+           looked.ctime_ns == file.ctime_ns;
+}
+
+// A leaf was read. Where the file's last look was before that, one more tells whether it is what
+// the file's digest is of.
+void Source::look_again(SendBlock& block) {
+    const FileNumber number = block.extents.front().file;
+    File& file = files_.at(number);
+    if (!file.open || !(file.closed || file.checking)) return ready_.push_front(block.index);
+    ++block.reads_pending;
+    ++file.reads_pending;
+    const ports::DiskTag tag = next_tag_++;
+    looking_again_.emplace(tag, Look{block.index, number});
+    disk_.check_source(tag, file.disk_file);
+}
+
+void Source::handle_looked_again(const ports::DiskEvent& event) {
+    const Look look = looking_again_.extract(event.tag).mapped();
+    SendBlock& block = blocks_.at(look.block);
+    File& file = files_.at(look.file);
+    --block.reads_pending;
+    --file.reads_pending;
+    if (file.failed) {
+        release(block);
+    } else if (event.error || !is_as_told(file, event)) {
+        event.error ? fail(look.file, *event.error)
+                    : fail_as_changed(look.file, "the file changed while it was sent");
+    } else {
+        maybe_close(file);
+        ready_.push_front(block.index);
+    }
+    maybe_forget(look.file);
 }
 
 // Once its digest was told, a file is open only while a leaf of it is read again.

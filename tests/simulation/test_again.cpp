@@ -150,6 +150,26 @@ TEST_CASE("a source that changes before a damaged leaf is read again fails as ch
           "the file changed while it was sent");
 }
 
+TEST_CASE("a source that is written to as a damaged leaf is read again fails as changed") {
+    Flipped flipped(session::Direction::put, {{12 * kMiB + 5, 1}}, 32);
+    unsigned reads = 0;
+    flipped.run->source.on_read = [&](const std::string& path, std::uint64_t offset) {
+        if (path != "big" || offset != 12 * kMiB || ++reads < 2) return;
+        MemoryFile& big = flipped.run->source.files["big"];
+        big.bytes[12 * kMiB + 9] ^= std::byte{1};
+        big.ctime_ns = 9;  // the time of its content was put back
+    };
+    REQUIRE(flipped.run->run());
+    CHECK(reads == 2);
+    for (const char* name : {"a", "b", "c"}) CHECK(flipped.identical(name));
+    CHECK_FALSE(flipped.run->target.files.contains("dir/big"));
+    REQUIRE(flipped.run->sender->outcome().failures.size() == 1);
+    CHECK(flipped.run->sender->outcome().failures[0].error.message ==
+          "the file changed while it was sent");
+    CHECK(flipped.run->source.open_files() == 0);
+    CHECK(flipped.run->target.open_files() == 0);
+}
+
 TEST_CASE(
     "a leaf that its disk gives out differently the second time fails its file, and no other") {
     Flipped flipped(session::Direction::put, {{5 * kMiB + 1, 1}}, 4);

@@ -20,6 +20,11 @@ struct NamedDisk final : testing::ToldDisk {
     void open_source(ports::DiskTag tag, const ports::SourceFile& file, std::uint64_t) override {
         ended.push_back(files.at(file.path));
         ended.back().tag = tag;
+        opened = {.size = ended.back().size};
+    }
+    void check_source(ports::DiskTag tag, ports::DiskFile) override {
+        ended.push_back(opened);
+        ended.back().tag = tag;
     }
     bool read(ports::DiskTag tag, ports::DiskFile, std::uint64_t, std::uint32_t, std::size_t,
               std::size_t bytes) override {
@@ -27,6 +32,7 @@ struct NamedDisk final : testing::ToldDisk {
         return true;
     }
     std::map<std::string, ports::DiskEvent> files;
+    ports::DiskEvent opened;  // the last
     std::deque<ports::DiskEvent> ended;
 };
 
@@ -46,9 +52,12 @@ struct Sender {
     void turns() {
         for (int i = 0; i < 10; ++i) {
             source.turn();
-            for (; !disk.ended.empty(); disk.ended.pop_front())
-                source.handle(std::move(disk.ended.front()));
+            hear();
         }
+    }
+    void hear() {
+        for (; !disk.ended.empty(); disk.ended.pop_front())
+            source.handle(std::move(disk.ended.front()));
     }
     // Nothing of the block that is ready was sent before.
     void send() {
@@ -142,6 +151,8 @@ TEST_CASE("source again: nothing of a block that is read again goes out before a
     REQUIRE(sender.source.cut_again(place, 2000));
     sender.source.resolve({0, kBlock});
     REQUIRE(sender.source.handle_again({0, 0}));
+    sender.source.turn();
+    sender.hear();  // it is open once more
     sender.source.turn();
     REQUIRE(sender.source.find(0) != nullptr);
     CHECK_FALSE(sender.source.cut_again(place, 2000));
