@@ -141,8 +141,9 @@ void add_algorithm(CLI::App& app, Arguments& into) {
                                               "allowed: " + verify::algorithm_names());
                into.algorithm = *algorithm;
            },
-           "What checksum takes; xxh3-128 is what transfers compare. Against forgery sha256 and "
-           "sha256-tree-1MiB alone hold.")
+           "What checksum takes; xxh3-128 is what transfers compare, of the size and the leaves of "
+           "1 MiB (not what xxhsum prints). Against forgery sha256 and sha256-tree-1MiB alone "
+           "hold.")
         ->type_name(verify::algorithm_names());
 }
 

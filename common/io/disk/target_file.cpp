@@ -315,7 +315,8 @@ Result<CreatedTarget> create_target(const Root& root, const ports::TargetName& n
         return target_error(path, "cannot write: it is a directory",
                             name.below.empty() ? "name a file in it"
                                                : "remove it, or look at what keeps what it holds: "
-                                                 "a pattern, --max-delete, a mount");
+                                                 "a pattern, --max-delete, a mount, what a cut "
+                                                 "transfer left (.lambda-*)");
     }
     if (type != 0 && type != S_IFREG) return open_in_place(target, type, holes);
 
