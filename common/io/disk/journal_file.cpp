@@ -12,6 +12,7 @@
 #include "common/io/file/flush.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/partial_name.h"
+#include "common/io/file/write_all.h"
 
 namespace lambda::io {
 namespace {
@@ -122,13 +123,9 @@ Result<void> sync(OpenFile& target, std::uint64_t offset, ByteView image) {
         if (!target.journal)
             return file_error("cannot make its journal " + name, target.path, errno);
     }
-    for (std::size_t done = 0; done < image.size();) {
-        const ssize_t wrote = ::pwrite(target.journal.get(), image.data() + done,
-                                       image.size() - done, static_cast<off_t>(offset + done));
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) return file_error("cannot write its journal", target.path, errno);
-        done += static_cast<std::size_t>(wrote);
-    }
+    const auto written =
+        write_all(target.journal.get(), image, target.path, offset, "cannot write its journal");
+    if (!written) return written;
     const Time now = Clock().now();
     if (first || now - target.journal_flushed >= kFlushJournalEvery) {
         if (::fdatasync(target.journal.get()) != 0)

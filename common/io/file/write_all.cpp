@@ -14,12 +14,13 @@ constexpr std::uint64_t kZerosAtOnce = 1 << 20;
 
 }  // namespace
 
-Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at) {
+Result<void> write_all(int fd, ByteView content, const std::string& path, std::uint64_t at,
+                       const char* what) {
     for (std::size_t done = 0; done < content.size();) {
         const ssize_t written = ::pwrite(fd, content.data() + done, content.size() - done,
                                          static_cast<off_t>(at + done));
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return file_error("cannot write", path, written < 0 ? errno : EIO);
+        if (written <= 0) return file_error(what, path, written < 0 ? errno : EIO);
         done += static_cast<std::size_t>(written);
     }
     return {};

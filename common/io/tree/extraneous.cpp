@@ -8,12 +8,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "common/base/name_parts.h"
 #include "common/io/file/file_error.h"
 #include "common/io/file/flush.h"
 #include "common/io/file/shared_barrier.h"
 #include "common/io/file/temporary_file.h"
+#include "common/io/file/write_all.h"
 #include "common/io/tree/directory_names.h"
 #include "common/ports/walker.h"
 
@@ -129,35 +131,24 @@ Result<void> ExtraneousList::put(const Line& line) {
     append(waiting_, line.below);
     append(waiting_, line.name);
     ++count_;
-    if (waiting_.size() < kPortion) return {};
-    for (std::size_t done = 0; done < waiting_.size();) {
-        const ssize_t written = ::write(spool_.get(), &waiting_[done], waiting_.size() - done);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return file_error("cannot write a temporary file", "TMPDIR", errno);
-        done += static_cast<std::size_t>(written);
-    }
+    return waiting_.size() < kPortion ? Result<void>() : write_out();
+}
+
+Result<void> ExtraneousList::write_out() {
+    const auto written = write_all(spool_.get(), std::as_bytes(std::span(waiting_)), "TMPDIR",
+                                   spooled_, "cannot write a temporary file");
+    if (!written) return written;
+    spooled_ += waiting_.size();
     waiting_.clear();
     return {};
 }
 
-// From the spool first, then from what was not written to it.
+// Read from the spool's beginning, which what is written to it does not move.
 Result<std::optional<ExtraneousList::Line>> ExtraneousList::take() {
-    if (!reading_) {
-        reading_ = true;
-        std::string tail = std::exchange(waiting_, {});
-        if (spool_) {
-            const off_t end = ::lseek(spool_.get(), 0, SEEK_END);
-            for (std::size_t done = 0; done < tail.size();) {
-                const ssize_t written = ::pwrite(spool_.get(), &tail[done], tail.size() - done,
-                                                 end + static_cast<off_t>(done));
-                if (written < 0 && errno == EINTR) continue;
-                if (written <= 0)
-                    return file_error("cannot write a temporary file", "TMPDIR", errno);
-                done += static_cast<std::size_t>(written);
-            }
-            ::lseek(spool_.get(), 0, SEEK_SET);
-        }
+    if (!reading_ && spool_) {
+        if (const auto written = write_out(); !written) return written.error();
     }
+    reading_ = true;
     // As much as one line may have, or all there is.
     while (spool_ && waiting_.size() - taken_ < kLongestLine) {
         waiting_.erase(0, taken_);

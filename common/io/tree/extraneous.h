@@ -69,6 +69,7 @@ class ExtraneousList {
     Result<bool> gather_below(int directory, const Line& line, const Gathering& how,
                               unsigned depth);
     Result<void> put(const Line& line);
+    Result<void> write_out();
     Result<std::optional<Line>> take();
     std::optional<Error> remove(int base, const Line& line);
     Result<Parent*> parent_of(int base, const Line& line);
@@ -76,6 +77,7 @@ class ExtraneousList {
     bool has_barrier(int base, const Parent& parent);
 
     Descriptor spool_;
+    std::uint64_t spooled_ = 0;
     std::string waiting_;  // to be written, or read and not taken
     std::size_t taken_ = 0;
     bool reading_ = false;
