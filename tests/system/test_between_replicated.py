@@ -173,7 +173,8 @@ class Replicated(CopyCase):
             impostor.replies["MLST"] = ["250-Listing", " type=dir; /tree", "250 End"]
             impostor.replies["MLSD"] = ["250-Listing", f" type=file;size=1;modify=20260101000000; {name}", "250 End"]
             with self.subTest(name=name):
-                job = self.job(sources=impostor.url("tree/"), destinations=[into], patience="0s")
+                job = self.job(sources=impostor.url("tree/"), destinations=[into], patience="0s",
+                               source_password_file=None)
                 result = self.client("replicate", job)
                 self.assertNotEqual(result.code, DONE, str(result))
                 self.assertIn("leads out of its directory", result.said())
@@ -182,7 +183,8 @@ class Replicated(CopyCase):
     def test_what_a_server_says_moves_no_terminal(self):
         impostor = Impostor(self, self.a, [])
         impostor.replies["PASS"] = ["530 no\x1b[2J"]
-        job = self.job(sources=impostor.url("tree/"), destinations=[self.folder("into")], patience="0s")
+        job = self.job(sources=impostor.url("tree/"), destinations=[self.folder("into")], patience="0s",
+                       source_password_file=None)
         self.assertEqual(self.client("replicate", job).code, NO_SESSION)
         status = self.client("replicate", job, "status", json=False)
         self.assertIn("\\x1b[2J", status.stdout, str(status))
