@@ -120,9 +120,10 @@ void Source::handle_looked_again(const ports::DiskEvent& event) {
     --file.reads_pending;
     if (file.failed) {
         release(block);
-    } else if (event.error || !is_as_told(file, event)) {
-        event.error ? fail(look.file, *event.error)
-                    : fail_as_changed(look.file, "the file changed while it was sent");
+    } else if (event.error) {
+        fail(look.file, *event.error);
+    } else if (!is_as_told(file, event)) {
+        fail_as_changed(look.file, "the file changed while it was sent");
     } else {
         maybe_close(file);
         ready_.push_front(block.index);
