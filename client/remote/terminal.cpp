@@ -45,6 +45,7 @@ class Silence {
     bool set_ = false;
 };
 
+// A line; empty also where the user ends the input in its place.
 Result<std::string> ask(int terminal, const std::string& prompt) {
     const std::string shown = printable(prompt);
     [[maybe_unused]] const ssize_t written = ::write(terminal, shown.data(), shown.size());
@@ -83,7 +84,14 @@ Result<std::string> ask_password(const std::string& whose, const std::string& in
     const io::Descriptor terminal = open_terminal();
     if (!terminal) return no_terminal("the " + whose, instead);
     const Silence silence(terminal.get());
-    return ask(terminal.get(), whose + ": ");
+    auto typed = ask(terminal.get(), whose + ": ");
+    if (!typed) return typed.error();
+    if (!typed->empty()) return typed;
+    return Error{.fault = Fault::session,
+                 .message = "nothing was typed as the " + whose,
+                 .path = {},
+                 .side = Side::local,
+                 .remedy = "type it, or " + instead};
 }
 
 }  // namespace lambda::client

@@ -7,7 +7,8 @@
 
 namespace lambda::client {
 
-// Errors, both: Fault::session where there is no terminal, Fault::cut when interrupted.
+// Errors, both: Fault::session where there is no terminal, or nothing was typed for a password,
+// Fault::cut when interrupted.
 
 // True only for "yes" typed in full.
 Result<bool> ask_yes(const std::string& question);

@@ -16,6 +16,7 @@
 #include "client/replicate/postgres.h"
 #include "client/replicate/sql_store.h"
 #include "client/replicate/state_verbs.h"
+#include "client/transfer/left_over.h"
 #include "client/transfer/offer.h"
 #include "client/waiting.h"
 #include "common/report/outputs.h"
@@ -189,6 +190,8 @@ void replicate_job(const Arguments& arguments, Report& report) {
     if (report::one_file(file, arguments.left_over))
         return report.error(usage(
             file, "the list of what is left over would take the place of the job", "name another"));
+    if (auto placed = check_left_over(arguments.left_over); !placed)
+        return report.error(placed.error());
     auto job = load_job(file, arguments.settings);
     if (!job) return report.error(job.error());
     // What the command line says comes before what the job says.

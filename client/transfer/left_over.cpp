@@ -116,6 +116,19 @@ bool drop_settled(Plan& plan, const mover::Outcome& outcome) {
     return true;
 }
 
+Result<void> check_left_over(const std::string& file) {
+    if (file.empty()) return {};
+    const OutputPlace place = output_place(file);
+    std::string directory = std::filesystem::path(place.path).parent_path().string();
+    if (directory.empty()) directory = ".";
+    const int needed = place.replaced ? W_OK | X_OK : W_OK;
+    if (::access(place.replaced ? directory.c_str() : place.path.c_str(), needed) == 0) return {};
+    Error error =
+        errno_error(Fault::usage, "the list of what is left over cannot be written", file, errno);
+    error.remedy = "name a file in a directory that is there and may be written to";
+    return error;
+}
+
 Result<std::string> write_left_over(const std::string& file,
                                     const std::vector<std::string>& sources) {
     auto path = file.empty() ? fresh_file() : Result<std::string>(file);

@@ -19,6 +19,9 @@ std::vector<std::string> undone(const Plan& plan, const mover::Outcome& outcome)
 // an item that has the same name, nor of the tree as a whole; nor does a name that two sources
 // have.
 bool drop_settled(Plan& plan, const mover::Outcome& outcome);
+// Whether such a list can be written to `file`, as far as its place tells: before anything is
+// moved.
+Result<void> check_left_over(const std::string& file);
 // Written to `file`, or where that is empty to a fresh one in the state directory, where the newest
 // hundred stay. Returns where.
 Result<std::string> write_left_over(const std::string& file,

@@ -6,6 +6,7 @@
 #include "client/command_line/usage.h"
 #include "client/home/home.h"
 #include "client/receipt/receipt_reader.h"
+#include "client/transfer/left_over.h"
 #include "common/report/outputs.h"
 #include "common/transfer/filter.h"
 
@@ -36,6 +37,7 @@ bool found_in(const Item& tree, const transfer::Filter& filter, const std::strin
 }  // namespace
 
 Result<void> check_outputs(const Plan& plan, const Arguments& arguments) {
+    if (auto placed = check_left_over(arguments.left_over); !placed) return placed;
     const struct {
         const std::string& file;
         const char* what;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/io/file/next_data.h"
+#include "common/io/file/read_full.h"
 #include "common/io/process.h"
 
 namespace lambda::verify {
@@ -32,14 +33,10 @@ Error changed(const ChecksumJob& job) {
 
 // Fills `into` from `offset` on.
 Result<void> read_all(const ChecksumJob& job, ByteSpan into, std::uint64_t offset) {
-    while (!into.empty()) {
-        const ssize_t got = ::pread(job.fd, into.data(), into.size(), static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return errno_error(Fault::file, "cannot read", job.path, errno);
-        if (got == 0) return changed(job);
-        into = into.subspan(static_cast<std::size_t>(got));
-        offset += static_cast<std::uint64_t>(got);
-    }
+    const io::FullRead read = io::read_full(job.fd, into, offset);
+    if (read.error_number != 0)
+        return errno_error(Fault::file, "cannot read", job.path, read.error_number);
+    if (read.length < into.size()) return changed(job);
     return {};
 }
 

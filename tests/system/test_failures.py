@@ -6,7 +6,7 @@ import resource
 import socket
 import subprocess
 
-from harness import DONE, FILE_FAILED, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_isolation, support_program, wait_for
+from harness import DONE, FILE_FAILED, KIB, MIB, NO_SESSION, PASSWORD, USAGE, USER, Case, Settings, need_isolation, support_program, wait_for
 
 NOBODY = 65534
 
@@ -92,6 +92,21 @@ class Sources(Case):
         again = self.client("put", "--from-file", result.summary["left_over"], "127.0.0.1:1")
         self.assert_failed(again, NO_SESSION)
         self.assertIsNone(again.summary["left_over"])
+
+    def test_a_list_of_what_is_left_over_that_has_no_place_is_told_before_anything_moves(self):
+        server = self.server()
+        source = self.random_file("source", KIB)
+        nowhere = os.path.join(self.scratch, "nowhere", "left")
+        job = self.file_with(os.path.join(self.scratch, "job.yaml"), b"")
+        for command in (["put", source, server.url("to")], ["get", server.url("there"), self.scratch],
+                        ["sync", self.folder("tree"), server.url("to/")],
+                        ["copy", server.url("there"), server.url("to")], ["replicate", job]):
+            with self.subTest(command[0]):
+                result = self.client(*command, "--left-over", nowhere)
+                self.assert_failed(result, USAGE)
+                self.assertIn(nowhere, result.stderr)
+                self.assertIn("name a file in a directory", result.stderr)
+        self.assertEqual(os.listdir(server.root), [])
 
     def test_the_list_of_what_is_left_over_takes_the_place_of_nothing(self):
         server = self.server()

@@ -5,7 +5,7 @@ import socket
 import subprocess
 
 from copies import CopyCase
-from harness import DONE, KIB, MIB, PASSWORD, Result
+from harness import DONE, KIB, MIB, NO_SESSION, PASSWORD, Result
 from typist import ASKED, Typist
 
 
@@ -33,6 +33,16 @@ class Passwords(CopyCase):
         self.assertEqual(client.said.count(ASKED), 1, client.said)
         self.assertIn("trying again", client.said)
         self.assert_same(source, server.path("typed"))
+
+    def test_an_empty_line_is_no_password(self):
+        server = self.server()
+        source = self.random_file("file", KIB)
+        for typed in (b"\n", b"\x04"):
+            with self.subTest(typed):
+                client = Typist(self, "put", source, server.url("typed"))
+                client.answers(1, typed)
+                self.assertEqual(client.wait(), NO_SESSION, client.said)
+                self.assertIn("nothing was typed", client.said)
 
     def test_a_lost_session_reads_no_pipe_again(self):
         server = self.server()

@@ -32,11 +32,11 @@ class Typist:
         self.said += heard
         return heard
 
-    def answers(self, count, text=PASSWORD):
+    def answers(self, count, typed=PASSWORD.encode() + b"\n"):
         """At the question of that number."""
         while self.said.count(ASKED) < count:
             self.case.assertTrue(self.hear(), self.said)
-        os.write(self.terminal, text.encode() + b"\n")
+        os.write(self.terminal, typed)
 
     def running(self):
         while select.select([self.terminal], [], [], 0)[0]:

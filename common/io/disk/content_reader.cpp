@@ -9,6 +9,7 @@
 #include "common/io/file/attributes.h"
 #include "common/io/file/file_error.h"
 #include "common/io/file/next_data.h"
+#include "common/io/file/read_full.h"
 #include "common/io/file/target_name.h"
 
 namespace lambda::io {
@@ -119,19 +120,12 @@ Result<std::uint64_t> ContentReader::read_all(const Place& place, std::size_t gr
             at = end;
             continue;
         }
-        std::size_t got = 0;
-        const std::size_t wanted = std::min<std::uint64_t>(grain, size - at);
-        while (got < wanted && !stopping_) {
-            const ssize_t read =
-                ::pread(fd, piece.data() + got, wanted - got, static_cast<off_t>(at + got));
-            if (read < 0 && errno == EINTR) continue;
-            if (read < 0) return file_error("cannot read", path, errno);
-            if (read == 0) break;
-            got += static_cast<std::size_t>(read);
-        }
-        if (got < wanted) break;
-        take({at, at + wanted}, ByteView(piece).first(wanted));
-        at += wanted;
+        const auto some = ByteSpan(piece).first(std::min<std::uint64_t>(grain, size - at));
+        const FullRead read = read_full(fd, some, at);
+        if (read.error_number != 0) return file_error("cannot read", path, read.error_number);
+        if (read.length < some.size()) break;
+        take({at, at + some.size()}, some);
+        at += some.size();
     }
     struct stat now {};
     if (::fstat(fd, &now) != 0) return file_error("cannot look at", path, errno);

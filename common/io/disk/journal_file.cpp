@@ -12,6 +12,7 @@
 #include "common/io/file/flush.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/partial_name.h"
+#include "common/io/file/read_full.h"
 #include "common/io/file/write_all.h"
 
 namespace lambda::io {
@@ -89,15 +90,8 @@ std::vector<std::byte> open_journal(OpenFile& target) {
         return {};
     }
     std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-    std::size_t got = 0;
-    while (got < bytes.size()) {
-        const ssize_t read =
-            ::pread(file.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
-        if (read < 0 && errno == EINTR) continue;
-        if (read <= 0) break;  // what was read counts, as after a torn write
-        got += static_cast<std::size_t>(read);
-    }
-    bytes.resize(got);
+    // Of one that cannot be read to its end counts what was read, as after a torn write.
+    bytes.resize(read_full(file.get(), bytes, 0).length);
     target.journal = std::move(file);
     return bytes;
 }

@@ -9,6 +9,7 @@
 #include "common/io/file/identity.h"
 #include "common/io/file/open_file.h"
 #include "common/io/file/page_cache.h"
+#include "common/io/file/read_full.h"
 #include "common/io/file/source_names.h"
 #include "common/io/file/storage.h"
 #include "common/io/file/virtual_file.h"
@@ -109,19 +110,13 @@ Error made_as_read(const std::string& path, const std::string& what) {
 Result<std::optional<Bytes>> read_whole(int fd, const struct stat& status, Range bytes,
                                         const std::string& path) {
     Bytes content(static_cast<std::size_t>(bytes.length()));
-    std::size_t done = 0;
-    while (done < content.size()) {
-        const ssize_t got = ::pread(fd, content.data() + done, content.size() - done,
-                                    static_cast<off_t>(bytes.first + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return file_error("cannot read", path, errno);
-        if (got == 0) break;
-        done += static_cast<std::size_t>(got);
-    }
+    const FullRead read = read_full(fd, content, bytes.first);
+    if (read.error_number != 0) return file_error("cannot read", path, read.error_number);
     struct stat again {};
     if (::fstat(fd, &again) != 0) return file_error("cannot look at", path, errno);
     if (!unchanged(status, again)) return std::optional<Bytes>();
-    if (done < content.size()) return made_as_read(path, "less content than its file system says");
+    if (read.length < content.size())
+        return made_as_read(path, "less content than its file system says");
     return std::optional(std::move(content));
 }
 

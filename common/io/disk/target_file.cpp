@@ -14,6 +14,7 @@
 #include "common/io/file/open_file.h"
 #include "common/io/file/partial_lock.h"
 #include "common/io/file/partial_name.h"
+#include "common/io/file/read_full.h"
 #include "common/io/file/storage.h"
 #include "common/io/file/target_name.h"
 #include "common/io/file/virtual_file.h"
@@ -183,17 +184,18 @@ Result<bool> clear(OpenFile& target, Range bytes) {
     const int fd = target.plain.get();
     std::vector<std::byte> content(std::min(kLookedAtOnce, bytes.length()));
     for (std::uint64_t at = bytes.first; at < bytes.last;) {
-        const ssize_t got = ::pread(fd, content.data(), std::min(kLookedAtOnce, bytes.last - at),
-                                    static_cast<off_t>(at));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return file_error("cannot read", target.path, errno);
-        if (got == 0) break;
-        const Range read{at, at + static_cast<std::uint64_t>(got)};
-        if (std::any_of(content.begin(), content.begin() + got,
+        const auto some = ByteSpan(content).first(std::min(kLookedAtOnce, bytes.last - at));
+        const FullRead read = read_full(fd, some, at);
+        if (read.error_number != 0)
+            return file_error("cannot read", target.path, read.error_number);
+        if (read.length == 0) break;
+        const ByteView got = some.first(read.length);
+        const Range seen{at, at + read.length};
+        if (std::any_of(got.begin(), got.end(),
                         [](std::byte byte) { return byte != std::byte{0}; })) {
-            if (auto written = write_zeros(fd, read, target.path); !written) return written.error();
+            if (auto written = write_zeros(fd, seen, target.path); !written) return written.error();
         }
-        at = read.last;
+        at = seen.last;
     }
     return true;
 }

@@ -12,6 +12,7 @@
 #include "common/io/file/file_error.h"
 #include "common/io/file/identity.h"
 #include "common/io/file/partial_name.h"
+#include "common/io/file/read_full.h"
 #include "common/ports/disk.h"
 
 namespace lambda::io {
@@ -144,14 +145,10 @@ Result<void> StageLog::read() {
     if (size_ > RangeLog::kMaxBytes)
         return stage_error(path_, "the log of its ranges is full", "cut it into larger ranges");
     std::string text(static_cast<std::size_t>(size_), '\0');
-    for (std::size_t got = 0; got < text.size();) {
-        const ssize_t more =
-            ::pread(file_.get(), text.data() + got, text.size() - got, static_cast<off_t>(got));
-        if (more < 0 && errno == EINTR) continue;
-        if (more <= 0)
-            return file_error("cannot read the log of its ranges", path_, more < 0 ? errno : EIO);
-        got += static_cast<std::size_t>(more);
-    }
+    const FullRead read = read_full(file_.get(), std::as_writable_bytes(std::span(text)), 0);
+    if (read.length < text.size())
+        return file_error("cannot read the log of its ranges", path_,
+                          read.error_number != 0 ? read.error_number : EIO);
     torn_ = !text.empty() && text.back() != '\n';
     said_ = RangeLog::parse(text);
     return {};
