@@ -73,6 +73,7 @@ mover::Outcome outcome_of(const session::CopyResult& result) {
     outcome.adopted_bytes = result.adopted_bytes;
     outcome.mended = result.mended;
     outcome.deleted = result.deleted;
+    outcome.cuts = result.cuts;
     for (const auto& stripe : result.stripes) {
         outcome.stripes.push_back({.bytes = stripe.bytes,
                                    .packets = stripe.packets,

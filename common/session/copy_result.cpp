@@ -244,6 +244,7 @@ Reply format_copy_result(const CopyResult& result) {
         .add("mended", result.mended)
         .add("deleted", result.deleted)
         .add("unsaid", result.unsaid);
+    if (result.cuts > 0) facts.add("cuts", result.cuts);
     if (result.cancelled) facts.add("cancelled", 1);
     const int cut = result.unreached ? kUnreached : kCut;
     Reply reply{.code = result.cut ? cut : kWhole, .lines = {facts.text()}};
@@ -289,6 +290,7 @@ Result<CopyResult> parse_copy_result(const Reply& reply) {
     result.mended = number(reader, "mended");
     result.deleted = number(reader, "deleted");
     result.unsaid = number(reader, "unsaid");
+    if (parsed->facts.find("cuts") != nullptr) result.cuts = number(reader, "cuts");
     result.cancelled = reader.flag("cancelled", false);
     if (reader.error()) return *reader.error();
     for (std::size_t i = 1; i + 1 < reply.lines.size(); ++i) {

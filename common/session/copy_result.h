@@ -44,6 +44,7 @@ struct CopyResult {
     std::uint64_t refused_packets = 0;
     std::uint64_t transfer_us = 0;
     std::uint64_t adopted = 0, adopted_bytes = 0, mended = 0, deleted = 0;
+    std::uint64_t cuts = 0;    // after which the other server was dialled again, and it went on
     std::uint64_t unsaid = 0;  // changes of a sync whose names were too long to be told
     struct Skip {
         std::string name, why;

@@ -63,6 +63,7 @@ session::CopyResult result_of(const mover::Outcome& outcome) {
     result.adopted_bytes = outcome.adopted_bytes;
     result.mended = outcome.mended;
     result.deleted = outcome.deleted;
+    result.cuts = outcome.cuts;
     for (const mover::Skipped& skip : outcome.skips) result.skips.push_back({skip.name, skip.why});
     for (const mover::StripeOutcome& stripe : outcome.stripes) {
         result.stripes.push_back(
@@ -191,7 +192,8 @@ void Copy::run() {
         status_.bytes = result_.bytes + result_.bytes_kept;
         status_.total_bytes = std::max(status_.total_bytes, status_.bytes);
         status_.files = result_.files;
-        status_.files_known = result_.files + result_.adopted + result_.failed;
+        const std::uint64_t known = result_.files + result_.adopted + result_.failed;
+        status_.files_known = result_.cut ? std::max(status_.files_known, known) : known;
         status_.sent_packets = result_.sent_packets;
         status_.lost_packets = result_.lost_packets;
         status_.rate = bit_rate(result_.bytes, dialling::now() - began_);

@@ -55,7 +55,7 @@ class Left(CopyCase):
         line.mend()
         done = self.client("copies", b.url(), "--wait", str(number))
         self.assertEqual(done.code, DONE, str(done))
-        self.assertEqual(done.summary["files"], 1)
+        self.assertEqual((done.summary["files"], done.summary["cuts"]), (1, 1))
         self.assert_same(a.path("big"), b.path("big"))
         self.assertEqual(a.stderr.count("granted to"), 1)
         self.assertGreaterEqual(a.stderr.count("presented by"), 2)

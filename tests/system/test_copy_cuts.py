@@ -89,9 +89,15 @@ class CopyCuts(CopyCase):
         number = self.copy(a.url("big"), b.url("big"), "--detach", "--rate-limit", "50Mbit/s").events[0]["copy"]
         watching = self.start("copies", b.url(), "--wait", str(number))
         self.wait_for_part(b.root, watching)
+
+        def files():
+            listed = self.client("copies", b.url()).events
+            return next((each["files"], each["files_known"]) for each in listed if each.get("copy") == number)
+        wait_for(lambda: files() == (0, 1), "a look at the copy", alive=b.running)
         self.assertEqual(self.client("copies", b.url(), "--cancel", str(number)).code, DONE)
         self.assertEqual(watching.wait(), CUT, watching.stderr)
         self.assertIn("the copy was cancelled", watching.stderr)
+        self.assertEqual(files(), (0, 1))
         late = self.client("copies", b.url(), "--cancel", str(number))
         self.assert_failed(late, FILE_FAILED)
         self.assertIn("has ended already", late.stderr)

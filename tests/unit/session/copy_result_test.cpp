@@ -153,6 +153,7 @@ TEST_CASE("a result tells of stripes, of what held it back, and of what was skip
     result.adopted_bytes = 2;
     result.mended = 3;
     result.deleted = 4;
+    result.cuts = 3;
     result.unsaid = 5;
     result.stripes = {{.bytes = 6, .packets = 7, .lost = 8, .rtt_us = 9}, {.bytes = UINT64_MAX}};
     result.skips.push_back({.name = "a\nb;", .why = "a pipe; as it is"});
@@ -169,6 +170,7 @@ TEST_CASE("a result tells of stripes, of what held it back, and of what was skip
     CHECK(parsed->adopted_bytes == 2);
     CHECK(parsed->mended == 3);
     CHECK(parsed->deleted == 4);
+    CHECK(parsed->cuts == 3);
     CHECK(parsed->unsaid == 5);
     REQUIRE(parsed->stripes.size() == 2);
     CHECK(parsed->stripes[0].lost == 8);
