@@ -36,7 +36,7 @@ class KeptTime {
         kept_ = directory_ && ::fstat(directory_.get(), &status_) == 0;
     }
     ~KeptTime() {
-        const timespec times[] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, status_.st_mtim};
+        const timespec times[] = {{.tv_sec = 0, .tv_nsec = UTIME_NOW}, status_.st_mtim};
         if (kept_) ::futimens(directory_.get(), times);  // best effort: the next run mends it
     }
     KeptTime(const KeptTime&) = delete;

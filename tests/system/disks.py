@@ -25,8 +25,9 @@ class Image:
         need(os.path.exists("/dev/loop-control"), "no loop devices")
         self.file = os.path.join(case.scratch, "image")
         self.folder = case.folder("mounted")
-        with open(self.file, "wb") as file:
-            file.truncate(size)
+        if size > 0:
+            with open(self.file, "wb") as file:
+                file.truncate(size)
         run(need_program(mkfs[0]), *mkfs[1:], self.file)
         self.mounted = False
         case.addCleanup(self.unmount)
@@ -99,6 +100,18 @@ class Silent:
         if self.device is not None:
             os.close(self.device)
             self.device = None
+
+
+def bound(case, behind, front):
+    """A folder shown in another place by a program of its own (FUSE), which is returned."""
+    need_isolation()
+    program = subprocess.Popen([need_program("bindfs"), "-f", behind, front])
+    case.addCleanup(program.wait)
+    case.addCleanup(program.kill)
+    case.addCleanup(run, need_program("umount"), "-l", front)
+    wait_for(lambda: program.poll() is not None or os.path.ismount(front), "the mount")
+    need(program.poll() is None, "bindfs cannot mount here")
+    return program
 
 
 def small_ext4(case, size=8 * MIB):

@@ -2,10 +2,9 @@
 
 import os
 import signal
-import subprocess
 
-from disks import Silent, run
-from harness import DONE, MIB, Case, need, need_isolation, need_program, wait_for
+from disks import Silent, bound
+from harness import DONE, MIB, Case, wait_for
 
 
 class SilentRoots(Case):
@@ -74,14 +73,8 @@ class Suspended(Case):
 
     def setUp(self):
         super().setUp()
-        need_isolation()
         self.behind, self.front = self.folder("behind"), self.folder("front")
-        self.program = subprocess.Popen([need_program("bindfs"), "-f", self.behind, self.front])
-        self.addCleanup(self.program.wait)
-        self.addCleanup(self.program.kill)
-        self.addCleanup(run, need_program("umount"), "-l", self.front)
-        wait_for(lambda: self.program.poll() is not None or os.path.ismount(self.front), "the mount")
-        need(self.program.poll() is None, "bindfs cannot mount here")
+        self.program = bound(self, self.behind, self.front)
 
     def waits_aside(self, server):
         """A worker of io_uring waits for the program, and none of the server's own threads has to."""

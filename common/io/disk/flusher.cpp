@@ -39,7 +39,7 @@ int flush_file(const Made& made) {
     if (made.opened) return errno_of(flush_opened(made.opened.get()));
     if (!made.stays) return 0;
     const Descriptor file = standing(made);
-    if (file) return errno_of(::fsync(file.get()));
+    if (file) return errno_of(flush_opened(file.get()));
     if (errno == ELOOP) return 0;  // a link is part of its directory
     if (errno != EACCES) return errno;
     // Not ours to read: with all its file system, as far as that can be.

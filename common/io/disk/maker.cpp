@@ -99,12 +99,16 @@ Result<void> make_partial(Link link, int directory, const std::string& partial,
     return file_error(what, path, errno);
 }
 
-// Whether both are names of it.
+// Whether both are names of it, also where each name has a number of its own (sshfs).
 bool one_file(int directory, const std::string& one, const std::string& other) {
     struct stat a {};
     struct stat b {};
-    return ::fstatat(directory, one.c_str(), &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-           ::fstatat(directory, other.c_str(), &b, AT_SYMLINK_NOFOLLOW) == 0 && same_file(a, b);
+    if (::fstatat(directory, one.c_str(), &a, AT_SYMLINK_NOFOLLOW) != 0 ||
+        ::fstatat(directory, other.c_str(), &b, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    const bool alike = a.st_nlink == 1 && a.st_mode == b.st_mode && a.st_size == b.st_size &&
+                       nanoseconds_of(a.st_mtim) == nanoseconds_of(b.st_mtim);
+    return same_file(a, b) || alike;
 }
 
 // Nothing, and errno.

@@ -148,10 +148,13 @@ Result<bool> replace_extended(const Entry& entry,
             continue;
         }
         if (change(entry, [&] { return set(entry, attribute); }) != 0) {
-            Error error =
-                file_error("cannot set the extended attribute " + attribute.name, path, errno);
-            if (errno == ENOTSUP)
+            const int error_number = errno;
+            Error error = file_error("cannot set the extended attribute " + attribute.name, path,
+                                     error_number);
+            if (error_number == ENOTSUP)
                 error.remedy = "leave --archive out, or name a file system that has them";
+            if (error_number == ENOSPC)  // also of one for which a file has no room there
+                error.remedy = "free space there; if there is some, leave --archive out";
             return error;
         }
     }
@@ -177,7 +180,9 @@ timespec timespec_of(std::int64_t ns) {
 }
 
 int set_time(const Entry& entry, std::int64_t mtime_ns) {
-    const timespec times[2] = {{0, UTIME_OMIT}, timespec_of(mtime_ns)};
+    // Not UTIME_OMIT: file systems on libfuse's older interface then set nothing, and say it is
+    // done.
+    const timespec times[2] = {{0, UTIME_NOW}, timespec_of(mtime_ns)};
     if (entry.link)
         return ::utimensat(entry.descriptor, "", times, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
     return entry.name != nullptr
