@@ -278,8 +278,10 @@ void cancel_copy(RemoteSession& session, std::uint64_t number, Report& report) {
 void copy(const Arguments& arguments, Report& report) {
     auto plan = plan_copy(arguments.operands, arguments.walk.rules.empty());
     if (!plan) return report.error(plan.error());
-    if (auto placed = check_left_over(arguments.left_over); !placed)
-        return report.error(placed.error());
+    if (!arguments.plan.dry_run) {
+        if (auto placed = check_left_over(arguments.left_over); !placed)
+            return report.error(placed.error());
+    }
     if (!arguments.plan.whole) plan->landing = Landing::of(*plan);
     CopyConductor conductor(*plan, arguments, report);
     const bool all_done = conduct(conductor, *plan, arguments, report);

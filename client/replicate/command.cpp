@@ -143,6 +143,7 @@ Result<void> run(const Job& job, const Arguments& arguments, Report& report) {
                                      {{"LAMBDA_JOB", job.name}}, job.hook_timeout);
         if (!ran) return ran.error();
     }
+    if (auto placed = check_left_over(arguments.left_over); !placed) return placed;
     const std::string owner = fresh_owner();
     const auto begun = begin_or_go_on(job, **store, owner, report);
     if (!begun) return begun.error();
@@ -190,8 +191,6 @@ void replicate_job(const Arguments& arguments, Report& report) {
     if (report::one_file(file, arguments.left_over))
         return report.error(usage(
             file, "the list of what is left over would take the place of the job", "name another"));
-    if (auto placed = check_left_over(arguments.left_over); !placed)
-        return report.error(placed.error());
     auto job = load_job(file, arguments.settings);
     if (!job) return report.error(job.error());
     // What the command line says comes before what the job says.

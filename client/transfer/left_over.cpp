@@ -1,5 +1,6 @@
 #include "client/transfer/left_over.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,14 +120,24 @@ bool drop_settled(Plan& plan, const mover::Outcome& outcome) {
 Result<void> check_left_over(const std::string& file) {
     if (file.empty()) return {};
     const OutputPlace place = output_place(file);
-    std::string directory = std::filesystem::path(place.path).parent_path().string();
-    if (directory.empty()) directory = ".";
-    const int needed = place.replaced ? W_OK | X_OK : W_OK;
-    if (::access(place.replaced ? directory.c_str() : place.path.c_str(), needed) == 0) return {};
-    Error error =
-        errno_error(Fault::usage, "the list of what is left over cannot be written", file, errno);
-    error.remedy = "name a file in a directory that is there and may be written to";
-    return error;
+    const auto refused = [&](int error_number, std::string remedy) {
+        Error error = errno_error(Fault::usage, "the list of what is left over cannot be written",
+                                  file, error_number);
+        error.remedy = std::move(remedy);
+        return error;
+    };
+    const char* const elsewhere = "name a file in a directory that is there and may be written to";
+    struct stat status {};
+    if (!place.replaced) {
+        if (::stat(place.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+            return refused(EISDIR, elsewhere);
+        if (::faccessat(AT_FDCWD, place.path.c_str(), W_OK, AT_EACCESS) == 0) return {};
+        return refused(errno, "name a file, or a pipe or device that may be written to");
+    }
+    const std::string parent = std::filesystem::path(place.path).parent_path().string();
+    const std::string directory = (parent.empty() ? "." : parent) + "/.";
+    if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+    return refused(errno, elsewhere);
 }
 
 Result<std::string> write_left_over(const std::string& file,

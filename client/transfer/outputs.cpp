@@ -34,10 +34,24 @@ bool found_in(const Item& tree, const transfer::Filter& filter, const std::strin
     return true;
 }
 
+// Whether the place of the left-over list can be looked at: not one below what a get makes. A dry
+// run needs none.
+bool place_is_there(const Plan& plan, const Arguments& arguments) {
+    if (arguments.plan.dry_run) return false;
+    if (plan.direction == session::Direction::put) return true;
+    std::error_code problem;
+    const fs::path made = fs::absolute(plan.local_target.path, problem).lexically_normal();
+    const fs::path below =
+        fs::path(arguments.left_over).lexically_normal().lexically_relative(made);
+    return fs::exists(made, problem) || below.empty() || *below.begin() == "..";
+}
+
 }  // namespace
 
 Result<void> check_outputs(const Plan& plan, const Arguments& arguments) {
-    if (auto placed = check_left_over(arguments.left_over); !placed) return placed;
+    if (place_is_there(plan, arguments)) {
+        if (auto placed = check_left_over(arguments.left_over); !placed) return placed;
+    }
     const struct {
         const std::string& file;
         const char* what;

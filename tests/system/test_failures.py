@@ -97,16 +97,26 @@ class Sources(Case):
         server = self.server()
         source = self.random_file("source", KIB)
         nowhere = os.path.join(self.scratch, "nowhere", "left")
-        job = self.file_with(os.path.join(self.scratch, "job.yaml"), b"")
         for command in (["put", source, server.url("to")], ["get", server.url("there"), self.scratch],
                         ["sync", self.folder("tree"), server.url("to/")],
-                        ["copy", server.url("there"), server.url("to")], ["replicate", job]):
-            with self.subTest(command[0]):
-                result = self.client(*command, "--left-over", nowhere)
-                self.assert_failed(result, USAGE)
-                self.assertIn(nowhere, result.stderr)
-                self.assertIn("name a file in a directory", result.stderr)
+                        ["copy", server.url("there"), server.url("to")]):
+            for place in (nowhere, self.scratch, os.path.join(os.fsdecode(source), "left")):
+                with self.subTest(command[0], place=place):
+                    result = self.client(*command, "--left-over", place)
+                    self.assert_failed(result, USAGE)
+                    self.assertIn(f"{place}: the list of what is left over cannot be written", result.stderr)
+                    self.assertIn("name a file in a directory", result.stderr)
         self.assertEqual(os.listdir(server.root), [])
+
+    def test_a_list_of_what_is_left_over_may_lie_in_what_a_get_makes(self):
+        server = self.server()
+        self.file_with(server.path("a"), b"a")
+        new = os.path.join(self.scratch, "new")
+        for left in (os.path.join(new, "left"), "/dev/null"):
+            result = self.client("get", server.url("a"), server.url("c"), new + "/", "--left-over", left)
+            self.assert_failed(result, FILE_FAILED)
+        with open(os.path.join(new, "left"), "rb") as file:
+            self.assertEqual(file.read(), server.url("c").encode() + b"\0")
 
     def test_the_list_of_what_is_left_over_takes_the_place_of_nothing(self):
         server = self.server()

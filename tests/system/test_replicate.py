@@ -183,6 +183,15 @@ class Replicate(Jobs):
         self.assert_failed(refused, FILE_FAILED)
         self.assertIn("ended with code 3", refused.said())
         self.assertEqual(os.listdir(server.root), [])
+        mounted = os.path.join(self.scratch, "mounted")
+        job = self.job([server.url("copy")], before=f"mkdir {mounted}")
+        refused = self.replicate(job, "--left-over", os.path.join(mounted, "in", "left"))
+        self.assert_failed(refused, USAGE)
+        self.assertIn("the list of what is left over cannot be written", refused.said())
+        self.assertEqual(os.listdir(server.root), [])
+        os.rmdir(mounted)
+        self.assert_done(self.replicate(job, "--left-over", os.path.join(mounted, "left")))
+        self.files(2, KIB)
         job = self.job([server.url("copy")], before=f"echo before > {seen}",
                        after=f"echo $LAMBDA_STATE $LAMBDA_EXIT_CODE >> {seen}",
                        webhook=webhook + "/done?x=1")

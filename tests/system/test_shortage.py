@@ -70,7 +70,7 @@ class ShortageTest(Case):
         need_program("prlimit")
         server = self.server(settings={"transfer_memory": "256MiB"})
         source = self.random_file("one", 4 * MIB)
-        self.transfer("put", source, server.url("one"))  # its user is known from now on
+        self.assertEqual(self.client("ls", server.url()).code, DONE)  # its user is known from now on
         self.allow(server, 100 * MIB)
         refused = self.client("put", "--memory", "1GiB", source, server.url("one"))
         self.assert_failed(refused, CUT)

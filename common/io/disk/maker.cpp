@@ -106,8 +106,8 @@ bool one_file(int directory, const std::string& one, const std::string& other) {
     if (::fstatat(directory, one.c_str(), &a, AT_SYMLINK_NOFOLLOW) != 0 ||
         ::fstatat(directory, other.c_str(), &b, AT_SYMLINK_NOFOLLOW) != 0)
         return false;
-    const bool alike = S_ISREG(a.st_mode) && a.st_nlink == 1 && a.st_mode == b.st_mode &&
-                       a.st_size == b.st_size &&
+    const bool alike = S_ISREG(a.st_mode) && a.st_nlink == 1 && b.st_nlink == 1 &&
+                       a.st_mode == b.st_mode && a.st_size == b.st_size &&
                        nanoseconds_of(a.st_mtim) == nanoseconds_of(b.st_mtim);
     return same_file(a, b) || alike;
 }
