@@ -36,6 +36,7 @@ class KeptTime {
         kept_ = directory_ && ::fstat(directory_.get(), &status_) == 0;
     }
     ~KeptTime() {
+        // UTIME_NOW: as in io's attributes.cpp.
         const timespec times[] = {{.tv_sec = 0, .tv_nsec = UTIME_NOW}, status_.st_mtim};
         if (kept_) ::futimens(directory_.get(), times);  // best effort: the next run mends it
     }

@@ -59,7 +59,7 @@ ExtraneousList::~ExtraneousList() = default;
 void ExtraneousList::Parent::restore() {
     if (!opened) return;
     if (opened_up) ::fchmod(opened.get(), status.st_mode & 07777);
-    const timespec times[2] = {{0, UTIME_NOW}, status.st_mtim};
+    const timespec times[2] = {{0, UTIME_NOW}, status.st_mtim};  // NOW: as in attributes.cpp
     ::futimens(opened.get(), times);
 }
 
